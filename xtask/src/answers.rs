@@ -1,10 +1,11 @@
-//! `cargo xtask answers`: the queries in `queries/` against every published answer, through the released
-//! program as a user would run it, with the memory each run took.
+//! `cargo xtask answers`: the queries in `queries/` against every published answer, through the
+//! released program as a user would run it, with the memory each run took.
 //!
 //! # How it works
-//! Each case is one run of `graven query DB --file Q --params JSON --format json --memory SIZE`. Rows are compared in
-//! order; the lists in [`SETS`] are compared as sets, as the data's description says. The peak of resident memory
-//! comes from the kernel when the process ends and must stay within the budget and a fixed base of 40 MiB.
+//! Each case is one run of `graven query DB --file Q --params JSON --format json --memory SIZE`.
+//! Rows are compared in order; the lists in [`SETS`] are compared as sets, as the data's
+//! description says. The peak of resident memory comes from the kernel when the process ends and
+//! must stay within the budget and a fixed base of 40 MiB.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ const INTERACTIVE: &[&str] = &["ldbc-snb-tiny", "ldbc-snb-sf0.1"];
 /// Graph of the BI queries; their answers were computed by `queries/bi/reference.py`.
 const BI: &str = "ldbc-snb-sf0.003-bi";
 
-/// Graphs with counts of LSQB: folder, table of counts, name in the table (none: the table has one graph).
+/// Graphs with counts of LSQB: folder, table of counts, name in the table (none: the table has one
+/// graph).
 const SUBGRAPHS: &[(&str, &str, Option<&str>)] = &[
     ("lsqb/example", "lsqb/expected.csv", Some("example")),
     ("lsqb/sf0.003", "lsqb/expected.csv", Some("0.003")),
@@ -288,7 +290,8 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Prints a line a query and returns how many cases failed; too much memory is a failure of its own.
+/// Prints a line a query and returns how many cases failed; too much memory is a failure of its
+/// own.
 fn print(graph: &str, budget: u64, tallies: &BTreeMap<String, Tally>) -> usize {
     let mut failures = 0;
     println!("{graph}");

@@ -1,5 +1,5 @@
-//! `cargo xtask flips`: every byte of a small database flipped, one after the other, and ten thousand writes that were lost,
-//! swapped, misdirected or left zeros; each is found or harmless.
+//! `cargo xtask flips`: every byte of a small database flipped, one after the other, and ten
+//! thousand writes that were lost, swapped, misdirected or left zeros; each is found or harmless.
 
 use crate::run::{cargo, run};
 

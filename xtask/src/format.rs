@@ -1,4 +1,5 @@
-//! `cargo xtask format`: small databases of this build's file format, kept in the repository for every later build to read.
+//! `cargo xtask format`: small databases of this build's file format, kept in the repository for
+//! every later build to read.
 
 use crate::run::{cargo, run};
 

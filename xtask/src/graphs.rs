@@ -30,7 +30,8 @@ pub(crate) fn shared() -> PathBuf {
     std::env::var_os("GRAVEN_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from)
 }
 
-/// The database of `graph`, a folder below `shared/data`; imported into `folder` where it is not there yet.
+/// The database of `graph`, a folder below `shared/data`; imported into `folder` where it is not
+/// there yet.
 ///
 /// # Errors
 /// The data is missing or cannot be imported.

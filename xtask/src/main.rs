@@ -24,18 +24,23 @@ Usage: cargo xtask COMMAND
   tidy         the repository's own rules alone: headers, layers, links, sizes, invariants
   invariants   every numbered invariant and the file that states it
   answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
-               each takes (--memory SIZE, 16MiB by default; --program FILE, built for release if not given)
+               each takes (--memory SIZE, 16MiB by default; --program FILE, built for release if \
+               not given)
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)
-  format       writes the small databases of this build's file format into crates/graven/tests/formats, where
+  format       writes the small databases of this build's file format into \
+  crates/graven/tests/formats, where
                there are none: a release that brings a format keeps them
-  fuzz         generated queries and transactions against a naive interpreter, function calls in several
+  fuzz         generated queries and transactions against a naive interpreter, function calls in \
+  several
                forms, damaged statements (--queries N --statements N --seed S --threads N); with
                --coverage the tables of what was exercised; with --mutants whether it finds rules of
                the planner that lack a side condition
-  memory       generated statements with large values at 1, 16 and 64 MiB: none takes more than the budget and
-               40 MiB, or ends its process (--statements N --seed S --program FILE --process N --light;
+  memory       generated statements with large values at 1, 16 and 64 MiB: none takes more than \
+  the budget and
+               40 MiB, or ends its process (--statements N --seed S --program FILE --process N \
+               --light;
                one seed a day)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (--quick for a slice, --out FILE, --program FILE)

@@ -1,17 +1,21 @@
-//! `cargo xtask memory`: no statement, however built, takes more memory than the budget and a fixed base, or ends the process.
+//! `cargo xtask memory`: no statement, however built, takes more memory than the budget and a fixed
+//! base, or ends the process.
 //!
 //! # How it works
-//! Generated statements ([`generate`]) run in `graven shell`, some in one process after the other, under a limit of address space.
-//! Each gives rows or an error; the process must live to the last of them. The kernel says at its end how much memory was resident at
-//! most. Where a process took too much or died, its statements run again, each prefix ending one statement later, until the
-//! one is found. Afterwards the database opens with the same memory, and `graven check` finds it sound. Each process has a seed of its
-//! own, made of the seed and its number, so that `--process N` runs one of them again.
+//! Generated statements ([`generate`]) run in `graven shell`, some in one process after the other,
+//! under a limit of address space. Each gives rows or an error; the process must live to the last
+//! of them. The kernel says at its end how much memory was resident at most. Where a process took
+//! too much or died, its statements run again, each prefix ending one statement later, until the
+//! one is found. Afterwards the database opens with the same memory, and `graven check` finds it
+//! sound. Each process has a seed of its own, made of the seed and its number, so that
+//! `--process N` runs one of them again.
 //!
 //! # Concurrency
 //! Two processes run at a time, each in a folder of its own.
 //!
 //! # Costs
-//! 2,000 statements take 8 to 12 minutes on two cores, each of them at most [`Weight::timeout`]. With `--light` (shorter data, less time for each) they take 2 to 4 minutes, also with the
+//! 2,000 statements take 8 to 12 minutes on two cores, each of them at most [`Weight::timeout`].
+//! With `--light` (shorter data, less time for each) they take 2 to 4 minutes, also with the
 //! program that the tests have built (`--program target/debug/graven`).
 
 mod generate;
@@ -33,7 +37,8 @@ const BASE_KIB: u64 = 40 << 10;
 /// What more of its code is resident in a program with debug assertions, in KiB.
 const DEBUG_KIB: u64 = 8 << 10;
 
-/// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that does not ask first.
+/// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that
+/// does not ask first.
 const SPACE_KIB: u64 = 3 << 20;
 
 /// Budgets in MiB, one after the other.
@@ -135,7 +140,8 @@ struct Outcome {
 /// Runs generated statements.
 ///
 /// # Errors
-/// A wrong option; a process that took too much memory or died, with the statement that made it; a database that does not open.
+/// A wrong option; a process that took too much memory or died, with the statement that made it; a
+/// database that does not open.
 pub(crate) fn memory(args: &[String]) -> Result<(), String> {
     let options = options(args)?;
     let program = match &options.program {
@@ -361,7 +367,8 @@ impl Place<'_> {
     }
 }
 
-/// Makes what `LOAD CSV` reads, piece by piece: the kernel counts what this process has held at most as the peak of its children.
+/// Makes what `LOAD CSV` reads, piece by piece: the kernel counts what this process has held at
+/// most as the peak of its children.
 fn files(folder: &Path) -> Result<(), String> {
     let piece = |text: &str| text.repeat((64 << 10) / text.len());
     let put = |name: &str, begin: &str, text: &str, pieces: usize| -> std::io::Result<()> {
@@ -390,7 +397,8 @@ fn files(folder: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {e}", folder.display()))
 }
 
-/// Waits for the end of `child`: its exit code, or less than 0 for a signal, and its peak of resident memory in KiB.
+/// Waits for the end of `child`: its exit code, or less than 0 for a signal, and its peak of
+/// resident memory in KiB.
 fn wait_with_peak(child: &Child) -> Result<(i32, u64), String> {
     let pid = i32::try_from(child.id()).map_err(|e| e.to_string())?;
     let mut status = 0;

@@ -1,4 +1,5 @@
-//! Child processes: where the repository is, which cargo to call, and how to fail with the command's name.
+//! Child processes: where the repository is, which cargo to call, and how to fail with the
+//! command's name.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use crate::run::{cargo, run};
 use crate::tidy;
 
-/// What property tests draw from, and the seed unless the environment names one: the same commit gives the same verdict
-/// on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
+/// What property tests draw from, and the seed unless the environment names one: the same commit
+/// gives the same verdict on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20011");
 
 /// Formatting, tidy rules, lints, tests (documentation examples included).

@@ -1,14 +1,17 @@
-//! `cargo xtask three-hop [--quick] [--out FILE] [--program FILE]`: every expected three-hop answer under every cache size, thread
-//! count, policy and I/O mode, through the released program as a user would run it.
+//! `cargo xtask three-hop [--quick] [--out FILE] [--program FILE]`: every expected three-hop answer
+//! under every cache size, thread count, policy and I/O mode, through the released program as a
+//! user would run it.
 //!
 //! # How it works
-//! Builds the program, imports each graph below into the target folder once, and asks `graven bench three-hop`, one
-//! setting a run, every question once, starting with an empty cache. The whole product of settings would take a day.
-//! Run are: every cache with every number of threads and both I/O modes under the default policy; and every policy with
-//! every cache in both modes, the number of threads going round, so that every pair of values of any two of
-//! the four settings occurs. The first wrong answer or failure ends it. Figures are printed by cache and mode and
-//! written to FILE, by default `docs/runs/three-hop-matrix.json` for the whole matrix and nowhere for `--quick`.
-//! The graphs are read from the folder `shared` beside the repository (or `GRAVEN_SHARED`).
+//! Builds the program, imports each graph below into the target folder once, and asks
+//! `graven bench three-hop`, one setting a run, every question once, starting with an empty cache.
+//! The whole product of settings would take a day. Run are: every cache with every number of
+//! threads and both I/O modes under the default policy; and every policy with every cache in both
+//! modes, the number of threads going round, so that every pair of values of any two of the four
+//! settings occurs. The first wrong answer or failure ends it. Figures are printed by cache and
+//! mode and written to FILE, by default `docs/runs/three-hop-matrix.json` for the whole matrix and
+//! nowhere for `--quick`. The graphs are read from the folder `shared` beside the repository (or
+//! `GRAVEN_SHARED`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -166,7 +169,8 @@ fn one_graph(program: &Path, db: &Path, graph: &str, matrix: &Matrix) -> Result<
         .map(|((cache, io), figures)| {
             let cache = matrix.caches[*cache];
             let (qps, faults) = (median(&mut figures.throughput), median(&mut figures.faults));
-            println!("  {cache:>6} {io:<8} {qps:>9.1} questions/s, {faults:>7.1} faults a question (medians)");
+            println!("  {cache:>6} {io:<8} {qps:>9.1} questions/s, {faults:>7.1} faults a question \
+                (medians)");
             json!({ "cache": cache, "io": io, "runs": figures.faults.len(), "median_qps": qps, "median_faults_per_query": faults })
         })
         .collect();

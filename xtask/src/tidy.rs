@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the repository's own rules, each in its own file, on every tracked file.
 //!
-//! A rule gets the list of files and returns what it found, one line per finding, as `path:line: text`.
-//! The rules run as a test too, so `cargo test` alone catches what they catch.
+//! A rule gets the list of files and returns what it found, one line per finding, as
+//! `path:line: text`. The rules run as a test too, so `cargo test` alone catches what they catch.
 
 mod circles;
 mod invariants;
@@ -9,6 +9,7 @@ mod layers;
 mod links;
 mod registered;
 mod source;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,6 +66,7 @@ fn check() -> Result<Vec<String>, String> {
     circles::check(&files, &mut findings);
     registered::check(&files, &mut findings);
     invariants::check(&files, &mut findings);
+    words::check(&files, &mut findings);
     Ok(findings)
 }
 

@@ -1,4 +1,5 @@
-//! `cargo xtask updates [GRAPH]`: LDBC update streams applied by four writers beside readers, compared with a bulk load.
+//! `cargo xtask updates [GRAPH]`: LDBC update streams applied by four writers beside readers,
+//! compared with a bulk load.
 
 use crate::graphs::{shared, target};
 use crate::run::{cargo, run};

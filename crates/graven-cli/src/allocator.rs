@@ -1,19 +1,25 @@
-//! The C library's allocator, told how much freed memory to keep for the next statement and how vectors grow.
+//! The C library's allocator, told how much freed memory to keep for the next statement and how
+//! vectors grow.
 //!
 //! # How it works
-//! Statements one after the other take arrays of some hundred kilobytes and free them at their end. By itself the allocator of glibc
-//! gives such memory back to the system each time, and the next statement pays for it page by page: a fifth of the time of a
-//! search over two steps. Here it keeps up to 4 MiB ([`KEPT`]) at the end of each thread's heap. Pieces of 1 MiB ([`ALONE`]) and more, as large
-//! texts are, come from the system and go back there alone: in a heap each of them leaves a hole that the next, a little
-//! larger, does not fit. Both limits are fixed, where glibc would raise its own up to 64 MiB.
+//! Statements one after the other take arrays of some hundred kilobytes and free them at their end.
+//! By itself the allocator of glibc gives such memory back to the system each time, and the next
+//! statement pays for it page by page: a fifth of the time of a search over two steps. Here it
+//! keeps up to 4 MiB ([`KEPT`]) at the end of each thread's heap. Pieces of 1 MiB ([`ALONE`]) and
+//! more, as large texts are, come from the system and go back there alone: in a heap each of them
+//! leaves a hole that the next, a little larger, does not fit. Both limits are fixed, where glibc
+//! would raise its own up to 64 MiB.
 //!
-//! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they are of, as those of rows that another thread
-//! made. A vector that begins in such a piece grows in the other thread's heap, under its lock, and stays there: two threads of a
-//! statement met at one lock up to ten times a millisecond and slept. So what is small ([`SMALL`]) and grows is allocated anew: from what waits, without any lock,
-//! or in the heap of the thread that lets it grow.
+//! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
+//! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
+//! the other thread's heap, under its lock, and stays there: two threads of a statement met at one
+//! lock up to ten times a millisecond and slept. So what is small ([`SMALL`]) and grows is
+//! allocated anew: from what waits, without any lock, or in the heap of the thread that lets it
+//! grow.
 //!
 //! # Costs
-//! Up to 4 MiB a thread that counts for nobody; part of what a process may take beside the memory limit.
+//! Up to 4 MiB a thread that no budget counts; part of what a process may take in addition to the
+//! memory limit.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -56,7 +62,8 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: the caller says that `size` is allowed for this alignment.
         let new = unsafe { System.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
         if !new.is_null() {
-            // SAFETY: `at` holds `layout.size()` bytes, fewer than `new`, which is another piece; it is not used any more.
+            // SAFETY: `at` holds `layout.size()` bytes, fewer than `new`, which is another piece;
+            // it is not used any more.
             unsafe {
                 new.copy_from_nonoverlapping(at, layout.size());
                 System.dealloc(at, layout);
@@ -69,7 +76,8 @@ unsafe impl GlobalAlloc for Allocator {
 /// To be called before there are other threads.
 pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it refuses, all stays as it was.
+    // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it
+    // refuses, all stays as it was.
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
         libc::mallopt(libc::M_MMAP_THRESHOLD, ALONE);

@@ -73,8 +73,8 @@ pub(crate) fn one_byte(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A list of policies, parted by commas; where a policy has several parameters, by semicolons. `all` is every
-/// policy that a page cache can run.
+/// A list of policies, parted by commas; where a policy has several parameters, by semicolons.
+/// `all` is every policy that a page cache can run.
 pub(crate) fn policies(text: &str) -> Vec<String> {
     if text == "all" {
         return graven_lab::live_policies();
@@ -82,7 +82,8 @@ pub(crate) fn policies(text: &str) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     for part in text.split(';') {
         for piece in part.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            // A piece with a value but without a name goes on with the parameters of the policy before it.
+            // A piece with a value but without a name goes on with the parameters of the policy
+            // before it.
             let continues = piece.contains('=') && !piece.contains(':');
             match list.last_mut() {
                 Some(last) if continues => {

@@ -62,7 +62,8 @@ fn promises<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Promises, St
             promises.isolation = Some(isolation);
         } else {
             return Err(format!(
-                "unexpected `{word}` after BEGIN; expected SERIALIZABLE, DURABILITY relaxed:50ms, or both"
+                "unexpected `{word}` after BEGIN; expected SERIALIZABLE, DURABILITY relaxed:50ms, \
+                    or both"
             ));
         }
     }

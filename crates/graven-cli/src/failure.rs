@@ -27,7 +27,8 @@ impl Failure {
         Failure::Usage(message.to_string())
     }
 
-    /// A failure of something that writes files, with what can be done where the disk or the folder is the reason.
+    /// A failure of something that writes files, with what can be done where the disk or the folder
+    /// is the reason.
     pub(crate) fn with_remedy(error: &(dyn Error + 'static)) -> Self {
         match remedy(error) {
             Some(remedy) => Failure::failed(format!("{error}\n{remedy}")),
@@ -118,7 +119,8 @@ impl From<graven_trace::TraceError> for Failure {
 mod tests {
     use super::*;
 
-    /// Goal: a full disk and a read-only folder are told as such however deep the cause lies, anything else is not.
+    /// Goal: a full disk and a read-only folder are told as such however deep the cause lies,
+    /// anything else is not.
     #[test]
     fn causes_on_the_disk_have_a_remedy() {
         let of = |kind: io::ErrorKind| {

@@ -23,21 +23,22 @@ const EXIT_INTERRUPTED: i32 = 130;
 static ASKED: AtomicBool = AtomicBool::new(false);
 static REACTION: Mutex<Reaction> = Mutex::new(Reaction::Exit);
 
-/// Chooses the reaction and starts listening. Where the system refuses a handler, the signal ends the
-/// program at once.
+/// Chooses the reaction and starts listening. Where the system refuses a handler, the signal ends
+/// the program at once.
 pub(crate) fn react(reaction: Reaction) {
     *REACTION.lock().unwrap_or_else(PoisonError::into_inner) = reaction;
     static LISTENING: std::sync::Once = std::sync::Once::new();
     LISTENING.call_once(|| drop(ctrlc::set_handler(handle)));
 }
 
-/// SIGTERM, and SIGHUP where it ends programs, are asking to stop, too; the second of each ends the program at once. For work that
-/// asks [`asked`] regularly.
+/// SIGTERM, and SIGHUP where it ends programs, are asking to stop, too; the second of each ends the
+/// program at once. For work that asks [`asked`] regularly.
 pub(crate) fn react_to_termination() {
     #[cfg(unix)]
     for signal in [libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: both structures are plain data for which zeros are valid (no flags, an empty mask), and live through the calls. The handler
-        // does nothing but store to an atomic, which is allowed whatever it interrupts. Where the system refuses, all stays as it was.
+        // SAFETY: both structures are plain data for which zeros are valid (no flags, an empty
+        // mask), and live through the calls. The handler does nothing but store to an atomic, which
+        // is allowed whatever it interrupts. Where the system refuses, all stays as it was.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             let known = libc::sigaction(signal, std::ptr::null(), &raw mut before) == 0;

@@ -51,7 +51,8 @@ enum Command {
 #[global_allocator]
 static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
-/// A write beyond the limit for files (`ulimit -f`) is an error of that write, not the end of the program.
+/// A write beyond the limit for files (`ulimit -f`) is an error of that write, not the end of the
+/// program.
 fn ignore_file_size_signal() {
     // SAFETY: no thread has been started, and no handler of this signal is lost: it had none.
     unsafe {

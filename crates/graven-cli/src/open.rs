@@ -15,7 +15,8 @@ use crate::failure::Failure;
 pub(crate) struct Open {
     /// The database file
     pub(crate) db: PathBuf,
-    /// The whole memory budget: pages, operators, results [default: a quarter of the memory there is]
+    /// The whole memory budget: pages, operators, results [default: a quarter of the memory there
+    /// is]
     #[arg(long, value_parser = argument::bytes, value_name = "SIZE")]
     memory: Option<u64>,
     /// Replacement policy of the page cache, with parameters as in gclock:max=7
@@ -57,7 +58,8 @@ pub(crate) fn close(db: &Database) -> Result<(), Failure> {
     db.close()?;
     if let Some(log) = db.needed_log() {
         eprintln!(
-            "{} has commits that are not in {} yet, folding them in would have taken too long: keep both files together, or run \
+            "{} has commits that are not in {} yet, folding them in would have taken too long: \
+                keep both files together, or run \
              `graven checkpoint {}`",
             log.display(),
             db.path().display(),
@@ -73,8 +75,8 @@ impl Open {
         self.open(false, None)
     }
 
-    /// Opens it, a new one if there is none; says so on standard error then. Statements, and the answer of the process that has it open, may take so
-    /// long.
+    /// Opens it, a new one if there is none; says so on standard error then. Statements, and the
+    /// answer of the process that has it open, may take so long.
     pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
         let new = !self.read_only && !self.db.exists();
         let db = self.open(new, timeout)?;
@@ -87,8 +89,8 @@ impl Open {
         Ok(db)
     }
 
-    /// Opens it for these statements: a new one if there is none and they write. Otherwise a mistyped name would leave a file
-    /// behind, and be answered as if nothing were stored.
+    /// Opens it for these statements: a new one if there is none and they write. Otherwise a
+    /// mistyped name would leave a file behind, and be answered as if nothing were stored.
     pub(crate) fn database_for(
         &self,
         statements: &[&str],
@@ -141,7 +143,8 @@ impl Open {
             let policy = self.policy.as_ref().map(|_| "--policy");
             for option in memory.into_iter().chain(policy) {
                 eprintln!(
-                    "{option} has no effect: process {process} has the database open, and its settings hold"
+                    "{option} has no effect: process {process} has the database open, and its \
+                        settings hold"
                 );
             }
         }

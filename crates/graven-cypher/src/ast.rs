@@ -1,8 +1,8 @@
 //! The syntax tree: what the text says, nothing resolved.
 //!
 //! # Invariants
-//! * CY-10 [`Expr::height`] is one more than the largest of its children; the parser refuses trees higher
-//!   than its limit, so walking a tree recursively cannot overflow the stack.
+//! * CY-10 [`Expr::height`] is one more than the largest of its children; the parser refuses trees
+//!   higher than its limit, so walking a tree recursively cannot overflow the stack.
 //! * CY-11 Equality of trees ignores places: `n.age` equals `n . age`.
 
 use std::sync::Arc;
@@ -169,7 +169,8 @@ pub(crate) struct CopyFrom {
     pub transactions: Option<Box<InTransactions>>,
 }
 
-/// Nodes between which relationships are copied; the key is the only unique property where it is not said.
+/// Nodes between which relationships are copied; the key is the only unique property where it is
+/// not said.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CopyEnd {
     pub label: Arc<str>,
@@ -313,8 +314,8 @@ pub(crate) struct RelationshipPattern {
     pub length: Option<Length>,
     pub properties: Option<Expr>,
     pub filter: Option<Box<Expr>>,
-    /// Of a quantified pattern that is more than one relationship: what is repeated. `filter` is about all of it, and
-    /// name, types, direction and properties say nothing.
+    /// Of a quantified pattern that is more than one relationship: what is repeated. `filter` is
+    /// about all of it, and name, types, direction and properties say nothing.
     pub repeated: Option<Box<PathPattern>>,
     pub span: Span,
 }
@@ -335,7 +336,8 @@ pub(crate) enum LabelExpr {
     Not(Box<LabelExpr>),
     /// `%`: any label at all.
     Any,
-    /// `$(names)`, `$all(names)`: all of the names that the expression gives; `$any(names)`: one of them.
+    /// `$(names)`, `$all(names)`: all of the names that the expression gives; `$any(names)`: one of
+    /// them.
     Computed {
         any: bool,
         names: Box<Expr>,
@@ -487,7 +489,8 @@ pub(crate) enum MapItem {
 }
 
 impl Expr {
-    /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries not.
+    /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries
+    /// not.
     pub(crate) fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         match &self.kind {
             ExprKind::Null

@@ -1,8 +1,10 @@
-//! Syntax tree to bound query: which name means which variable, and whether the statement makes sense.
+//! Syntax tree to bound query: which name means which variable, and whether the statement makes
+//! sense.
 //!
 //! # How it works
-//! One pass over the clauses in order. `bind/pattern.rs` turns paths into query graphs, `bind/expression.rs`
-//! binds expressions with `bind/call.rs` and `bind/subquery.rs`, `bind/projection.rs` `WITH` and `RETURN` with grouping and sorting. The result is in
+//! One pass over the clauses in order. `bind/pattern.rs` turns paths into query graphs,
+//! `bind/expression.rs` binds expressions with `bind/call.rs` and `bind/subquery.rs`,
+//! `bind/projection.rs` `WITH` and `RETURN` with grouping and sorting. The result is in
 //! `bind/graph.rs`.
 //!
 //! # Invariants
@@ -49,7 +51,8 @@ use crate::types::{Type, TypeSet};
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 
-/// Notices after which a statement hears of no more unknown names. Each of these is compared with all names of the schema.
+/// Notices after which a statement hears of no more unknown names. Each of these is compared with
+/// all names of the schema.
 const NOTICES_MAX: usize = 100;
 
 /// Result columns: heading and variable.
@@ -305,8 +308,8 @@ impl Binder<'_> {
         ))
     }
 
-    /// A subquery may start with `WITH a, b` naming what it takes from outside; those stay the outer
-    /// variables, nothing is projected. Returns how many clauses that took.
+    /// A subquery may start with `WITH a, b` naming what it takes from outside; those stay the
+    /// outer variables, nothing is projected. Returns how many clauses that took.
     fn importing_with(&mut self, query: &ast::SingleQuery) -> usize {
         let Some(Clause {
             kind:
@@ -496,7 +499,8 @@ impl Binder<'_> {
         let outer = mark.variables;
         let imports = self.leave_subquery(mark);
         let mut query = result?;
-        // A column that is a variable of the row would become null with the others where there are no rows.
+        // A column that is a variable of the row would become null with the others where there are
+        // no rows.
         let mut copied = Vec::new();
         for (name, var) in &mut query.columns {
             if optional && (var.0 as usize) < outer {

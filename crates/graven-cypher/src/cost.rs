@@ -1,10 +1,12 @@
-//! Cardinalities: how many rows a scan, an expansion or a condition leaves, from the schema's statistics.
+//! Cardinalities: how many rows a scan, an expansion or a condition leaves, from the schema's
+//! statistics.
 //!
 //! # How it works
-//! Labels of a node are taken as nested (the smallest count decides); the fan-out of a relationship is the
-//! count of its (start label, type, end label) triple divided by the nodes at the near end; conditions are
-//! independent. What a comparison with a property leaves is read off counts and bounds of its values, where they are known, and is
-//! a usual share otherwise. A variable-length pattern multiplies fan-outs. Numbers are for comparing plans, nothing more.
+//! Labels of a node are taken as nested (the smallest count decides); the fan-out of a relationship
+//! is the count of its (start label, type, end label) triple divided by the nodes at the near end;
+//! conditions are independent. What a comparison with a property leaves is read off counts and
+//! bounds of its values, where they are known, and is a usual share otherwise. A variable-length
+//! pattern multiplies fan-outs. Numbers are for comparing plans, nothing more.
 
 use std::sync::Arc;
 
@@ -80,9 +82,10 @@ impl Cost<'_> {
         (total / near).min(MOST)
     }
 
-    /// As `fan`, what [`Cost::fanout`] gives, for nodes that were reached by another relationship: nodes that have some mostly
-    /// have more of other kinds as well, so the mean over all nodes is too small and that over nodes which have any is
-    /// the other extreme. The middle of the two counts, in orders of magnitude.
+    /// As `fan`, what [`Cost::fanout`] gives, for nodes that were reached by another relationship:
+    /// nodes that have some mostly have more of other kinds as well, so the mean over all nodes is
+    /// too small and that over nodes which have any is the other extreme. The middle of the two
+    /// counts, in orders of magnitude.
     pub(crate) fn fanout_of_reached(&self, hop: Hop<'_>, fan: f64) -> f64 {
         let any = |start: bool| -> Option<f64> {
             let mut mean = 0.0;
@@ -199,7 +202,8 @@ impl Cost<'_> {
         Some((counts.distinct as f64 + 1.0).min(all))
     }
 
-    /// Share of rows in which a property of `owner` compares so with a value, if anything is known of it.
+    /// Share of rows in which a property of `owner` compares so with a value, if anything is known
+    /// of it.
     pub(crate) fn property_share(
         &self,
         owner: Owner<'_>,

@@ -1,10 +1,10 @@
 //! Errors of a statement: a stable code, where it is, what to do.
 //!
 //! # How it works
-//! [`Code`] names follow the openCypher error vocabulary: a category (`SyntaxError`, `TypeError`, ...) and a
-//! detail (`UndefinedVariable`, ...). [`Diagnostic::render`] shows the line with a caret under the place; [`Excerpt`] does so for
-//! errors that are met while a statement runs.
-//! Lines and columns are 1-based; a column counts characters, not bytes.
+//! [`Code`] names follow the openCypher error vocabulary: a category (`SyntaxError`, `TypeError`,
+//! ...) and a detail (`UndefinedVariable`, ...). [`Diagnostic::render`] shows the line with a caret
+//! under the place; [`Excerpt`] does so for errors that are met while a statement runs. Lines and
+//! columns are 1-based; a column counts characters, not bytes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -128,7 +128,11 @@ impl Diagnostic {
         };
         Diagnostic {
             message: "unexpected text, which is not shown, for it may hold a password".to_owned(),
-            hint: Some("CREATE USER name SET PASSWORD 'text' [CHANGE NOT REQUIRED] [SET STATUS ACTIVE] [SET ROLE writer]".to_owned()),
+            hint: Some(
+                "CREATE USER name SET PASSWORD 'text' [CHANGE NOT REQUIRED] [SET STATUS \
+                ACTIVE] [SET ROLE writer]"
+                    .to_owned(),
+            ),
             excerpt,
             ..self
         }
@@ -174,7 +178,8 @@ impl Excerpt {
         }
     }
 
-    /// An error at this place, as [`Diagnostic::render`] shows it; `name` is its category and its detail.
+    /// An error at this place, as [`Diagnostic::render`] shows it; `name` is its category and its
+    /// detail.
     #[must_use]
     pub fn render(&self, name: (&str, &str), message: &str, hint: Option<&str>) -> String {
         let number = self.line.to_string();
@@ -187,7 +192,8 @@ impl Excerpt {
         };
         let carets = width(before, self.characters).max(1);
         let mut out = format!(
-            "{} ({}): {}\n{gutter}--> line {}, column {}\n{gutter} |\n{number} | {cut}{shown}\n{gutter} | {}{}{}\n",
+            "{} ({}): {}\n{gutter}--> line {}, column {}\n{gutter} |\n{number} | \
+                {cut}{shown}\n{gutter} | {}{}{}\n",
             name.0,
             name.1,
             message,
@@ -205,7 +211,8 @@ impl Excerpt {
         out
     }
 
-    /// Part of a long line around the place: characters before the caret, the text, and what marks a cut.
+    /// Part of a long line around the place: characters before the caret, the text, and what marks
+    /// a cut.
     fn window(&self) -> (usize, String, &'static str) {
         const BEFORE: usize = 60;
         const SHOWN: usize = 120;

@@ -1,9 +1,10 @@
 //! `EXPLAIN`: the operator tree as text, one operator a line, inputs below and indented.
 //!
 //! # How it works
-//! The operator that runs last stands first. A chain of single inputs is not indented further than one step per
-//! operator; a second input (of `Apply`, `Optional`, `Union`, ...) gets a branch of its own. `PROFILE` uses the
-//! same table with more columns: [`render`] asks for the cells of each operator by its id.
+//! The operator that runs last stands first. A chain of single inputs is not indented further than
+//! one step per operator; a second input (of `Apply`, `Optional`, `Union`, ...) gets a branch of
+//! its own. `PROFILE` uses the same table with more columns: [`render`] asks for the cells of each
+//! operator by its id.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,9 @@
 //! Text to tokens, and the text of literals to their values.
 //!
 //! # How it works
-//! The whole statement is cut into tokens at once; a table of matching brackets comes with them, so that
-//! the parser can tell a parenthesised expression from a pattern by looking ahead instead of trying.
+//! The whole statement is cut into tokens at once; a table of matching brackets comes with them, so
+//! that the parser can tell a parenthesised expression from a pattern by looking ahead instead of
+//! trying.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ const TEXT_BYTES_MAX: usize = 64 << 20;
 pub(crate) struct Tokens {
     /// Tokens in order, closed by one [`TokenKind::End`].
     pub list: Vec<Token>,
-    /// For every opening bracket the index of its closing one, for every `CASE` that is no name that of its `END`; elsewhere 0.
+    /// For every opening bracket the index of its closing one, for every `CASE` that is no name
+    /// that of its `END`; elsewhere 0.
     pub closing: Vec<u32>,
 }
 
@@ -118,10 +120,12 @@ fn bad_character(text: &str, span: Span) -> Diagnostic {
     }
 }
 
-/// Finds for every opening bracket its closing partner of the same kind, and for every `CASE` with a `WHEN` its `END`.
+/// Finds for every opening bracket its closing partner of the same kind, and for every `CASE` with
+/// a `WHEN` its `END`.
 fn match_brackets(text: &str, list: &[Token]) -> Vec<u32> {
     let mut closing = vec![0; list.len()];
-    // Brackets, and words `CASE` with whether their `WHEN` has come; where in there the brackets are.
+    // Brackets, and words `CASE` with whether their `WHEN` has come; where in there the brackets
+    // are.
     let mut open: Vec<(usize, bool)> = Vec::new();
     let mut brackets: Vec<usize> = Vec::new();
     let is = |token: &Token, word: &str| {

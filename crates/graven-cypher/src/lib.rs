@@ -1,9 +1,9 @@
 //! Cypher: text in, plan out. Knows no storage; defines the [`SchemaView`] it reads.
 //!
 //! # How it works
-//! `lexer` -> `parser` (recursive descent, builds the `ast`) -> `bind` (names, kinds, aggregation rules;
-//! produces a query graph per `MATCH`) -> `planner` (start points, order of patterns by cost, operators) ->
-//! `plan::rules` (one rewrite per file) -> [`Plan`].
+//! `lexer` -> `parser` (recursive descent, builds the `ast`) -> `bind` (names, kinds, aggregation
+//! rules; produces a query graph per `MATCH`) -> `planner` (start points, order of patterns by
+//! cost, operators) -> `plan::rules` (one rewrite per file) -> [`Plan`].
 
 mod ast;
 mod bind;
@@ -39,8 +39,9 @@ pub enum ParameterNames {
     /// Not known yet (a statement is prepared or explained); the executor reports a missing one.
     #[default]
     Any,
-    /// Exactly these; the use of another is an error. Of one that holds a text, or a few texts, they may be told: where it
-    /// stands for labels or types, the statement is planned for just these ([`Plan::planned_for`]).
+    /// Exactly these; the use of another is an error. Of one that holds a text, or a few texts,
+    /// they may be told: where it stands for labels or types, the statement is planned for just
+    /// these ([`Plan::planned_for`]).
     Known(BTreeMap<String, Option<Vec<Arc<str>>>>),
 }
 
@@ -83,8 +84,8 @@ pub fn is_in_transactions(text: &str) -> bool {
     })
 }
 
-/// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed. What procedures do beside a statement is none of its
-/// changes.
+/// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed.
+/// What procedures do beside a statement is none of its changes.
 #[must_use]
 pub fn only_reads(text: &str) -> bool {
     fn reads(query: &ast::Query) -> bool {

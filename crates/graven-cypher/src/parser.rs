@@ -1,12 +1,14 @@
 //! Tokens to syntax tree: recursive descent over the token list.
 //!
 //! # How it works
-//! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths, `parser/expression.rs`
-//! expressions by precedence, `parser/load.rs` files, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before a statement. This file holds what they share: the position, look-ahead and errors.
+//! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths,
+//! `parser/expression.rs` expressions by precedence, `parser/load.rs` files, `parser/atom.rs` what
+//! they start from, `parser/prefix.rs` what stands before a statement. This file holds what they
+//! share: the position, look-ahead and errors.
 //!
 //! # Invariants
-//! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression tree
-//!   higher than [`HEIGHT_MAX`] end in an error instead of a stack overflow.
+//! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression
+//!   tree higher than [`HEIGHT_MAX`] end in an error instead of a stack overflow.
 //! * CY-13 There is no backtracking over an unbounded number of tokens; parsing takes linear time.
 
 mod atom;
@@ -74,7 +76,8 @@ const JOINING: &[&str] = &[
     "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD",
 ];
 
-/// Whether a token that is no word can only stand behind a whole operand; what may also begin one is none of these.
+/// Whether a token that is no word can only stand behind a whole operand; what may also begin one
+/// is none of these.
 fn is_after_operand(kind: TokenKind) -> bool {
     use TokenKind::*;
     matches!(
@@ -225,11 +228,12 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether the token `ahead` places on can only follow a whole operand: the word before it is a name then, whatever
-    /// keyword it may be elsewhere.
+    /// Whether the token `ahead` places on can only follow a whole operand: the word before it is a
+    /// name then, whatever keyword it may be elsewhere.
     fn follows_operand(&self, ahead: usize) -> bool {
         use TokenKind::*;
-        // Keywords may be names one behind the other; no text that means something has more of them.
+        // Keywords may be names one behind the other; no text that means something has more of
+        // them.
         if ahead > LOOK_AHEAD_MAX {
             return false;
         }
@@ -273,7 +277,8 @@ impl Parser<'_> {
         !is_within && self.follows_operand(ahead)
     }
 
-    /// Whether the word there joins an operand to what follows, or begins what follows an expression.
+    /// Whether the word there joins an operand to what follows, or begins what follows an
+    /// expression.
     fn is_joining(&self, ahead: usize) -> bool {
         JOINING.iter().any(|word| self.is_word_at(ahead, word))
     }
@@ -347,7 +352,8 @@ impl Parser<'_> {
         result
     }
 
-    /// Runs `body` where `|` closes a condition (in a comprehension) or does not (in brackets inside it).
+    /// Runs `body` where `|` closes a condition (in a comprehension) or does not (in brackets
+    /// inside it).
     fn with_bar<T>(
         &mut self,
         closes: bool,
@@ -361,7 +367,8 @@ impl Parser<'_> {
 
     fn too_deep(&self) -> Diagnostic {
         let message = format!(
-            "the statement is nested too deeply (more than {NESTING_MAX} brackets or {HEIGHT_MAX} chained operators)"
+            "the statement is nested too deeply (more than {NESTING_MAX} brackets or {HEIGHT_MAX} \
+                chained operators)"
         );
         self.error(self.token().span, Code::NestingTooDeep, message)
             .with_hint("pass long lists as parameters, or split the expression with WITH")

@@ -1,14 +1,14 @@
 //! The plan: a tree of operators in execution order, all names bound, all patterns ordered.
 //!
-//! The planner chooses order, access paths and strategies (index or scan, expand or expand-into, trails
-//! or reachability); `graven-exec` turns each node into one operator and chooses nothing.
+//! The planner chooses order, access paths and strategies (index or scan, expand or expand-into,
+//! trails or reachability); `graven-exec` turns each node into one operator and chooses nothing.
 //!
 //! # Invariants
-//! * CY-1 Every [`VarId`] read by an expression is produced below it in the tree, or by the enclosing
-//!   [`Operator::Argument`].
+//! * CY-1 Every [`VarId`] read by an expression is produced below it in the tree, or by the
+//!   enclosing [`Operator::Argument`].
 //! * CY-2 `PlanNode::id`s are dense, 0-based and unique within a plan; `PROFILE` reports by them.
-//! * CY-3 Names (labels, types, keys) stay text; the executor resolves them against its snapshot, so a plan
-//!   may outlive a catalogue change. Unknown names select nothing.
+//! * CY-3 Names (labels, types, keys) stay text; the executor resolves them against its snapshot,
+//!   so a plan may outlive a catalogue change. Unknown names select nothing.
 
 pub(crate) mod access;
 pub(crate) mod builder;
@@ -96,7 +96,8 @@ pub struct Plan {
     pub mode: PlanMode,
     /// Notices for the user: unknown labels, types or property keys, cartesian products, ...
     pub notices: Vec<Notice>,
-    /// Parameters that stand for labels or types, and the texts they hold: it is the plan for these alone.
+    /// Parameters that stand for labels or types, and the texts they hold: it is the plan for these
+    /// alone.
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Of an explained or profiled statement what each operator is expected to cost, by its id.
     pub forecasts: Vec<Forecast>,
@@ -164,8 +165,9 @@ pub struct RelPattern {
     pub distinct_ends: Vec<(VarId, VarId)>,
     /// Relationship lists bound earlier in the same `MATCH` that this one must not touch.
     pub disjoint_from: Vec<VarId>,
-    /// Conditions on the far end, decided while expanding; [`Operator::Expand`] has them, where relationships are named or
-    /// looked at one by one only labels, and [`Operator::ReachableCount`] what the end is not.
+    /// Conditions on the far end, decided while expanding; [`Operator::Expand`] has them, where
+    /// relationships are named or looked at one by one only labels, and
+    /// [`Operator::ReachableCount`] what the end is not.
     pub ends: EndConditions,
 }
 
@@ -195,8 +197,8 @@ impl EndConditions {
 pub struct EndJoin {
     /// The node of the row.
     pub near: VarId,
-    /// The relationship, seen from `near`; it has no conditions of its own but `distinct_ends`, where the far end of the
-    /// expansion may be named.
+    /// The relationship, seen from `near`; it has no conditions of its own but `distinct_ends`,
+    /// where the far end of the expansion may be named.
     pub pattern: RelPattern,
     /// What it decides.
     pub kind: JoinKind,
@@ -218,10 +220,11 @@ pub enum JoinKind {
 pub enum VarExpandMode {
     /// Every trail is a row.
     Trails,
-    /// Only which end nodes are reachable matters, each end once per input row; relationship list unbound.
-    /// `proven` is true where breadth-first search is equivalent to trail enumeration (lower bound 0 or 1 and
-    /// no interplay with other relationships of the `MATCH` except `distinct_from`/`disjoint_from` of earlier
-    /// ones); where it is false the executor must enumerate trails, deduplicating ends, in bounded memory.
+    /// Only which end nodes are reachable matters, each end once per input row; relationship list
+    /// unbound. `proven` is true where breadth-first search is equivalent to trail enumeration
+    /// (lower bound 0 or 1 and no interplay with other relationships of the `MATCH` except
+    /// `distinct_from`/`disjoint_from` of earlier ones); where it is false the executor must
+    /// enumerate trails, deduplicating ends, in bounded memory.
     Reachable {
         /// Breadth-first search is exact here.
         proven: bool,
@@ -253,8 +256,9 @@ pub enum PathCount {
 /// A pattern that hangs on a node: of its matches only the number is wanted.
 #[derive(Clone, Debug)]
 pub struct HangingPattern {
-    /// The relationship from the node; without conditions on the relationship. What depends on the row (`distinct_ends`,
-    /// `ends`) is there only in a pattern that hangs on a node of the row, never in a branch.
+    /// The relationship from the node; without conditions on the relationship. What depends on the
+    /// row (`distinct_ends`, `ends`) is there only in a pattern that hangs on a node of the row,
+    /// never in a branch.
     pub pattern: RelPattern,
     /// The other end, as `pattern` may name it; the row does not hold it.
     pub end: VarId,
@@ -272,7 +276,8 @@ pub struct HangingPattern {
 pub enum Operator {
     /// One row without variables.
     Unit,
-    /// The row of the enclosing [`Operator::Apply`], [`Operator::Optional`] or [`Operator::SemiApply`].
+    /// The row of the enclosing [`Operator::Apply`], [`Operator::Optional`] or
+    /// [`Operator::SemiApply`].
     Argument {
         /// Variables handed in.
         vars: Vec<VarId>,
@@ -285,16 +290,18 @@ pub enum Operator {
         var: VarId,
         label: Arc<str>,
     },
-    /// Nodes that have all of the labels that `names` gives, a text or a list of texts; and perhaps others, where no index
-    /// tells: those with the first of the labels and, if one of the properties of `equal` is indexed with it, this value.
+    /// Nodes that have all of the labels that `names` gives, a text or a list of texts; and perhaps
+    /// others, where no index tells: those with the first of the labels and, if one of the
+    /// properties of `equal` is indexed with it, this value.
     ComputedLabelScan {
         input: Box<PlanNode>,
         var: VarId,
         names: Expr,
         equal: Vec<(Arc<str>, Expr)>,
     },
-    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each element). A node is
-    /// produced once per input row however often its value is listed; null selects nothing.
+    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each
+    /// element). A node is produced once per input row however often its value is listed; null
+    /// selects nothing.
     IndexSeek {
         input: Box<PlanNode>,
         var: VarId,
@@ -312,8 +319,9 @@ pub enum Operator {
         low: Option<(Expr, Inclusion)>,
         high: Option<(Expr, Inclusion)>,
     },
-    /// Nodes with the label that are in the index over `keys`: the first values equal `equal`, the next one is as
-    /// `part` says. With `order` in the order of that value, and then, if nothing is demanded of it, also nodes without it.
+    /// Nodes with the label that are in the index over `keys`: the first values equal `equal`, the
+    /// next one is as `part` says. With `order` in the order of that value, and then, if nothing is
+    /// demanded of it, also nodes without it.
     IndexScan {
         input: Box<PlanNode>,
         var: VarId,
@@ -323,8 +331,8 @@ pub enum Operator {
         part: IndexPart,
         order: Option<IndexOrder>,
     },
-    /// Nodes by what identifies them (`WHERE id(n) = ...`); with `any` the expression is a list. Each node once per input
-    /// row; what identifies no node of this store selects nothing.
+    /// Nodes by what identifies them (`WHERE id(n) = ...`); with `any` the expression is a list.
+    /// Each node once per input row; what identifies no node of this store selects nothing.
     NodeByIdSeek {
         input: Box<PlanNode>,
         var: VarId,
@@ -356,7 +364,8 @@ pub enum Operator {
         to: VarId,
         pattern: RelPattern,
     },
-    /// Variable-length expansion, `min..=max` relationships (`max` `None`: unbounded). `into`: `to` is bound already.
+    /// Variable-length expansion, `min..=max` relationships (`max` `None`: unbounded). `into`: `to`
+    /// is bound already.
     VarExpand {
         input: Box<PlanNode>,
         from: VarId,
@@ -368,16 +377,17 @@ pub enum Operator {
         max: Option<u32>,
         mode: VarExpandMode,
     },
-    /// Repeats `inner`, whose leaf is an [`Operator::Argument`] with `entry` and what else it reads, `min..=max` times, each
-    /// time from where it ended: `entry` is `from` at first, then `exit` of the time before. All relationships
-    /// differ. Binds `to` (`into`: it is bound already), the relationships in order, and lists of the groups.
+    /// Repeats `inner`, whose leaf is an [`Operator::Argument`] with `entry` and what else it
+    /// reads, `min..=max` times, each time from where it ended: `entry` is `from` at first, then
+    /// `exit` of the time before. All relationships differ. Binds `to` (`into`: it is bound
+    /// already), the relationships in order, and lists of the groups.
     Repeat {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
         repeat: Box<Repeat>,
     },
-    /// Of the rows with the same ends only those with the shortest paths; `lengths` are the single relationships and
-    /// lists of them that a path consists of.
+    /// Of the rows with the same ends only those with the shortest paths; `lengths` are the single
+    /// relationships and lists of them that a path consists of.
     SelectPaths {
         input: Box<PlanNode>,
         from: VarId,
@@ -412,9 +422,10 @@ pub enum Operator {
         keys: Vec<(VarId, Expr)>,
         aggregates: Vec<(VarId, AggregateCall)>,
     },
-    /// Fused `count(DISTINCT end)` per input row over a reachability expansion, optionally with a predicate on
-    /// the end node: one output row per input row holding `count`. The planner emits it only where the
-    /// grouping keys determine the input row (each input row is its own group, or there is one input row).
+    /// Fused `count(DISTINCT end)` per input row over a reachability expansion, optionally with a
+    /// predicate on the end node: one output row per input row holding `count`. The planner emits
+    /// it only where the grouping keys determine the input row (each input row is its own group, or
+    /// there is one input row).
     ReachableCount {
         input: Box<PlanNode>,
         from: VarId,
@@ -426,14 +437,15 @@ pub enum Operator {
         end_filter: Option<Expr>,
         count: VarId,
     },
-    /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`; rows without a
-    /// match are dropped. Stands below an aggregation that adds the numbers up.
+    /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`;
+    /// rows without a match are dropped. Stands below an aggregation that adds the numbers up.
     PatternCount {
         input: Box<PlanNode>,
         patterns: Vec<(VarId, HangingPattern)>,
         count: VarId,
     },
-    /// Distinct rows over the given variables; the others are dropped. `runs`: equal rows follow each other in the input.
+    /// Distinct rows over the given variables; the others are dropped. `runs`: equal rows follow
+    /// each other in the input.
     Distinct {
         input: Box<PlanNode>,
         vars: Vec<VarId>,
@@ -462,7 +474,8 @@ pub enum Operator {
         /// The list is a variable that no operator above reads: rows do not carry it on.
         last: bool,
     },
-    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results to it.
+    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results
+    /// to it.
     Apply {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
@@ -473,9 +486,9 @@ pub enum Operator {
         inner: Box<PlanNode>,
         nulls: Vec<VarId>,
     },
-    /// As [`Operator::Apply`] for batches of input rows, each in a transaction of its own that is committed before the
-    /// next one begins. All of it is done before the first row is handed out. Stands only in the pipeline of the
-    /// statement itself.
+    /// As [`Operator::Apply`] for batches of input rows, each in a transaction of its own that is
+    /// committed before the next one begins. All of it is done before the first row is handed out.
+    /// Stands only in the pipeline of the statement itself.
     InTransactions {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
@@ -487,23 +500,27 @@ pub enum Operator {
         inner: Box<PlanNode>,
         anti: bool,
     },
-    /// Equi-join on variables both sides produce; builds on `build`. Null joins with nothing. In an inner tree `build` may stand
-    /// alone, without any [`Operator::Argument`]: what was built serves all rows then.
+    /// Equi-join on variables both sides produce; builds on `build`. Null joins with nothing. In an
+    /// inner tree `build` may stand alone, without any [`Operator::Argument`]: what was built
+    /// serves all rows then.
     HashJoin {
         input: Box<PlanNode>,
         build: Box<PlanNode>,
         on: Vec<VarId>,
     },
-    /// The rows of `input`, a pipeline that begins with a scan or an [`Operator::Exchange`], in its order, found by several threads.
+    /// The rows of `input`, a pipeline that begins with a scan or an [`Operator::Exchange`], in its
+    /// order, found by several threads.
     Parallel { input: Box<PlanNode> },
-    /// The rows of `input`, which one thread makes, divided among the threads of the pipeline above.
+    /// The rows of `input`, which one thread makes, divided among the threads of the pipeline
+    /// above.
     Exchange { input: Box<PlanNode> },
     /// Every pair of rows.
     CartesianProduct {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
     },
-    /// Rows of all inputs; with the variables of [`Plan::variables`] made equal by a projection in each.
+    /// Rows of all inputs; with the variables of [`Plan::variables`] made equal by a projection in
+    /// each.
     Union { inputs: Vec<PlanNode> },
     /// `CALL name(args) YIELD ...`; once per input row.
     Procedure {
@@ -518,8 +535,9 @@ pub enum Operator {
         input: Box<PlanNode>,
         creation: Creation,
     },
-    /// For each input row, one after the other: the rows of `inner` (whose leaf is [`Operator::Argument`]), changed
-    /// by `on_match`; where there are none, one row with the creation, changed by `on_create`.
+    /// For each input row, one after the other: the rows of `inner` (whose leaf is
+    /// [`Operator::Argument`]), changed by `on_match`; where there are none, one row with the
+    /// creation, changed by `on_create`.
     Merge {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
@@ -534,16 +552,16 @@ pub enum Operator {
         input: Box<PlanNode>,
         items: Vec<SetItem>,
     },
-    /// Deletes the nodes, relationships and paths that the expressions give; with `detach` also the relationships
-    /// of the nodes.
+    /// Deletes the nodes, relationships and paths that the expressions give; with `detach` also the
+    /// relationships of the nodes.
     Delete {
         input: Box<PlanNode>,
         targets: Vec<Expr>,
         detach: bool,
         at: Span,
     },
-    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) once per element of the list, in
-    /// order; hands on the input row.
+    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) once per element of
+    /// the list, in order; hands on the input row.
     Foreach {
         input: Box<PlanNode>,
         inner: Box<PlanNode>,
@@ -551,7 +569,8 @@ pub enum Operator {
         var: VarId,
         at: Span,
     },
-    /// Takes in all its input before it hands out the first row (see `plan/rules/eager.rs` on where).
+    /// Takes in all its input before it hands out the first row (see `plan/rules/eager.rs` on
+    /// where).
     Eager {
         input: Box<PlanNode>,
         reason: Arc<str>,
@@ -581,7 +600,8 @@ pub enum Operator {
         options: Vec<(Arc<str>, OptionValue)>,
         at: Span,
     },
-    /// One row per line of a delimited file: a list of its fields or, with `headers`, a map of them.
+    /// One row per line of a delimited file: a list of its fields or, with `headers`, a map of
+    /// them.
     LoadCsv {
         input: Box<PlanNode>,
         url: Expr,
@@ -603,7 +623,8 @@ pub struct InTransactions {
     pub rows: Option<Expr>,
     /// What happens when a batch fails.
     pub on_error: OnError,
-    /// For so many seconds, constant, a batch is run again before it has failed, where that may help.
+    /// For so many seconds, constant, a batch is run again before it has failed, where that may
+    /// help.
     pub retry: Option<Expr>,
     /// Where the seconds stand in the text, which a literal does not say.
     pub retry_at: Span,

@@ -1,4 +1,5 @@
-//! What the planner needs to know of the data: which names exist, what is indexed, how many there are.
+//! What the planner needs to know of the data: which names exist, what is indexed, how many there
+//! are.
 
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
@@ -19,8 +20,8 @@ pub trait SchemaView {
     }
     /// Relationships in all.
     fn relationship_count(&self) -> u64;
-    /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at one
-    /// labelled `end` (`None`: any); an estimate.
+    /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at
+    /// one labelled `end` (`None`: any); an estimate.
     fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64;
     /// Whether the property key is known.
     fn knows_key(&self, key: &str) -> bool;

@@ -2,9 +2,10 @@
 //! longer wanted.
 //!
 //! # How it works
-//! [`parse_and_plan_until`](crate::parse_and_plan_until) leaves its question with the thread. The lexer counts tokens, parser and binder
-//! the names and expressions that they come by ([`tick`]), and they ask from time to time; the planner asks before each of its
-//! rules. So a text of any length ends soon.
+//! [`parse_and_plan_until`](crate::parse_and_plan_until) leaves its question with the thread. The
+//! lexer counts tokens, parser and binder the names and expressions that they come by ([`tick`]),
+//! and they ask from time to time; the planner asks before each of its rules. So a text of any
+//! length ends soon.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -76,7 +77,8 @@ pub(crate) fn ask(text: &str) -> Result<(), Diagnostic> {
 mod tests {
     use super::*;
 
-    /// Goal: a long text is given up soon after it is not wanted any more, counted in questions; the next one is read whole.
+    /// Goal: a long text is given up soon after it is not wanted any more, counted in questions;
+    /// the next one is read whole.
     #[test]
     fn a_long_text_is_given_up() {
         let text = format!("RETURN [{}]", vec!["1"; 50_000].join(","));

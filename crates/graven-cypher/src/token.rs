@@ -1,9 +1,9 @@
 //! Tokens of a statement and their places.
 //!
 //! # How it works
-//! Keywords are ordinary words here: in Cypher almost every keyword may also be a name, so the parser
-//! compares words without case where a keyword can stand. Arrows are single characters (`-`, `<`, `>`), since
-//! `a<-1` is a comparison and `(a)<-[r]-(b)` a pattern.
+//! Keywords are ordinary words here: in Cypher almost every keyword may also be a name, so the
+//! parser compares words without case where a keyword can stand. Arrows are single characters (`-`,
+//! `<`, `>`), since `a<-1` is a comparison and `(a)<-[r]-(b)` a pattern.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -57,8 +57,8 @@ impl From<Span> for Range<usize> {
     }
 }
 
-/// Places do not take part in comparing syntax trees: two expressions are equal when they say the same,
-/// wherever they stand.
+/// Places do not take part in comparing syntax trees: two expressions are equal when they say the
+/// same, wherever they stand.
 impl PartialEq for Span {
     fn eq(&self, _: &Span) -> bool {
         true

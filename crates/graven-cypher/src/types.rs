@@ -1,8 +1,8 @@
 //! Static types: what kinds of value an expression can have, as far as the text tells.
 //!
-//! A [`TypeSet`] is the set of kinds a value may have at run time (null always included). An operation is
-//! refused at compile time only where the sets cannot meet, so a missing piece of knowledge never refuses
-//! a valid statement.
+//! A [`TypeSet`] is the set of kinds a value may have at run time (null always included). An
+//! operation is refused at compile time only where the sets cannot meet, so a missing piece of
+//! knowledge never refuses a valid statement.
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
 //! A graph as the tables that `neo4j-admin database import` and `graven import` read.
 //!
 //! # How it works
-//! Nodes are read twice: first the types of all properties are seen, then the rows are written. There
-//! is a file for each set of labels, and one for each type of relationship. Where a property has
-//! values of several types, each combination of types has a file of its own, as a column has one
-//! type. [`ARGUMENTS`] holds the command line for the folder.
+//! Nodes are read twice: first the types of all properties are seen, then the rows are written.
+//! There is a file for each set of labels, and one for each type of relationship. Where a property
+//! has values of several types, each combination of types has a file of its own, as a column has
+//! one type. [`ARGUMENTS`] holds the command line for the folder.
 //!
 //! # Source
 //! Neo4j Operations Manual, "Import": header format, `@` argument files.

@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! Nodes are made a few hundred at a time by `UNWIND` over a list of maps, a statement for each set
-//! of labels. They carry a label and a number of their own while relationships are made, found by an
-//! index. Both are removed at the end, [`REMOVED_AT_ONCE`] nodes a statement. A statement ends with
-//! `;` and a line feed; no text within has a line feed.
+//! of labels. They carry a label and a number of their own while relationships are made, found by
+//! an index. Both are removed at the end, [`REMOVED_AT_ONCE`] nodes a statement. A statement ends
+//! with `;` and a line feed; no text within has a line feed.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! The types of properties are declared before the first node, so nodes and relationships are read
-//! twice. A property whose values are all of one type is declared with it (`attr.type`, `attr.list`);
-//! `graven.kind` names types that GraphML does not have, such as dates. Points, and properties of
-//! several types, are texts that hold literals of the language (`graven.kind="LITERAL"`).
+//! twice. A property whose values are all of one type is declared with it (`attr.type`,
+//! `attr.list`); `graven.kind` names types that GraphML does not have, such as dates. Points, and
+//! properties of several types, are texts that hold literals of the language
+//! (`graven.kind="LITERAL"`).
 //!
 //! # Source
 //! GraphML Primer, graphdrawing.org; APOC's `apoc.export.graphml`.
@@ -124,7 +125,8 @@ fn declare(out: &mut dyn Write, of: &str, columns: &Columns) -> Result<()> {
         };
         writeln!(
             out,
-            "<key id=\"{of}{number}\" for=\"{of}\" attr.name=\"{}\" attr.type=\"{}\"{list}{named}/>",
+            "<key id=\"{of}{number}\" for=\"{of}\" attr.name=\"{}\" \
+                attr.type=\"{}\"{list}{named}/>",
             escaped(key)?,
             attr_type(&column.kind())
         )?;

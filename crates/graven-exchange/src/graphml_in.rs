@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! One pass over the file; a node or edge is handed on when it ends. Nodes without `labels` have no
-//! label, edges without `label` the type `RELATED`. Where a file has no `labels` at all it is another
-//! program's: its ids are data and become the property `id`, unless the node has one.
+//! label, edges without `label` the type `RELATED`. Where a file has no `labels` at all it is
+//! another program's: its ids are data and become the property `id`, unless the node has one.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! Elements into a database, a batch a statement.
 //!
 //! # How it works
-//! Each batch of nodes of one set of labels is an `UNWIND $rows ... CREATE`. Nodes carry [`LABEL`] and
-//! the file's id as [`KEY`], with a uniqueness constraint, until all is loaded. Relationships find
-//! their ends by it; a batch that makes fewer than it has rows names an id that no node has.
+//! Each batch of nodes of one set of labels is an `UNWIND $rows ... CREATE`. Nodes carry [`LABEL`]
+//! and the file's id as [`KEY`], with a uniqueness constraint, until all is loaded. Relationships
+//! find their ends by it; a batch that makes fewer than it has rows names an id that no node has.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,11 +1,13 @@
-//! Times the three-hop question through a prepared plan: one start a statement, and many starts a statement.
+//! Times the three-hop question through a prepared plan: one start a statement, and many starts a
+//! statement.
 //!
 //! ```text
 //! graven import sf10.graven --ldbc DIR
 //! cargo run --release -p graven-exec --example three_hop -- sf10.graven DIR/three-hop-params.csv \
 //!     DIR/three-hop-expected.csv 16 [top-down|bottom-up]
 //! ```
-//! Prints starts a second of CPU time of the one thread, which neighbours on the machine disturb least.
+//! Prints starts a second of CPU time of the one thread, which neighbours on the machine disturb
+//! least.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +29,8 @@ fn node(id: u32, op: Operator) -> Box<PlanNode> {
     })
 }
 
-/// `UNWIND $ids AS id MATCH (p:Person {id: id})-[:KNOWS*1..3]-(f:Person) RETURN id, count(DISTINCT f)`
+/// `UNWIND $ids AS id MATCH (p:Person {id: id})-[:KNOWS*1..3]-(f:Person)
+/// RETURN id, count(DISTINCT f)`
 fn plan() -> Arc<Plan> {
     let [id, person, end, count] = [0, 1, 2, 3].map(VarId);
     let unwind = node(
@@ -182,7 +185,8 @@ fn main() -> Result<(), Failure> {
             .count();
         let each = best / u32::try_from(ids.len())?;
         println!(
-            "{starts:4} starts a statement: {:8.0} starts/s of CPU time, {each:?} each, {wrong} wrong",
+            "{starts:4} starts a statement: {:8.0} starts/s of CPU time, {each:?} each, {wrong} \
+                wrong",
             1.0 / each.as_secs_f64()
         );
     }

@@ -1,9 +1,9 @@
 //! A batch: about [`BATCH_ROWS`] rows in columns, the unit that operators hand to each other.
 //!
 //! # How it works
-//! Columns are shared (`Arc`), so an operator that keeps a column untouched passes it on without a copy.
-//! Which variable lies in which column is fixed when the plan is instantiated (see [`crate::layout`]); a
-//! batch itself knows no names.
+//! Columns are shared (`Arc`), so an operator that keeps a column untouched passes it on without a
+//! copy. Which variable lies in which column is fixed when the plan is instantiated (see
+//! [`crate::layout`]); a batch itself knows no names.
 //!
 //! # Invariants
 //! * EX-6 All columns of a batch have [`Batch::len`] rows.

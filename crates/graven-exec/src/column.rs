@@ -1,9 +1,10 @@
 //! Columns of a batch: one value per row, in the tightest form the values allow.
 //!
 //! # How it works
-//! Ids, integers, floats and booleans lie in plain vectors; anything else, and any integer, float or boolean
-//! column with a null in it, is a vector of [`Value`]s. [`Column::from_values`] picks the form. A column whose
-//! rows are all the same (a constant, a parameter, the outer row of an apply) stores the value once.
+//! Ids, integers, floats and booleans lie in plain vectors; anything else, and any integer, float
+//! or boolean column with a null in it, is a vector of [`Value`]s. [`Column::from_values`] picks
+//! the form. A column whose rows are all the same (a constant, a parameter, the outer row of an
+//! apply) stores the value once.
 //!
 //! # Invariants
 //! * EX-4 In `Nodes` and `Relationships`, [`NULL_ID`] stands for null; no store reaches that id.
@@ -194,7 +195,8 @@ impl Column {
         )
     }
 
-    /// The columns one below the other, divided: each row goes to the column that its owner names, of which `counts` says how many rows it gets.
+    /// The columns one below the other, divided: each row goes to the column that its owner names,
+    /// of which `counts` says how many rows it gets.
     #[must_use]
     pub(crate) fn divide(parts: &[&Self], owners: &[u8], counts: &[usize]) -> Vec<Self> {
         if let Some(Self::Constant(Value::Integer(all), _)) = parts.first()
@@ -297,7 +299,8 @@ impl Column {
         }
     }
 
-    /// A constant in the form that different values of its type have, so that it goes with columns of these.
+    /// A constant in the form that different values of its type have, so that it goes with columns
+    /// of these.
     pub(crate) fn spread(&self) -> Option<Self> {
         let Self::Constant(value, rows) = self else {
             return None;
@@ -433,7 +436,8 @@ fn as_truth(value: &Value) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: one constant among columns of many values, such as a batch of one row, leaves all of them the form that they have.
+    //! Goal: one constant among columns of many values, such as a batch of one row, leaves all of
+    //! them the form that they have.
 
     use super::*;
     use crate::operators::row_key::KeyTable;
@@ -481,7 +485,8 @@ mod tests {
         assert!(matches!(mixed, Column::Nodes(_)) && mixed.value(2).is_null());
     }
 
-    /// Goal: a list that one row had stays one for all rows made from it, and others beside it are not lost.
+    /// Goal: a list that one row had stays one for all rows made from it, and others beside it are
+    /// not lost.
     #[test]
     fn what_one_row_had_stays_one() {
         let list = Value::list(vec![Value::Integer(1), Value::Null]);

@@ -1,17 +1,22 @@
-//! Integer properties of nodes that a statement asks for again and again in no order, kept as plain arrays.
+//! Integer properties of nodes that a statement asks for again and again in no order, kept as plain
+//! arrays.
 //!
 //! # How it works
-//! The far ends of relationships come in no order: reading a property of them in id order means sorting each batch. A statement that has
-//! asked for about as many values as the ids it asks among are far apart gets them all at once, in an array over these ids, and from then
-//! on a value is an index away. Ids beyond the array are read as before, and counted: where there are many, the array is made anew.
+//! The far ends of relationships come in no order: reading a property of them in id order means
+//! sorting each batch. A statement that has asked for about as many values as the ids it asks among
+//! are far apart gets them all at once, in an array over these ids, and from then on a value is an
+//! index away. Ids beyond the array are read as before, and counted: where there are many, the
+//! array is made anew.
 //!
 //! Only statements outside of transactions have such arrays: what they see does not change.
 //!
 //! # Invariants
-//! * EX-34 An array holds what the statement's snapshot says, and is charged to the budget, at most a 16th of it.
+//! * EX-34 An array holds what the statement's snapshot says, and is charged to the budget, at most
+//!   a 16th of it.
 //!
 //! # Concurrency
-//! One for all threads of a statement. An array is made under the lock, so that one thread makes it and the others wait.
+//! One for all threads of a statement. An array is made under the lock, so that one thread makes it
+//! and the others wait.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,11 +32,13 @@ use crate::value::Value;
 const IDS_MIN: usize = 64;
 /// Values asked for before an array is thought of.
 const ASKED_MIN: u64 = 8 << 10;
-/// An array of so many ids is made when one in so many values was asked for: a value that is read in no order takes as long as some fifteen in order.
+/// An array of so many ids is made when one in so many values was asked for: a value that is read
+/// in no order takes as long as some fifteen in order.
 const ASKED_SHARE: u64 = 16;
 /// Part of the memory limit that an array may take.
 const MEMORY_SHARE: u64 = 16;
-/// Such a part of its ids on either side is in the array as well, as far as all have values, but not a few alone.
+/// Such a part of its ids on either side is in the array as well, as far as all have values, but
+/// not a few alone.
 const MORE_SHARE: u64 = 16;
 const MORE_MIN: u64 = 64;
 /// Ids read at a time.
@@ -104,7 +111,8 @@ impl DenseColumns {
         property.1.dense.clone()
     }
 
-    /// The property `key`, stored in `column`, of `ids`, from an array; `None` where there is none for these ids.
+    /// The property `key`, stored in `column`, of `ids`, from an array; `None` where there is none
+    /// for these ids.
     ///
     /// # Errors
     /// What reading the column gives, when an array is made.
@@ -171,8 +179,8 @@ impl DenseColumns {
     }
 }
 
-/// The values of `span` ids from `first` on, and of some before and behind; `None` if they are not all integers or do not fit. What another array
-/// `has` is not read again.
+/// The values of `span` ids from `first` on, and of some before and behind; `None` if they are not
+/// all integers or do not fit. What another array `has` is not read again.
 fn dense(
     column: &graven_storage::Column,
     first: u64,
@@ -250,7 +258,8 @@ fn append(
     Ok(true)
 }
 
-/// Appends the values of so many ids next to others, or of fewer, as long as all have one; how many.
+/// Appends the values of so many ids next to others, or of fewer, as long as all have one; how
+/// many.
 fn append_near(
     column: &graven_storage::Column,
     mut count: u64,

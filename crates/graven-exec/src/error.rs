@@ -57,7 +57,8 @@ pub enum ExecError {
     },
     /// `MERGE` on a null property.
     #[error(
-        "MERGE cannot look for the null property {key}: null equals nothing; filter the row out before"
+        "MERGE cannot look for the null property {key}: null equals nothing; filter the row out \
+            before"
     )]
     MergeNull {
         /// The property.
@@ -66,10 +67,11 @@ pub enum ExecError {
     /// A writing statement was started without a transaction.
     #[error("the statement writes and needs a transaction")]
     NoTransaction,
-    /// A computed relationship type was new, and the statement follows relationships of any type: what follows them was
-    /// made before. The type is there now.
+    /// A computed relationship type was new, and the statement follows relationships of any type:
+    /// what follows them was made before. The type is there now.
     #[error(
-        "a relationship type was created while this statement matched untyped relationships; retry the statement"
+        "a relationship type was created while this statement matched untyped relationships; retry \
+            the statement"
     )]
     NewType,
     /// Overflow or division by zero.
@@ -86,7 +88,8 @@ pub enum ExecError {
     },
     /// An operator needs more memory than the budget has left.
     #[error(
-        "{operator} needs {bytes} bytes more but the memory budget is spent ({detail}): raise --memory, or {remedy}"
+        "{operator} needs {bytes} bytes more but the memory budget is spent ({detail}): raise \
+            --memory, or {remedy}"
     )]
     Memory {
         /// The statement holds most of the budget itself: it will fail again.
@@ -113,7 +116,8 @@ pub enum ExecError {
     Cancelled,
     /// The statement ran for longer than it may.
     #[error(
-        "the statement was ended after its timeout of {}; allow it more time, or let it read less", in_words(*timeout)
+        "the statement was ended after its timeout of {}; allow it more time, or let it read \
+            less", in_words(*timeout)
     )]
     TimedOut {
         /// How long it may run.
@@ -145,7 +149,8 @@ pub enum ExecError {
         /// Why it failed.
         message: String,
     },
-    /// One of the errors above that a value has caused, and the place in the text of what was computed or done.
+    /// One of the errors above that a value has caused, and the place in the text of what was
+    /// computed or done.
     #[error("{error}")]
     At {
         /// Bytes of the statement's text.
@@ -162,7 +167,8 @@ pub enum ExecError {
 }
 
 impl ExecError {
-    /// The error, saying that it happened at `place`, where values are its cause and it does not say a place already.
+    /// The error, saying that it happened at `place`, where values are its cause and it does not
+    /// say a place already.
     pub(crate) fn at(self, place: Span) -> Self {
         match self {
             Self::Type { .. }

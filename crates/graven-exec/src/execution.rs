@@ -98,7 +98,8 @@ pub struct Execution {
     pub(crate) limit: u64,
 }
 
-/// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first [`Execution::next_batch`].
+/// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first
+/// [`Execution::next_batch`].
 ///
 /// # Errors
 /// A missing parameter; a plan that cannot be run.
@@ -248,7 +249,8 @@ impl Execution {
         }
     }
 
-    /// What happened to pages on threads other than the caller's since this was last asked; none if there were none.
+    /// What happened to pages on threads other than the caller's since this was last asked; none if
+    /// there were none.
     #[must_use]
     pub fn take_thread_pages(&self) -> Option<Box<PerKind>> {
         let pages = self.rt.shared.thread_pages.lock();
@@ -273,7 +275,8 @@ impl Execution {
         &self.rt.snapshot
     }
 
-    /// Type, start and end of the relationships that the statement has deleted and may return; they are handed over.
+    /// Type, start and end of the relationships that the statement has deleted and may return; they
+    /// are handed over.
     #[must_use]
     pub fn take_deleted(&self) -> DeletedRelationships {
         let writer = self.rt.writer.as_ref();

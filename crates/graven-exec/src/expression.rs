@@ -1,20 +1,22 @@
 //! Expressions, compiled against a layout and evaluated a batch at a time.
 //!
 //! # How it works
-//! [`compile`] turns a bound expression into a [`Compiled`] tree: variables become column numbers, parameters
-//! get their values, names of labels, types and keys become ids of the snapshot's catalogue, functions become
-//! function pointers. [`evaluate`] computes a whole column at a time. A *selection* (row numbers) travels with
-//! the batch, so that the branches of `CASE`, the right side of `AND` and the filters of comprehensions are
-//! computed only for rows that need them: `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero ([`lazy`]).
+//! [`compile`] turns a bound expression into a [`Compiled`] tree: variables become column numbers,
+//! parameters get their values, names of labels, types and keys become ids of the snapshot's
+//! catalogue, functions become function pointers. [`evaluate`] computes a whole column at a time. A
+//! *selection* (row numbers) travels with the batch, so that the branches of `CASE`, the right side
+//! of `AND` and the filters of comprehensions are computed only for rows that need them:
+//! `CASE WHEN x = 0 THEN 0 ELSE 1 / x END` never divides by zero ([`lazy`]).
 //!
-//! Variables of comprehensions, quantifiers and `reduce` get column numbers behind those of the batch; their
-//! bodies run over a batch of the list elements (see [`list_scope`]).
+//! Variables of comprehensions, quantifiers and `reduce` get column numbers behind those of the
+//! batch; their bodies run over a batch of the list elements (see [`list_scope`]).
 //!
-//! An error of a value takes the place of the innermost expression that has one ([`Compiled::place`]); only where there is
-//! an error is it looked at.
+//! An error of a value takes the place of the innermost expression that has one
+//! ([`Compiled::place`]); only where there is an error is it looked at.
 //!
 //! # Invariants
-//! * EX-8 Evaluating an expression on a selection of `n` rows gives a column of `n` rows, in that order.
+//! * EX-8 Evaluating an expression on a selection of `n` rows gives a column of `n` rows, in that
+//!   order.
 
 mod binary;
 mod compile;
@@ -229,8 +231,9 @@ impl Compiled {
         column
     }
 
-    /// As [`Compiled::column`]; what the column holds stays charged to the expression that it is a part of. Where there is no room for
-    /// what all rows need on the way, some are done after the others.
+    /// As [`Compiled::column`]; what the column holds stays charged to the expression that it is a
+    /// part of. Where there is no room for what all rows need on the way, some are done after the
+    /// others.
     fn held_column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
         let held = rt.growth.held();
         match evaluate::column(self, rows, rt) {

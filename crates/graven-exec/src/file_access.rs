@@ -1,14 +1,18 @@
 //! Which files a statement may name, and the way it gets to them.
 //!
 //! # How it works
-//! Whatever reads or writes a file that a statement names asks here: `LOAD CSV`, `graven.backup`, and what comes. A program's own
-//! statements may name any file. Those of a server's clients may name none, or what lies below one folder: the kernel resolves
-//! the name below that folder (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor a symbolic link leads out of it. Where the kernel has
-//! no `openat2`, each part of the name is opened by itself and a symbolic link is refused.
+//! Whatever reads or writes a file that a statement names asks here: `LOAD CSV`, `graven.backup`,
+//! and what comes. A program's own statements may name any file. Those of a server's clients may
+//! name none, or what lies below one folder: the kernel resolves the name below that folder
+//! (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor a symbolic link leads out of it. Where
+//! the kernel has no `openat2`, each part of the name is opened by itself and a symbolic link is
+//! refused.
 //!
 //! # Invariants
-//! * FA-1 What is opened is a regular file: looked at through the descriptor that is read, before anything is opened for reading.
-//! * FA-2 Below a folder no name is resolved twice: what was checked is what is used, through its descriptor.
+//! * FA-1 What is opened is a regular file: looked at through the descriptor that is read, before
+//!   anything is opened for reading.
+//! * FA-2 Below a folder no name is resolved twice: what was checked is what is used, through its
+//!   descriptor.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -89,7 +93,8 @@ fn through(descriptor: &OwnedFd) -> PathBuf {
 
 fn closed() -> Refused {
     Refused::Policy(
-        "files of the server are closed to clients; the server opens a folder to them with --files DIR"
+        "files of the server are closed to clients; the server opens a folder to them with --files \
+            DIR"
             .to_owned(),
     )
 }
@@ -118,7 +123,8 @@ fn check_regular(descriptor: &OwnedFd, name: &Path) -> Result<(), Refused> {
     )))
 }
 
-/// The name as one below `root`: absolute names count from there, too, and may begin with the folder's own.
+/// The name as one below `root`: absolute names count from there, too, and may begin with the
+/// folder's own.
 fn below(root: &Path, name: &Path) -> PathBuf {
     let inner = name.strip_prefix(root).unwrap_or(name);
     let parts = inner.components();
@@ -270,7 +276,8 @@ impl FileAccess {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: below a folder every way out is refused, and what lies in it is found; nothing but regular files is opened.
+    //! Goal: below a folder every way out is refused, and what lies in it is found; nothing but
+    //! regular files is opened.
 
     use super::*;
     use std::io::Read;

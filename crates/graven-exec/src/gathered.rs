@@ -1,8 +1,10 @@
-//! A property of many nodes or relationships, read in id order and handed out in the order of the rows.
+//! A property of many nodes or relationships, read in id order and handed out in the order of the
+//! rows.
 //!
 //! # How it works
-//! Integers are asked for first, at first such that every id has one: mostly all values of a property are of one type, and
-//! integers need no [`Value`] each. Texts and lists are read some at a time, and charged.
+//! Integers are asked for first, at first such that every id has one: mostly all values of a
+//! property are of one type, and integers need no [`Value`] each. Texts and lists are read some at
+//! a time, and charged.
 
 use graven_storage::{PropertyValue, is_consecutive};
 
@@ -165,7 +167,8 @@ pub(crate) fn ascend(ids: &[u64]) -> bool {
     ids.last() != Some(&NULL_ID) && (is_consecutive(ids) || ids.is_sorted())
 }
 
-/// The property of `ids`, in any order and with nulls among them, from what `gather` adds for ascending ids.
+/// The property of `ids`, in any order and with nulls among them, from what `gather` adds for
+/// ascending ids.
 pub(crate) fn in_order(
     ids: &[u64],
     gather: impl FnOnce(&[u64], &mut Gathered) -> Result<()>,

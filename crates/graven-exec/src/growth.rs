@@ -234,7 +234,8 @@ impl Growth {
     }
 
     /// # Errors
-    /// [`ExecError::Cancelled`] if the statement was cancelled; [`ExecError::TimedOut`] if its time is over.
+    /// [`ExecError::Cancelled`] if the statement was cancelled; [`ExecError::TimedOut`] if its time
+    /// is over.
     pub(crate) fn check(&self) -> Result<()> {
         Deadline::check(self.deadline, &self.cancel)
     }
@@ -272,7 +273,8 @@ pub(crate) fn ask(bytes: usize) -> Result<()> {
     })
 }
 
-/// Counts units of work of the statement whose expression is evaluated on this thread, if there is one.
+/// Counts units of work of the statement whose expression is evaluated on this thread, if there is
+/// one.
 ///
 /// # Errors
 /// The statement was cancelled, or its time is over.
@@ -295,8 +297,8 @@ pub(crate) fn units(value: &Value) -> usize {
     }
 }
 
-/// Bytes that a function may make of this argument without a charge of its own: a text twice, on its way and as a value;
-/// the places of a list.
+/// Bytes that a function may make of this argument without a charge of its own: a text twice, on
+/// its way and as a value; the places of a list.
 pub(crate) fn bytes_of_argument(value: &Value) -> usize {
     match value {
         Value::String(text) => 2 * text.len(),
@@ -497,7 +499,8 @@ mod tests {
         (budget, growth)
     }
 
-    /// Goal: a text and a list are refused before they are made, and what is kept is what the value holds.
+    /// Goal: a text and a list are refused before they are made, and what is kept is what the value
+    /// holds.
     #[test]
     fn what_grows_is_charged_before_it_is_there() {
         let (budget, growth) = growth(1 << 20);
@@ -539,7 +542,8 @@ mod tests {
         assert_eq!(growth.held(), 600);
     }
 
-    /// Goal: the shares of all that hold a value are the value; a list that several hold is looked through once.
+    /// Goal: the shares of all that hold a value are the value; a list that several hold is looked
+    /// through once.
     #[test]
     fn shares_add_up() {
         let text = Value::text(&"x".repeat(1 << 20));

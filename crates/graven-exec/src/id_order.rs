@@ -1,8 +1,9 @@
 //! Rows in the order of the ids they hold, so that each page is visited once.
 //!
 //! # How it works
-//! Ids that do not ascend are marked in a bitmap from the smallest to the largest, where that has fewer words than there are rows: the place
-//! of an id is the number of bits before its own. Others are sorted.
+//! Ids that do not ascend are marked in a bitmap from the smallest to the largest, where that has
+//! fewer words than there are rows: the place of an id is the number of bits before its own. Others
+//! are sorted.
 
 use std::ops::Range;
 
@@ -79,7 +80,8 @@ impl IdOrder {
         } else if highest.leading_zeros() >= bits {
             let mut packed = Vec::with_capacity(rows);
             packed.extend(pairs.map(|(id, row)| id << bits | u64::from(row)));
-            // Mostly these are some ascending lists one behind the other, which a stable sort merges.
+            // Mostly these are some ascending lists one behind the other, which a stable sort
+            // merges.
             packed.sort();
             let mask = (1 << bits) - 1;
             order.fill(packed.into_iter().map(|both| {
@@ -157,7 +159,8 @@ mod tests {
 
     use super::*;
 
-    /// Goal: distinct ids ascend, and each row finds its own, whatever the order of the ids and the gaps between them; rows without one find none.
+    /// Goal: distinct ids ascend, and each row finds its own, whatever the order of the ids and the
+    /// gaps between them; rows without one find none.
     #[test]
     fn rows_find_their_ids() {
         let mut random = SplitMix64::new(7);
@@ -183,7 +186,8 @@ mod tests {
             }
         }
     }
-    /// Goal: other rows find the same few nodes at the same places; where there is another node, or there were many, they are ordered anew.
+    /// Goal: other rows find the same few nodes at the same places; where there is another node, or
+    /// there were many, they are ordered anew.
     #[test]
     fn other_rows_of_the_same_nodes() {
         let few = IdOrder::new([9, 5, 9, 7].into_iter().map(Some));

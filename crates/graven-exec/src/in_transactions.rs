@@ -1,14 +1,16 @@
 //! `CALL { ... } IN TRANSACTIONS`: batches of rows, each committed before the next one begins.
 //!
 //! # How it works
-//! A statement is cut at its subqueries in transactions, from the bottom up. What lies below one is run on the state
-//! committed by then; its rows are taken in batches; each batch runs the subquery row by row in a transaction of its
-//! own ([`Batches::run`]), which is durable before the next row is taken. What the subquery returned is kept, spilling where
-//! it does not fit, and is the input of what lies above, which runs on the state that the last batch left.
-//! Operators are made anew for every batch, since a batch may meet names that the one before has created.
+//! A statement is cut at its subqueries in transactions, from the bottom up. What lies below one is
+//! run on the state committed by then; its rows are taken in batches; each batch runs the subquery
+//! row by row in a transaction of its own ([`Batches::run`]), which is durable before the next row
+//! is taken. What the subquery returned is kept, spilling where it does not fit, and is the input
+//! of what lies above, which runs on the state that the last batch left. Operators are made anew
+//! for every batch, since a batch may meet names that the one before has created.
 //!
 //! # Invariants
-//! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements commit meanwhile.
+//! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements
+//!   commit meanwhile.
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
 use std::cell::Cell;
@@ -44,8 +46,8 @@ pub trait Batches: Send + Sync {
     /// By what others name the statement.
     fn id(&self) -> String;
 
-    /// Runs `body` in a transaction and commits it; again where it meets a conflict, and for so long where anything else was
-    /// in the way that may pass. Its place in the order of commits.
+    /// Runs `body` in a transaction and commits it; again where it meets a conflict, and for so
+    /// long where anything else was in the way that may pass. Its place in the order of commits.
     ///
     /// # Errors
     /// What `body` or the commit fails with; nothing of it is left then, unless the error says so.
@@ -317,7 +319,8 @@ fn with_nulls(batch: Batch, batches: &InTransactions) -> Batch {
 }
 
 impl Outcome {
-    /// The value of `REPORT STATUS AS`; a batch that was not committed has no place in the order, so it has a `name`.
+    /// The value of `REPORT STATUS AS`; a batch that was not committed has no place in the order,
+    /// so it has a `name`.
     fn status(&self, name: impl FnOnce() -> String) -> Value {
         let (started, committed, id, message) = match self {
             Outcome::Committed(at) => (

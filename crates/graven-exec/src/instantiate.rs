@@ -1,10 +1,11 @@
-//! Turns plan nodes into operators, once per statement: columns are assigned, names resolved, expressions
-//! compiled, nothing is chosen.
+//! Turns plan nodes into operators, once per statement: columns are assigned, names resolved,
+//! expressions compiled, nothing is chosen.
 //!
 //! # How it works
-//! Each operator gets the layout of its input and returns its own. The inner trees of apply, optional and semi-apply
-//! are *row-wise* if every operator in them treats rows one by one in order; such a tree is given whole batches
-//! and carries a hidden variable, the number of the input row (see [`crate::operators::apply`]).
+//! Each operator gets the layout of its input and returns its own. The inner trees of apply,
+//! optional and semi-apply are *row-wise* if every operator in them treats rows one by one in
+//! order; such a tree is given whole batches and carries a hidden variable, the number of the input
+//! row (see [`crate::operators::apply`]).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,7 +105,8 @@ struct Instantiator<'a> {
     handed_in: f64,
     /// Rows of a subquery in transactions that has run, by the id of its node.
     ready: Option<(u32, Built)>,
-    /// Of a copy of a parallel pipeline: where its bottom is told its morsel, and the layout of the rows that are divided.
+    /// Of a copy of a parallel pipeline: where its bottom is told its morsel, and the layout of the
+    /// rows that are divided.
     divided: Option<(Slot, Layout)>,
     /// Whether the root is one of several parts of an aggregation.
     is_part: bool,
@@ -504,7 +506,8 @@ impl<'a> Instantiator<'a> {
                 keys,
                 aggregates,
             } => {
-                // An aggregation in a pipeline of several threads is the last of it; those of inner trees are no parts.
+                // An aggregation in a pipeline of several threads is the last of it; those of inner
+                // trees are no parts.
                 let is_part = std::mem::take(&mut self.is_part);
                 if let Some(built) = self.aggregate_of_lists(input, keys, aggregates)? {
                     return Ok(built);
@@ -526,8 +529,8 @@ impl<'a> Instantiator<'a> {
         }
     }
 
-    /// The input of an aggregation, its keys and its calls. Above a parallel pipeline that does not aggregate itself threads compute
-    /// what is grouped and aggregated.
+    /// The input of an aggregation, its keys and its calls. Above a parallel pipeline that does not
+    /// aggregate itself threads compute what is grouped and aggregated.
     fn grouped(
         &mut self,
         input: &PlanNode,
@@ -731,8 +734,9 @@ impl<'a> Instantiator<'a> {
     }
 }
 
-/// One aggregate over distinct values without groups becomes one over the rows that a distinct operator lets
-/// through: that can spill, one set of values cannot. Not where a parameter reads the row.
+/// One aggregate over distinct values without groups becomes one over the rows that a distinct
+/// operator lets through: that can spill, one set of values cannot. Not where a parameter reads the
+/// row.
 fn distinct_first(
     input: BoxedOperator,
     keys: &[Compiled],

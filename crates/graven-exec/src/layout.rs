@@ -1,4 +1,5 @@
-//! Which variable lies in which column of an operator's batches, fixed when the plan is instantiated.
+//! Which variable lies in which column of an operator's batches, fixed when the plan is
+//! instantiated.
 
 use graven_cypher::plan::VarId;
 

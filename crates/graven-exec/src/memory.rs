@@ -2,18 +2,21 @@
 //!
 //! # How it works
 //! An operator keeps one [`Memory`] and charges it before it keeps bytes. Charges are rounded up to
-//! [`STEP`], so the shared budget is touched rarely, and not at all by operators that keep nothing. The budget shrinks the page cache before it refuses; a
-//! refusal becomes an error that names the operator, the bytes and what to do. An operator that can spill asks
-//! with [`Memory::keeps`] and writes out what it holds when the answer is no, which it is already at half of the
-//! budget: the other half stays for pages and other operators. All of them together leave a quarter of it, beside page frames, to those that cannot
-//! spill and to pages; but each may hold a little whatever the others do, so that none goes on row by row.
+//! [`STEP`], so the shared budget is touched rarely, and not at all by operators that keep nothing.
+//! The budget shrinks the page cache before it refuses; a refusal becomes an error that names the
+//! operator, the bytes and what to do. An operator that can spill asks with [`Memory::keeps`] and
+//! writes out what it holds when the answer is no, which it is already at half of the budget: the
+//! other half stays for pages and other operators. All of them together leave a quarter of it,
+//! beside page frames, to those that cannot spill and to pages; but each may hold a little whatever
+//! the others do, so that none goes on row by row.
 //!
-//! What the operators of one statement hold is counted beside the budget where the statement has a meter: operators
-//! find it when they are made, on the thread that makes them.
+//! What the operators of one statement hold is counted beside the budget where the statement has a
+//! meter: operators find it when they are made, on the thread that makes them.
 //!
 //! # Invariants
-//! * EX-9 What an operator buffers beyond one batch is charged before it is kept, and given back on rewind and drop.
-//!   What is the same for all rows of the statement may stay over a rewind, charged: it is what the next run would make again.
+//! * EX-9 What an operator buffers beyond one batch is charged before it is kept, and given back on
+//!   rewind and drop. What is the same for all rows of the statement may stay over a rewind,
+//!   charged: it is what the next run would make again.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -29,7 +32,8 @@ const STEP: u64 = 16 << 10;
 /// Part of the budget that an operator may hold before it spills.
 const SPILL_SHARE: u64 = 2;
 
-/// Part of the budget that operators that spill leave to pages and other operators, and the part that each may hold all the same.
+/// Part of the budget that operators that spill leave to pages and other operators, and the part
+/// that each may hold all the same.
 const LEFT_SHARE: u64 = 4;
 const LITTLE_SHARE: u64 = 64;
 
@@ -70,7 +74,8 @@ pub(crate) struct Memory {
     remedy: &'static str,
 }
 
-/// Whether a statement that holds, and wants, so many bytes fills the budget by itself: another attempt would fail as well.
+/// Whether a statement that holds, and wants, so many bytes fills the budget by itself: another
+/// attempt would fail as well.
 pub(crate) fn fills_alone(bytes: u64, limit: u64) -> bool {
     /// Part of the limit that is as much as a statement can hope for.
     const SHARE: u64 = 3;
@@ -156,19 +161,22 @@ impl Memory {
         Ok(())
     }
 
-    /// Whether `bytes` are little enough that many statements may each hold as much beside the pages they read.
+    /// Whether `bytes` are little enough that many statements may each hold as much beside the
+    /// pages they read.
     pub(crate) fn is_small(&self, bytes: usize) -> bool {
         /// Part of the limit that is little.
         const SHARE: u64 = 32;
         bytes as u64 <= self.budget.limit() / SHARE
     }
 
-    /// Holds exactly `bytes` in all if that is no more than a spilling operator should have; nothing changes if not.
+    /// Holds exactly `bytes` in all if that is no more than a spilling operator should have;
+    /// nothing changes if not.
     pub(crate) fn keeps(&mut self, bytes: usize) -> bool {
         bytes as u64 <= self.spills_at && self.leaves_room(bytes) && self.set(bytes).is_ok()
     }
 
-    /// Holds `bytes` more if that is no more than a spilling operator should have; nothing changes if not.
+    /// Holds `bytes` more if that is no more than a spilling operator should have; nothing changes
+    /// if not.
     pub(crate) fn keeps_more(&mut self, bytes: usize) -> bool {
         let wanted = self.used() + bytes;
         wanted as u64 <= self.spills_at && self.leaves_room(wanted) && self.charge(bytes).is_ok()
@@ -183,7 +191,8 @@ impl Memory {
             || self.budget.firm().saturating_add(more) <= limit - limit / LEFT_SHARE
     }
 
-    /// Holds exactly `bytes` in all, also beyond the limit: for what exists already and is written out next.
+    /// Holds exactly `bytes` in all, also beyond the limit: for what exists already and is written
+    /// out next.
     pub(crate) fn force(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         let reserved = self.reserved();

@@ -1,5 +1,5 @@
-//! A relationship pattern resolved against a snapshot: the adjacencies to follow and the conditions on each
-//! relationship.
+//! A relationship pattern resolved against a snapshot: the adjacencies to follow and the conditions
+//! on each relationship.
 //!
 //! # How it works
 //! A pattern becomes *parts*: one adjacency per type and direction. Seen from both directions a
@@ -47,7 +47,8 @@ pub(crate) struct Pattern {
     captured: Vec<usize>,
     each: usize,
     distinct_from: Vec<usize>,
-    /// Columns of start and end of relationships of which each takes one of those between the same nodes.
+    /// Columns of start and end of relationships of which each takes one of those between the same
+    /// nodes.
     distinct_ends: Vec<(usize, usize)>,
     disjoint_from: Vec<usize>,
 }
@@ -108,7 +109,8 @@ impl Pattern {
         hull(sides.flat_map(|part| [&part.adjacency, &part.reversed]))
     }
 
-    /// Whether all ends lie in these ascending disjoint ranges of ids, as far as is known without reading lists.
+    /// Whether all ends lie in these ascending disjoint ranges of ids, as far as is known without
+    /// reading lists.
     pub(crate) fn ends_lie_in(&self, ranges: &[(u64, u64)]) -> Result<bool> {
         for part in &self.parts {
             let span = part.reversed.node_span()?;
@@ -126,7 +128,8 @@ impl Pattern {
         part.adjacency.stray_neighbour(node).into()
     }
 
-    /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column after them.
+    /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column
+    /// after them.
     pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
         let types = types_of(pattern, rt);
         let each = layout.width();
@@ -143,7 +146,8 @@ impl Pattern {
             filter.slots(&mut captured);
             captured.retain(|slot| *slot < each);
         }
-        // A variable that the row lacks belongs to a pattern not matched yet: that one looks back at us.
+        // A variable that the row lacks belongs to a pattern not matched yet: that one looks back
+        // at us.
         let slots = |vars: &[VarId]| vars.iter().filter_map(|v| layout.slot(*v)).collect();
         let ends = |pairs: &[(VarId, VarId)]| -> Result<Vec<(usize, usize)>> {
             let slot = |var: VarId| {
@@ -238,7 +242,8 @@ impl Pattern {
         }
     }
 
-    /// Whether some of `rows`, whose nodes are `nodes`, may have one relationship less, as far as is quickly told.
+    /// Whether some of `rows`, whose nodes are `nodes`, may have one relationship less, as far as
+    /// is quickly told.
     pub(crate) fn may_take(&self, batch: &Batch, rows: Range<usize>, nodes: &[u64]) -> bool {
         let meets = |column: usize| match &**batch.column(column) {
             Column::Nodes(others) => {
@@ -309,7 +314,8 @@ impl Pattern {
         Ok(excluded)
     }
 
-    /// Positions among `relationships` that row `rows[i]` of `batch` admits; neither list is longer than a batch.
+    /// Positions among `relationships` that row `rows[i]` of `batch` admits; neither list is longer
+    /// than a batch.
     pub(crate) fn admitted(
         &self,
         batch: &Batch,
@@ -407,7 +413,8 @@ fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec
     for rel_type in types {
         let out = rt.snapshot.adjacency(*rel_type, Direction::Out)?;
         let into = rt.snapshot.adjacency(*rel_type, Direction::In)?;
-        // A writing statement may create the first ones while it runs; a serialisable transaction is told that there are none.
+        // A writing statement may create the first ones while it runs; a serialisable transaction
+        // is told that there are none.
         let seen = rt.writer.is_some() || rt.snapshot.records_reads();
         if out.relationship_count() == 0 && !seen {
             continue;

@@ -15,7 +15,8 @@ pub(crate) struct Probe {
     pub(crate) row: u32,
 }
 
-/// The relationships of `pattern` from one node to another, in the order of its parts; none is left out but loops met twice.
+/// The relationships of `pattern` from one node to another, in the order of its parts; none is left
+/// out but loops met twice.
 pub(crate) fn between(pattern: &Pattern, from: u64, to: u64) -> Result<Vec<u64>> {
     let mut matches = Vec::new();
     for part in pattern

@@ -1,9 +1,10 @@
 //! What each operator of a profiled statement did: rows, time, pages by kind.
 //!
 //! # How it works
-//! Under `PROFILE` every operator is wrapped in a [`Profiled`], which takes the clock and the calling thread's
-//! page counters around each call. Those figures include the operators below; [`ProfileTree::of`] subtracts
-//! them, so that each operator shows its own share. Statements that are not profiled carry no wrapper.
+//! Under `PROFILE` every operator is wrapped in a [`Profiled`], which takes the clock and the
+//! calling thread's page counters around each call. Those figures include the operators below;
+//! [`ProfileTree::of`] subtracts them, so that each operator shows its own share. Statements that
+//! are not profiled carry no wrapper.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -79,7 +80,8 @@ fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [Op
             node.op,
             PlanOperator::Parallel { .. } | PlanOperator::Exchange { .. }
         ) {
-            // Below are the sums over all threads, here is one that mostly takes part in them; rows to be divided are made above.
+            // Below are the sums over all threads, here is one that mostly takes part in them; rows
+            // to be divided are made above.
             own[node.id as usize].time = Duration::ZERO;
             own[node.id as usize].pages = PerKind::default();
             subtract_inputs(input, inclusive, own);

@@ -1,23 +1,27 @@
-//! Reachability: which nodes lie at the end of a trail of `min..=max` relationships from a start node.
+//! Reachability: which nodes lie at the end of a trail of `min..=max` relationships from a start
+//! node.
 //!
 //! # How it works
-//! A trail may not use a relationship twice but may come back to a node. For an end other than the start a
-//! shortest walk repeats nothing, so it is a trail, and breadth-first search decides; `min` of 0 or 1 changes
-//! nothing there. The start itself is an end of length 0 if `min` is 0, and otherwise exactly if a closed trail of at
-//! most `max` relationships passes through it:
+//! A trail may not use a relationship twice but may come back to a node. For an end other than the
+//! start a shortest walk repeats nothing, so it is a trail, and breadth-first search decides; `min`
+//! of 0 or 1 changes nothing there. The start itself is an end of length 0 if `min` is 0, and
+//! otherwise exactly if a closed trail of at most `max` relationships passes through it:
 //! * directed patterns: the search meets the start again;
-//! * undirected patterns: a loop (length 1), two parallel relationships (2), a triangle (3), in general the
-//!   shortest cycle through the start ([`closed_trail`]).
+//! * undirected patterns: a loop (length 1), two parallel relationships (2), a triangle (3), in
+//!   general the shortest cycle through the start ([`closed_trail`]).
 //!
-//! Lower bounds above 1 have no such shortcut: [`ends_of_trails`] walks the trails and keeps only their ends.
+//! Lower bounds above 1 have no such shortcut: [`ends_of_trails`] walks the trails and keeps only
+//! their ends.
 //!
-//! The search goes level by level over a set of marks ([`marks`]): a byte per node, two bits per node or a hash table,
-//! by the size of the graph and what the budget allows. A level's frontier is in id order and is swept up and down in
-//! turn, the turn being remembered by the thread from statement to statement, because a cyclic sweep in one
-//! direction is the worst case of every recency policy. A level runs *top-down* (mark all neighbours of the frontier),
-//! *bottom-up* (look from each unreached node for one neighbour in the frontier), or first one and then the other
-//! ([`Search::free_level`]): where hubs have the smallest ids, the first hundreds of a frontier reach nearly everything,
-//! and asking the few nodes that are left is far less than the thousands of lists of the rest.
+//! The search goes level by level over a set of marks ([`marks`]): a byte per node, two bits per
+//! node or a hash table, by the size of the graph and what the budget allows. A level's frontier is
+//! in id order and is swept up and down in turn, the turn being remembered by the thread from
+//! statement to statement, because a cyclic sweep in one direction is the worst case of every
+//! recency policy. A level runs *top-down* (mark all neighbours of the frontier), *bottom-up* (look
+//! from each unreached node for one neighbour in the frontier), or first one and then the other
+//! ([`Search::free_level`]): where hubs have the smallest ids, the first hundreds of a frontier
+//! reach nearly everything, and asking the few nodes that are left is far less than the thousands
+//! of lists of the rest.
 //!
 //! Up to 64 starts of one batch share their sweeps, one bit lane each: [`lanes`].
 //!
@@ -26,8 +30,9 @@
 //! * EX-14 The bytes of marks and frontiers are charged to the budget before they are allocated.
 //!
 //! # Source
-//! Direction switching: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search", SC 2012. Bit lanes:
-//! Then et al., "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2014.
+//! Direction switching: Beamer, Asanovic, Patterson, "Direction-Optimizing Breadth-First Search",
+//! SC 2012. Bit lanes: Then et al., "The More the Merrier: Efficient Multi-Source Graph Traversal",
+//! VLDB 2014.
 
 mod closed_trail;
 pub(crate) mod edges;
@@ -214,8 +219,8 @@ impl Search {
         Ok(())
     }
 
-    /// A level that watches for nothing: from the frontier as long as that reaches many nodes, then from whichever side
-    /// is cheaper.
+    /// A level that watches for nothing: from the frontier as long as that reaches many nodes, then
+    /// from whichever side is cheaper.
     fn free_level(
         &mut self,
         edges: &Edges<'_>,
@@ -234,8 +239,8 @@ impl Search {
         let forced = direction == LevelDirection::Switching;
         let nodes = self.marks.node_limit() as f64;
         let graph_mean = self.pattern.mean_degree(nodes);
-        // The frontier's mean degree lies between that of the level before (hubs are reached first) and that of the
-        // whole graph.
+        // The frontier's mean degree lies between that of the level before (hubs are reached first)
+        // and that of the whole graph.
         let rest = |left: u64, mean: f64| left as f64 * (mean * graph_mean).sqrt();
         let mut left = self.frontier.len();
         if !forced && rest(left, mean_degree) < nodes {
@@ -293,7 +298,8 @@ impl Search {
         Ok(set.map_or(0, |set| count(set.words())))
     }
 
-    /// The first two levels of an undirected search see loops, parallel relationships and triangles.
+    /// The first two levels of an undirected search see loops, parallel relationships and
+    /// triangles.
     fn watch(&self, edges: &Edges<'_>, length: u32) -> Watch {
         match (edges.pattern().direction, length) {
             (PlanDirection::Both, 1) => Watch::Parallel {
@@ -336,8 +342,9 @@ impl Search {
             match stop {
                 Stop::Done => return Ok(level),
                 Stop::Full => {
-                    // Too many nodes for the hash table: the level runs again on a larger one or on dense marks.
-                    // Visiting lists again marks nothing new, but must not be taken for parallel relationships.
+                    // Too many nodes for the hash table: the level runs again on a larger one or on
+                    // dense marks. Visiting lists again marks nothing new, but must not be taken
+                    // for parallel relationships.
                     if matches!(watch, Watch::Parallel { .. }) {
                         self.marks.forget_fresh();
                     }
@@ -348,7 +355,8 @@ impl Search {
         }
     }
 
-    /// Marks the unreached nodes that have a neighbour in the frontier. Neighbours of earlier levels are reached.
+    /// Marks the unreached nodes that have a neighbour in the frontier. Neighbours of earlier
+    /// levels are reached.
     fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<()> {
         for part in &edges.pattern().parts {
             if self.count_unreached()? == 0 {
@@ -374,7 +382,8 @@ impl Search {
 
 /// Nodes of the frontier after which a level first looks what it has reached.
 const FIRST_PORTION: u64 = 128;
-/// Cost of looking from an unreached node for a reached neighbour, in list entries of the frontier. Measured.
+/// Cost of looking from an unreached node for a reached neighbour, in list entries of the frontier.
+/// Measured.
 const LOOK_BACK: f64 = 24.0;
 
 fn count(words: &[u64]) -> u64 {

@@ -10,8 +10,9 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 
-/// Runs `work` on `parts`, which are of different length, on so many threads, each of which takes the next part when it has done
-/// one; the results in the order of the parts. The threads may read pages. Those that want what is under this tag help as well.
+/// Runs `work` on `parts`, which are of different length, on so many threads, each of which takes
+/// the next part when it has done one; the results in the order of the parts. The threads may read
+/// pages. Those that want what is under this tag help as well.
 pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     parts: &[P],
     threads: usize,

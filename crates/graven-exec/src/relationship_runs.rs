@@ -1,4 +1,5 @@
-//! Ids of relationships one behind the other, as runs that count up: those of a stretch of lists of a bulk load are one.
+//! Ids of relationships one behind the other, as runs that count up: those of a stretch of lists of
+//! a bulk load are one.
 
 use std::ops::Range;
 

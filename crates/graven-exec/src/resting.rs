@@ -41,8 +41,9 @@ pub struct Resting {
 }
 
 impl Resting {
-    /// Whether they can run `plan` on `snapshot` for statements that share `budget`. For a statement that writes that is the snapshot of its
-    /// transaction: it knows all names of whatever the transaction sees.
+    /// Whether they can run `plan` on `snapshot` for statements that share `budget`. For a
+    /// statement that writes that is the snapshot of its transaction: it knows all names of
+    /// whatever the transaction sees.
     #[must_use]
     pub fn fits(&self, plan: &Arc<Plan>, snapshot: &Snapshot, budget: &Arc<Budget>) -> bool {
         Arc::ptr_eq(&self.plan, plan)
@@ -57,7 +58,8 @@ impl Resting {
         self.meter.as_ref()
     }
 
-    /// Starts another run, as [`crate::execute`] does; the context has the meter of these operators.
+    /// Starts another run, as [`crate::execute`] does; the context has the meter of these
+    /// operators.
     ///
     /// # Errors
     /// As [`crate::execute`].

@@ -1,8 +1,9 @@
-//! What every operator and expression of one running statement shares: snapshot, parameters, budget, cancel flag.
+//! What every operator and expression of one running statement shares: snapshot, parameters,
+//! budget, cancel flag.
 //!
 //! # How it works
-//! All single look-ups of names, labels, properties and indexes go through here; traversals go to the adjacency
-//! itself (see [`crate::pattern`]).
+//! All single look-ups of names, labels, properties and indexes go through here; traversals go to
+//! the adjacency itself (see [`crate::pattern`]).
 
 use crate::memory::Memory;
 use std::collections::BTreeMap;
@@ -69,7 +70,8 @@ impl Moment {
     }
 }
 
-/// What `date()` and its kin mean by now. What time it was when the statement began is found out when it is first asked for.
+/// What `date()` and its kin mean by now. What time it was when the statement began is found out
+/// when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct Clocks {
     begun: Instant,
@@ -110,14 +112,16 @@ pub(crate) struct Shared {
     extents: Mutex<Extents>,
     /// What threads other than the first did to pages on behalf of the statement.
     pub(crate) thread_pages: Mutex<Option<Box<PerKind>>>,
-    /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the statement sees changes.
+    /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the
+    /// statement sees changes.
     pub(crate) whole_lists: Option<WholeLists>,
     /// The operators hold values of parameters that cannot be exchanged.
     pub(crate) is_for_one_run: AtomicBool,
 }
 
 impl Shared {
-    /// For a statement that began then, in a transaction that began at that time; `alone`: what it sees does not change.
+    /// For a statement that began then, in a transaction that began at that time; `alone`: what it
+    /// sees does not change.
     pub(crate) fn new(begun: Instant, transaction: Option<SystemTime>, alone: bool) -> Self {
         Self {
             clock: Clocks::new(begun, transaction),
@@ -169,7 +173,8 @@ impl AtOnce {
         /// A batch has a row for so many bytes of the limit, but no fewer rows than these.
         const ROW_SHARE: u64 = 8 << 10;
         const ROWS_LEAST: usize = 64;
-        /// The values of a batch of several rows take about this part of the limit, but no less than these bytes.
+        /// The values of a batch of several rows take about this part of the limit, but no less
+        /// than these bytes.
         const BYTES_SHARE: u64 = 64;
         const BYTES_LEAST: usize = 4 << 10;
         let part = |share: u64| usize::try_from(limit / share).unwrap_or(usize::MAX);
@@ -180,7 +185,8 @@ impl AtOnce {
     }
 }
 
-/// A thread is worth this much of the memory limit: it has operators, batches and waiting rows of its own.
+/// A thread is worth this much of the memory limit: it has operators, batches and waiting rows of
+/// its own.
 const THREAD_BYTES: u64 = 2 << 20;
 
 /// Threads of a statement that may have so many.
@@ -229,8 +235,8 @@ impl Runtime {
         self.growth.check()
     }
 
-    /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory, where each may be a long text,
-    /// or where tests want fewer.
+    /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory,
+    /// where each may be a long text, or where tests want fewer.
     pub(crate) fn batch_rows(&self) -> usize {
         self.at_once.rows.min(self.tuning.batch_rows)
     }
@@ -265,7 +271,8 @@ impl Runtime {
         known.or_else(|| self.writer.as_ref()?.known_key(name))
     }
 
-    /// The id of a key the compiler may not have known: a writing statement may have interned it since.
+    /// The id of a key the compiler may not have known: a writing statement may have interned it
+    /// since.
     pub(crate) fn key_by_now(&self, compiled: Option<KeyId>, name: &str) -> Option<KeyId> {
         compiled.or_else(|| self.writer.as_ref()?.known_key(name))
     }
@@ -362,8 +369,8 @@ impl Runtime {
         Ok(true)
     }
 
-    /// Where the nodes with this label lie; `None` in a transaction, which may change it, and where only asking for each node
-    /// tells.
+    /// Where the nodes with this label lie; `None` in a transaction, which may change it, and where
+    /// only asking for each node tells.
     pub(crate) fn extents_of(&self, label: LabelId) -> Option<NodeRanges> {
         self.settled.then(|| self.found_extents(label)).flatten()
     }
@@ -433,7 +440,8 @@ impl Runtime {
         self.snapshot.node_id_limit()
     }
 
-    /// A property of many nodes, [`NULL_ID`] being null; in id order inside, in the given order outside.
+    /// A property of many nodes, [`NULL_ID`] being null; in id order inside, in the given order
+    /// outside.
     pub(crate) fn node_properties(&self, ids: &[u64], key: Option<KeyId>) -> Result<Column> {
         if self.may_be_gone() {
             let mut there = ids.iter().filter(|id| **id != NULL_ID);
@@ -457,7 +465,8 @@ impl Runtime {
         gathered::in_order(ids, |sorted, found| found.append(&column, sorted))
     }
 
-    /// The rows of ascending nodes whose property is this text, found without making values; `None` if that is not to be had.
+    /// The rows of ascending nodes whose property is this text, found without making values; `None`
+    /// if that is not to be had.
     pub(crate) fn nodes_with_text(
         &self,
         ids: &[u64],
@@ -540,7 +549,8 @@ impl Runtime {
         self.relationship_properties(&ids, key)
     }
 
-    /// The type of the relationship at `from` of ascending ids, and where ids of another type follow.
+    /// The type of the relationship at `from` of ascending ids, and where ids of another type
+    /// follow.
     fn run_of_type(&self, sorted: &[u64], from: usize) -> Result<(TypeId, usize)> {
         if !self.may_be_gone()
             && let Some((rel_type, end)) = self.snapshot.catalog().extent_of(RelId(sorted[from]))
@@ -613,7 +623,8 @@ impl Runtime {
         text
     }
 
-    /// The id in a text that [`Runtime::element_id`] gives; none for any other text, or one of another store.
+    /// The id in a text that [`Runtime::element_id`] gives; none for any other text, or one of
+    /// another store.
     pub(crate) fn of_element_id(&self, kind: char, text: &str) -> Option<u64> {
         let (_, id) = text.rsplit_once(':')?;
         let id = id.parse().ok()?;
@@ -629,7 +640,8 @@ impl Runtime {
         }
     }
 
-    /// Adds the nodes whose indexed property equals `value`, ascending, if they are few and there is such an index; `false` if not.
+    /// Adds the nodes whose indexed property equals `value`, ascending, if they are few and there
+    /// is such an index; `false` if not.
     pub(crate) fn index_find(
         &self,
         label: LabelId,
@@ -658,7 +670,8 @@ impl Runtime {
         })
     }
 
-    /// Asks the index on a property for a value; `false` if there is no such index, `true` if no property can have the value.
+    /// Asks the index on a property for a value; `false` if there is no such index, `true` if no
+    /// property can have the value.
     fn in_index(
         &self,
         label: LabelId,
@@ -676,7 +689,8 @@ impl Runtime {
         }
     }
 
-    /// The nodes whose indexed property lies in the range, one by one; `None` if there is no such index.
+    /// The nodes whose indexed property lies in the range, one by one; `None` if there is no such
+    /// index.
     pub(crate) fn index_range(
         &self,
         label: LabelId,

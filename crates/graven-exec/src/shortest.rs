@@ -1,12 +1,14 @@
 //! Shortest trails between two nodes, one after the other.
 //!
 //! # How it works
-//! Two searches. [`meeting`] finds one or all shortest trails between two different nodes for lower bounds 0 and 1: a
-//! shortest walk repeats no node, so it is a trail, and breadth-first searches from both ends that meet find them.
-//! [`ordered`] finds trails in order of length under any bounds, closed ones included, by walks in one direction that
-//! know what is left from a search in the other one.
+//! Two searches. [`meeting`] finds one or all shortest trails between two different nodes for lower
+//! bounds 0 and 1: a shortest walk repeats no node, so it is a trail, and breadth-first searches
+//! from both ends that meet find them. [`ordered`] finds trails in order of length under any
+//! bounds, closed ones included, by walks in one direction that know what is left from a search in
+//! the other one.
 //!
-//! Both keep what they find in memory as long as an operator may, and in temporary pages from then on: [`levels`].
+//! Both keep what they find in memory as long as an operator may, and in temporary pages from then
+//! on: [`levels`].
 //!
 //! # Invariants
 //! * EX-16 Trails come in ascending length; each is met once.
@@ -60,10 +62,12 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Of the usable relationships by which one side goes from `node` to `other` that with this number.
+    /// Of the usable relationships by which one side goes from `node` to `other` that with this
+    /// number.
     ///
     /// # Errors
-    /// What reading gives; the other direction has more relationships between them, so the file contradicts itself.
+    /// What reading gives; the other direction has more relationships between them, so the file
+    /// contradicts itself.
     fn between(&self, forward: bool, node: u64, other: u64, number: usize) -> Result<u64> {
         let found = self.edges(forward).between(node, other)?;
         let found = found.get(number).copied();

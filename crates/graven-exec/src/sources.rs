@@ -1,11 +1,14 @@
-//! Files and frames that a statement reads: what the plan says of them, as the crate that reads them wants it.
+//! Files and frames that a statement reads: what the plan says of them, as the crate that reads
+//! them wants it.
 //!
 //! # How it works
-//! The planner asks for the columns with the same function as the executor, so that both see the same source. Names may be patterns (`*`,
-//! `?`, `[abc]`), which are looked up within what the statement may name.
+//! The planner asks for the columns with the same function as the executor, so that both see the
+//! same source. Names may be patterns (`*`, `?`, `[abc]`), which are looked up within what the
+//! statement may name.
 //!
 //! # Invariants
-//! * FI-7 Files are opened through the policy of the connection only, when a statement is planned and when it runs.
+//! * FI-7 Files are opened through the policy of the connection only, when a statement is planned
+//!   and when it runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -141,7 +144,8 @@ pub fn describe(
         let column = |(name, kind): &(Arc<str>, Arc<str>)| {
             let kind = Kind::parse(kind).ok_or_else(|| {
                 Error::Option(format!(
-                    "column {name}: there is no type {kind}; there are INTEGER, FLOAT, STRING, BOOLEAN, DATE, LOCAL DATETIME, ZONED DATETIME, LIST<STRING> and others"
+                    "column {name}: there is no type {kind}; there are INTEGER, FLOAT, STRING, \
+                        BOOLEAN, DATE, LOCAL DATETIME, ZONED DATETIME, LIST<STRING> and others"
                 ))
             })?;
             Ok(Column {
@@ -149,7 +153,10 @@ pub fn describe(
                 kind,
             })
         };
-        columns.iter().map(column).collect::<Result<Vec<_>, Error>>()
+        columns
+            .iter()
+            .map(column)
+            .collect::<Result<Vec<_>, Error>>()
     });
     let declared = declared.transpose()?;
     let from = match &source.files {
@@ -164,7 +171,8 @@ pub fn describe(
             Some(frame) => Source::Frame(format!("${name}"), frame.clone()),
             None => {
                 return Err(Error::Option(format!(
-                    "${name} is neither the name of a file, a list of names, nor a frame; where it is not known yet, declare its columns"
+                    "${name} is neither the name of a file, a list of names, nor a frame; where it \
+                        is not known yet, declare its columns"
                 )));
             }
         },

@@ -1,14 +1,15 @@
 //! Where operators put rows that do not fit: streams of rows in temporary pages.
 //!
 //! # How it works
-//! A [`Spill`] belongs to one operator of one statement and knows the page size that fits the budget. A
-//! [`RowWriter`] encodes rows into a buffer of one page and hands full pages to the page cache, which writes them
-//! out only when the memory is wanted; no pin is held between two pages. [`Partitions`] divides rows by hash.
-//! A statement without a spill file (a library user's choice, tests) keeps everything in memory and fails when it
-//! does not fit.
+//! A [`Spill`] belongs to one operator of one statement and knows the page size that fits the
+//! budget. A [`RowWriter`] encodes rows into a buffer of one page and hands full pages to the page
+//! cache, which writes them out only when the memory is wanted; no pin is held between two pages.
+//! [`Partitions`] divides rows by hash. A statement without a spill file (a library user's choice,
+//! tests) keeps everything in memory and fails when it does not fit.
 //!
 //! # Invariants
-//! * EX-45 A writer and a reader keep one page of bytes each; what is in temporary pages counts as pages.
+//! * EX-45 A writer and a reader keep one page of bytes each; what is in temporary pages counts as
+//!   pages.
 
 mod id_run;
 mod row_buffer;

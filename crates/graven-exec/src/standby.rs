@@ -18,8 +18,8 @@
 //!   of them may have held, and calls whose work has gone stay in its parent.
 //!
 //! # Concurrency
-//! One lock for the calls of the process, held for a few steps at a time and never while work is done. A helper takes a seat and leaves it under the lock.
-//! A helper may post calls itself.
+//! One lock for the calls of the process, held for a few steps at a time and never while work is
+//! done. A helper takes a seat and leaves it under the lock. A helper may post calls itself.
 
 mod joint;
 
@@ -47,7 +47,8 @@ const ASLEEP: Duration = Duration::from_secs(5);
 const LOOKS: usize = 32;
 
 thread_local! {
-    /// How many are at the work that this thread is at, itself among them, or may come to it; none of them if it is at none.
+    /// How many are at the work that this thread is at, itself among them, or may come to it; none
+    /// of them if it is at none.
     static AT_WORK: RefCell<Option<Arc<AtomicUsize>>> = const { RefCell::new(None) };
 }
 
@@ -72,7 +73,8 @@ struct Call {
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
-// SAFETY: `work` and `joined` are shared by reference alone and are `Sync`; EX-60 keeps them alive for as long as a helper uses them.
+// SAFETY: `work` and `joined` are shared by reference alone and are `Sync`; EX-60 keeps them alive
+// for as long as a helper uses them.
 unsafe impl Send for Call {}
 // SAFETY: as for `Send`; everything else in it is `Sync`.
 unsafe impl Sync for Call {}
@@ -273,12 +275,14 @@ impl Place {
     }
 }
 
-/// Runs `own`, and `work` meanwhile on up to so many other threads, each of them once. What `work` panics with is passed on.
+/// Runs `own`, and `work` meanwhile on up to so many other threads, each of them once. What `work`
+/// panics with is passed on.
 pub(crate) fn beside<R>(helpers: usize, work: &(dyn Fn() + Sync), own: impl FnOnce() -> R) -> R {
     call(helpers, work, None, own)
 }
 
-/// Runs `own`, which makes what is under the tag, and `work` meanwhile on up to so many other threads, or `own` on those that wait for it.
+/// Runs `own`, which makes what is under the tag, and `work` meanwhile on up to so many other
+/// threads, or `own` on those that wait for it.
 pub(crate) fn beside_joined(
     helpers: usize,
     tag: Tag,
@@ -355,7 +359,8 @@ mod tests {
 
     use super::*;
 
-    /// Takes numbers below `count` until none is left, with so many helpers; how often each was taken.
+    /// Takes numbers below `count` until none is left, with so many helpers; how often each was
+    /// taken.
     fn taken(count: usize, helpers: usize) -> Vec<usize> {
         let next = AtomicUsize::new(0);
         let times: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
@@ -417,14 +422,16 @@ mod tests {
     fn a_forked_process_has_a_place_of_its_own() {
         // As a helper may hold it at that moment.
         let held = place().board();
-        // SAFETY: the child runs the work below, which needs nothing of other threads, and ends without unwinding.
+        // SAFETY: the child runs the work below, which needs nothing of other threads, and ends
+        // without unwinding.
         let process = unsafe { libc::fork() };
         assert!(process >= 0, "fork: {}", std::io::Error::last_os_error());
         if process == 0 {
             // SAFETY: asks for a signal that ends the process.
             unsafe { libc::alarm(60) };
             let done = catch_unwind(|| taken(100, 2) == vec![1; 100]);
-            // SAFETY: ends this process, in which nothing is left to do; where it waited for ever the alarm would.
+            // SAFETY: ends this process, in which nothing is left to do; where it waited for ever
+            // the alarm would.
             unsafe { libc::_exit(i32::from(!matches!(done, Ok(true)))) };
         }
         drop(held);

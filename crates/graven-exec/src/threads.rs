@@ -1,14 +1,16 @@
 //! Work that an operator divides among the threads of its statement.
 //!
 //! # Concurrency
-//! Threads work inside one call and are done when it returns, as those of a parallel pipeline; the calling thread works itself and the others help
-//! it (`standby.rs`). What they do to pages is counted for the statement where they are told of it ([`on_reading_threads`]).
+//! Threads work inside one call and are done when it returns, as those of a parallel pipeline; the
+//! calling thread works itself and the others help it (`standby.rs`). What they do to pages is
+//! counted for the statement where they are told of it ([`on_reading_threads`]).
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::standby::beside;
 
-/// Runs `work` on each of `parts`, at the same time as far as threads stand by; the results in their order.
+/// Runs `work` on each of `parts`, at the same time as far as threads stand by; the results in
+/// their order.
 pub(crate) fn on_threads<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R + Sync) -> Vec<R> {
     let count = parts.len();
     let left = Mutex::new(parts.into_iter().enumerate());

@@ -1,12 +1,14 @@
 //! Trails from one node, one after the other: walks that use no relationship twice.
 //!
 //! # How it works
-//! An iterative depth-first walk. The stack holds, for each node of the current trail, its relationships and how many of
-//! them are done; nothing else is kept, so memory follows the length of the trail and the degrees on it. Where that is
-//! too much the relationships of the nodes farthest back are forgotten, and read again when the walk comes back to them.
+//! An iterative depth-first walk. The stack holds, for each node of the current trail, its
+//! relationships and how many of them are done; nothing else is kept, so memory follows the length
+//! of the trail and the degrees on it. Where that is too much the relationships of the nodes
+//! farthest back are forgotten, and read again when the walk comes back to them.
 //!
 //! # Invariants
-//! * EX-15 Every trail of `min..=max` relationships is met exactly once, as the list of its relationships.
+//! * EX-15 Every trail of `min..=max` relationships is met exactly once, as the list of its
+//!   relationships.
 
 use std::collections::HashSet;
 
@@ -20,7 +22,8 @@ pub(crate) struct Trail {
     min: usize,
     max: usize,
     stack: Vec<Frame>,
-    /// The lowest frames, so many, whose relationships are forgotten, and the bytes of the other ones' relationships.
+    /// The lowest frames, so many, whose relationships are forgotten, and the bytes of the other
+    /// ones' relationships.
     forgotten: usize,
     held: usize,
     relationships: Vec<u64>,
@@ -126,7 +129,8 @@ impl Trail {
         Ok(())
     }
 
-    /// Adds the next unused relationship of the innermost frame to the trail; without one the frame ends.
+    /// Adds the next unused relationship of the innermost frame to the trail; without one the frame
+    /// ends.
     fn grow(&mut self, memory: &mut Memory) -> Option<u64> {
         let frame = self.stack.last_mut()?;
         while let Some((node, relationship)) = frame.relationships.get(frame.next).copied() {

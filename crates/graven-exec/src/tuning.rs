@@ -1,4 +1,5 @@
-//! Thresholds of the reachability search, of spilling and of threads, so that tests and experiments can force either side of a choice.
+//! Thresholds of the reachability search, of spilling and of threads, so that tests and experiments
+//! can force either side of a choice.
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ pub enum LevelDirection {
     TopDown,
     /// From the unreached nodes wherever that is possible.
     BottomUp,
-    /// From as little of the frontier as can be, then from the unreached nodes, wherever that is possible.
+    /// From as little of the frontier as can be, then from the unreached nodes, wherever that is
+    /// possible.
     Switching,
 }
 
@@ -52,7 +54,8 @@ pub struct Tuning {
     pub spill_at: Option<u64>,
     /// Where expansions find lists.
     pub list_access: ListAccess,
-    /// Rows whose joins share a node find their ends from there if their lists are so many times longer.
+    /// Rows whose joins share a node find their ends from there if their lists are so many times
+    /// longer.
     pub reached_longer: usize,
     /// Threads of a statement whose plan is for several.
     pub threads: usize,
@@ -62,12 +65,13 @@ pub struct Tuning {
     pub join_always: bool,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
-    /// One thread works on rows that might be divided for so long before others help: some times what waking them and making their operators takes.
+    /// One thread works on rows that might be divided for so long before others help: some times
+    /// what waking them and making their operators takes.
     pub alone: Duration,
     /// Others do not help with rows that seem to take one thread no longer than this.
     pub rest: Duration,
-    /// Most rows that what makes rows hands out at once: with one, every clause meets what the ones behind it have done for the
-    /// rows before, unless a barrier lies between.
+    /// Most rows that what makes rows hands out at once: with one, every clause meets what the ones
+    /// behind it have done for the rows before, unless a barrier lies between.
     pub batch_rows: usize,
 }
 

@@ -1,11 +1,13 @@
 //! Commands about users, and the hashes of passwords.
 //!
 //! # How it works
-//! A password is hashed with Argon2id and a random salt, with the parameters that the crate recommends; the hash says them, so that
-//! they may change. The commands change the list of users that the statement's transaction keeps.
+//! A password is hashed with Argon2id and a random salt, with the parameters that the crate
+//! recommends; the hash says them, so that they may change. The commands change the list of users
+//! that the statement's transaction keeps.
 //!
 //! # Costs
-//! A hash takes 19 MiB and some tens of milliseconds of one processor, also to compare. At most [`AT_ONCE`] are computed at a time.
+//! A hash takes 19 MiB and some tens of milliseconds of one processor, also to compare. At most
+//! [`AT_ONCE`] are computed at a time.
 //!
 //! # Source
 //! RFC 9106; OWASP's recommendation for Argon2id.

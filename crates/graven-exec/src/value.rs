@@ -1,14 +1,16 @@
 //! Values of the language while a statement runs.
 //!
 //! # How it works
-//! A [`Value`] is 24 bytes: scalars in place, everything larger behind an `Arc`, so copying a value never
-//! copies text, lists or maps. Nodes and relationships are ids; their labels and properties are fetched
-//! through the snapshot when an expression or the result asks for them.
+//! A [`Value`] is 24 bytes: scalars in place, everything larger behind an `Arc`, so copying a value
+//! never copies text, lists or maps. Nodes and relationships are ids; their labels and properties
+//! are fetched through the snapshot when an expression or the result asks for them.
 //!
 //! The language has three different notions of sameness, each in its own file:
 //! * equality (`=`, three-valued, null is unknown): [`equality`];
-//! * equivalence (`DISTINCT`, grouping; null equals null, NaN equals NaN): [`equality`] and [`hash`];
-//! * order (`<` within comparable types: [`order::compare`]; over all values: [`order::total_order`]).
+//! * equivalence (`DISTINCT`, grouping; null equals null, NaN equals NaN): [`equality`] and
+//!   [`hash`];
+//! * order (`<` within comparable types: [`order::compare`]; over all values:
+//!   [`order::total_order`]).
 //!
 //! # Invariants
 //! * EX-1 A [`Map`] is sorted by key and has no duplicate keys.
@@ -69,7 +71,8 @@ impl Map {
     /// The map of these entries; of two entries with one key the later wins.
     #[must_use]
     pub fn new(mut entries: Vec<(Arc<str>, Value)>) -> Self {
-        // A stable sort keeps the written order of equal keys, so the last one of a run is the latest.
+        // A stable sort keeps the written order of equal keys, so the last one of a run is the
+        // latest.
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -102,7 +105,8 @@ impl Map {
 pub struct Path {
     /// Nodes in order; at least one.
     pub nodes: Vec<NodeId>,
-    /// Relationships in order; `relationships[i]` joins `nodes[i]` and `nodes[i + 1]`, in either direction.
+    /// Relationships in order; `relationships[i]` joins `nodes[i]` and `nodes[i + 1]`, in either
+    /// direction.
     pub relationships: Vec<RelId>,
 }
 
@@ -150,7 +154,8 @@ impl Value {
         }
     }
 
-    /// Heap bytes behind this value, counted as if nothing were shared: what a buffering operator reserves.
+    /// Heap bytes behind this value, counted as if nothing were shared: what a buffering operator
+    /// reserves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         const ARC_HEADER: usize = 16;
@@ -219,7 +224,8 @@ impl From<Option<bool>> for Value {
     }
 }
 
-/// Equivalence, not the language's `=`: null equals null and NaN equals NaN. See [`equality::equals`] for `=`.
+/// Equivalence, not the language's `=`: null equals null and NaN equals NaN. See
+/// [`equality::equals`] for `=`.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         equality::equivalent(self, other)

@@ -1,13 +1,16 @@
 //! What writing operators share: values as properties, keys met while running, what was deleted.
 //!
 //! # How it works
-//! A writing statement runs on a transaction. Names that stand in its text are interned before it starts
-//! ([`intern`]); keys of computed maps, and computed labels and types, are interned when they are met. The snapshot of the transaction is live, so a
-//! read that comes after a write of the same statement sees it; the plan has barriers where that would be wrong.
+//! A writing statement runs on a transaction. Names that stand in its text are interned before it
+//! starts ([`intern`]); keys of computed maps, and computed labels and types, are interned when
+//! they are met. The snapshot of the transaction is live, so a read that comes after a write of the
+//! same statement sees it; the plan has barriers where that would be wrong.
 //!
 //! # Invariants
-//! * EX-20 Nothing is written but through [`Writer`], and what it is given was checked by [`storable`].
-//! * EX-21 After a deletion every read of an entity asks whether it is still there; before, none does.
+//! * EX-20 Nothing is written but through [`Writer`], and what it is given was checked by
+//!   [`storable`].
+//! * EX-21 After a deletion every read of an entity asks whether it is still there; before, none
+//!   does.
 
 use graven_storage::Snapshot;
 use std::collections::HashMap;
@@ -32,7 +35,8 @@ pub(crate) struct Writer {
     /// Whether a relationship type has come to be that operators made before do not follow.
     outrun: AtomicBool,
     needs: Needs,
-    /// Relationships deleted by this statement, where it may still ask for their types or return them.
+    /// Relationships deleted by this statement, where it may still ask for their types or return
+    /// them.
     deleted: Option<Mutex<(DeletedRelationships, Memory)>>,
     any_deleted: AtomicBool,
 }
@@ -167,7 +171,8 @@ impl Writer {
         Ok(rel_type)
     }
 
-    /// Whether what the statement has found may lack relationships of a type that it has brought about itself.
+    /// Whether what the statement has found may lack relationships of a type that it has brought
+    /// about itself.
     pub(crate) fn is_outrun(&self) -> bool {
         self.outrun.load(Ordering::Relaxed)
     }
@@ -302,8 +307,8 @@ pub(crate) fn deleted(entity: Entity) -> ExecError {
 /// The value as a property holds it.
 ///
 /// # Errors
-/// [`ExecError::PropertyType`] for maps, nodes, relationships, paths, and lists with one of these, with null, or
-/// with lists beside other values.
+/// [`ExecError::PropertyType`] for maps, nodes, relationships, paths, and lists with one of these,
+/// with null, or with lists beside other values.
 pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
     let fault = |what: String| ExecError::PropertyType {
         message: format!(

@@ -177,7 +177,8 @@ fn decimal(units: i128, scale: i8) -> Result<PropertyValue, String> {
     match digits.parse::<u128>() {
         Ok(same) if same == units.unsigned_abs() => Ok(PropertyValue::Float(float)),
         _ => Err(format!(
-            "{text} has more digits than a float holds; cast the column to text where the file is made"
+            "{text} has more digits than a float holds; cast the column to text where the file is \
+                made"
         )),
     }
 }

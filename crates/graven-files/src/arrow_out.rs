@@ -1,8 +1,9 @@
 //! Values as Arrow's columns.
 //!
 //! # How it works
-//! Each kind has one type ([`data_type`]). Times with an offset, durations, instants of several zones and dates out of reach are text in
-//! ISO form; a column of several kinds is text that holds literals ([`crate::literal`]).
+//! Each kind has one type ([`data_type`]). Times with an offset, durations, instants of several
+//! zones and dates out of reach are text in ISO form; a column of several kinds is text that holds
+//! literals ([`crate::literal`]).
 
 use std::sync::Arc;
 

@@ -21,7 +21,8 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// `column < value` and the like. Rows that do not meet it may be left out; those that are handed over may not meet it either.
+/// `column < value` and the like. Rows that do not meet it may be left out; those that are handed
+/// over may not meet it either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// Name of the column.

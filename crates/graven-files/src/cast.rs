@@ -1,7 +1,9 @@
-//! Values of a file as values of the declared kind; texts as values of whatever kind they look like.
+//! Values of a file as values of the declared kind; texts as values of whatever kind they look
+//! like.
 //!
 //! # Invariants
-//! * FI-1 A value is never changed silently: what the declared kind cannot hold is an error, and so is an integer that no 64 bits hold.
+//! * FI-1 A value is never changed silently: what the declared kind cannot hold is an error, and so
+//!   is an integer that no 64 bits hold.
 
 use graven_storage::PropertyValue;
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
@@ -144,7 +146,8 @@ fn spaced(text: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The kind a text looks like. A number with a needless zero in front, such as a postal code, is text.
+/// The kind a text looks like. A number with a needless zero in front, such as a postal code, is
+/// text.
 #[must_use]
 pub(crate) fn kind_of_text(text: &str) -> Kind {
     let plain = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -192,7 +195,8 @@ fn sniffed(text: &str) -> Datum {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: texts are taken for what they look like and nothing more; what cannot be held is refused.
+    //! Goal: texts are taken for what they look like and nothing more; what cannot be held is
+    //! refused.
     use super::*;
 
     #[test]

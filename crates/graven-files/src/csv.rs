@@ -1,13 +1,15 @@
 //! Delimited text: what it is, found out from its beginning, and its records.
 //!
 //! # How it works
-//! The file is read in blocks; a record is its bytes and the places of its fields, so nothing is copied before a value is made.
-//! Delimiter, header and kinds come from the first records ([`Options::sample`]), of at most [`SAMPLE_BYTES`]: the delimiter by which most records
-//! have the same number of fields, more than one; a header where the first record is of texts only that are unlike each other.
-//! A field is null where it is empty and has no quotes.
+//! The file is read in blocks; a record is its bytes and the places of its fields, so nothing is
+//! copied before a value is made. Delimiter, header and kinds come from the first records
+//! ([`Options::sample`]), of at most [`SAMPLE_BYTES`]: the delimiter by which most records have the
+//! same number of fields, more than one; a header where the first record is of texts only that are
+//! unlike each other. A field is null where it is empty and has no quotes.
 //!
 //! # Invariants
-//! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields, is an error: memory stays bounded, whatever the file.
+//! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields,
+//!   is an error: memory stays bounded, whatever the file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -149,7 +151,8 @@ impl Records {
         let longest = self.dialect.record_bytes;
         if self.block.len() - self.at > longest {
             let why = format!(
-                "the record is longer than {longest} bytes: is a quote missing? A higher memory limit takes longer ones"
+                "the record is longer than {longest} bytes: is a quote missing? A higher memory \
+                    limit takes longer ones"
             );
             return Err(self.fault(&why).into());
         }
@@ -185,7 +188,8 @@ impl Records {
         }
     }
 
-    /// Goes to the next record; blank lines are passed over, but in a file of one column, where they are nulls. False at the end.
+    /// Goes to the next record; blank lines are passed over, but in a file of one column, where
+    /// they are nulls. False at the end.
     pub(crate) fn next(&mut self) -> Result<bool> {
         loop {
             match self.scan()? {
@@ -204,7 +208,8 @@ impl Records {
         }
     }
 
-    /// Finds the fields of the record that begins here; how many lines it takes, none at the end of the file.
+    /// Finds the fields of the record that begins here; how many lines it takes, none at the end of
+    /// the file.
     fn scan(&mut self) -> Result<Option<u64>> {
         loop {
             if self.at == self.block.len() && !self.fill()? {
@@ -506,7 +511,8 @@ impl Reader {
         })
     }
 
-    /// The next row: pushes one value to each of `into`, of the columns of these numbers. False at the end.
+    /// The next row: pushes one value to each of `into`, of the columns of these numbers. False at
+    /// the end.
     pub(crate) fn next(
         &mut self,
         columns: &[Column],
@@ -520,7 +526,8 @@ impl Reader {
         let fields = self.records.fields.len();
         if fields != self.width {
             let why = format!(
-                "has {fields} field(s) where {} are wanted; a field that holds the delimiter stands in quotes",
+                "has {fields} field(s) where {} are wanted; a field that holds the delimiter \
+                    stands in quotes",
                 self.width
             );
             return Err(self.fault(None, None, why).into());

@@ -1,11 +1,13 @@
 //! JSON: a list of objects, or one object after the other, whatever lies between them.
 //!
 //! # How it works
-//! The extent of the next object is found byte by byte, then it is parsed by itself: neither a large list nor a long file is ever in
-//! memory. Columns are the keys of the first objects, in the order they come.
+//! The extent of the next object is found byte by byte, then it is parsed by itself: neither a
+//! large list nor a long file is ever in memory. Columns are the keys of the first objects, in the
+//! order they come.
 //!
 //! # Invariants
-//! * FI-3 An object longer than four times [`Options::record_bytes`] is an error, and so is a key that the columns lack: nothing is left out silently.
+//! * FI-3 An object longer than four times [`Options::record_bytes`] is an error, and so is a key
+//!   that the columns lack: nothing is left out silently.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -152,7 +154,8 @@ impl Objects {
             self.input.consume(whole);
             if self.text.len() > self.longest {
                 let why = format!(
-                    "the object is longer than {} bytes: is a quote missing? A higher memory limit takes longer ones",
+                    "the object is longer than {} bytes: is a quote missing? A higher memory limit \
+                        takes longer ones",
                     self.longest
                 );
                 return Err(self.fault(None, None, why).into());
@@ -186,7 +189,8 @@ impl Objects {
         };
         let unknown = |(key, _): &&(String, Json)| columns.iter().all(|c| c.name != *key);
         if let Some((unknown, _)) = object.iter().find(unknown) {
-            let why = "is a key that the objects before did not have: declare the columns, or raise SAMPLE_SIZE";
+            let why = "is a key that the objects before did not have: declare the columns, or \
+                raise SAMPLE_SIZE";
             return Err(self.fault(None, Some(unknown.clone()), why).into());
         }
         for (slot, at) in wanted.iter().enumerate() {

@@ -1,9 +1,11 @@
-//! Kinds of columns: what a file says, what a statement declares, what several values have in common.
+//! Kinds of columns: what a file says, what a statement declares, what several values have in
+//! common.
 //!
 //! # How it works
-//! Fixed-size numbers of files become the integers and floats of the language; the many names that other databases give their types
-//! mean one of these kinds ([`Kind::parse`]). [`Kind::Literal`] is text that holds literals of the language: the way to keep values of
-//! several types in one column of a file that has one type.
+//! Fixed-size numbers of files become the integers and floats of the language; the many names that
+//! other databases give their types mean one of these kinds ([`Kind::parse`]). [`Kind::Literal`] is
+//! text that holds literals of the language: the way to keep values of several types in one column
+//! of a file that has one type.
 
 use std::fmt;
 
@@ -50,7 +52,8 @@ pub enum Kind {
     Literal,
 }
 
-/// Names of plain kinds, by which statements declare them. The first of a kind is the one it is written with.
+/// Names of plain kinds, by which statements declare them. The first of a kind is the one it is
+/// written with.
 const NAMES: &[(&str, Kind)] = &[
     ("NULL", Kind::Null),
     ("ANY", Kind::Any),
@@ -155,8 +158,8 @@ impl Kind {
         }
     }
 
-    /// What values of either kind have in common. Integers and floats stay apart: a column that holds both is of no one kind, so
-    /// that each value comes back as it was.
+    /// What values of either kind have in common. Integers and floats stay apart: a column that
+    /// holds both is of no one kind, so that each value comes back as it was.
     #[must_use]
     pub fn with(self, other: Kind) -> Kind {
         match (self, other) {

@@ -1,18 +1,23 @@
-//! Rows in and out of files: CSV, Parquet, JSON, Arrow IPC, NumPy's arrays, and frames that a program hands over.
+//! Rows in and out of files: CSV, Parquet, JSON, Arrow IPC, NumPy's arrays, and frames that a
+//! program hands over.
 //!
 //! # How it works
-//! [`describe`] looks at a source and says its columns ([`Column`]); [`Reader`] hands over batches of those that are wanted. A
-//! [`Sink`] writes rows to a file; which types its columns have is found out beforehand ([`Shape`]). Values are [`Datum`]s on the way: what
-//! properties hold, and maps and lists of them. Text in which every value keeps its type is a [`literal`] of the language.
+//! [`describe`] looks at a source and says its columns ([`Column`]); [`Reader`] hands over batches
+//! of those that are wanted. A [`Sink`] writes rows to a file; which types its columns have is
+//! found out beforehand ([`Shape`]). Values are [`Datum`]s on the way: what properties hold, and
+//! maps and lists of them. Text in which every value keeps its type is a [`literal`] of the
+//! language.
 //!
-//! Parquet and Arrow are read and written by the crates of Arrow's project; delimited text and JSON by this one, so that an error can
-//! name line, column and value, and memory stays bounded ([docs/internals/files.md](../../../docs/internals/files.md)).
+//! Parquet and Arrow are read and written by the crates of Arrow's project; delimited text and JSON
+//! by this one, so that an error can name line, column and value, and memory stays bounded
+//! ([docs/internals/files.md](../../../docs/internals/files.md)).
 //!
 //! # Concurrency
 //! None: a reader or sink belongs to one thread at a time.
 //!
 //! # Cost
-//! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet, read.
+//! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet,
+//! read.
 //!
 //! This crate opens no file: the caller hands over a function that opens files and knows what the
 //! statement may name.

@@ -1,8 +1,9 @@
 //! Literals of the language, in and out: the text form in which every value keeps its type.
 //!
 //! # How it works
-//! What is written can be read back by [`read`], and stands for the same value in a statement. [`read`] takes literals only, and
-//! besides them what lists of other programs look like: JSON's, and texts without quotes within brackets (`[a, b]`).
+//! What is written can be read back by [`read`], and stands for the same value in a statement.
+//! [`read`] takes literals only, and besides them what lists of other programs look like: JSON's,
+//! and texts without quotes within brackets (`[a, b]`).
 
 use std::sync::Arc;
 

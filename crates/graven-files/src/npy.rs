@@ -82,7 +82,8 @@ impl Rows {
         );
         if !known || order == Some('>') {
             return Err(wrong(format!(
-                "holds values of the type '{descr}'; integers, floats of 4 or 8 bytes and booleans, little-endian, can be read"
+                "holds values of the type '{descr}'; integers, floats of 4 or 8 bytes and \
+                    booleans, little-endian, can be read"
             )));
         }
         let (rows, columns) = match sizes.as_deref() {

@@ -77,7 +77,8 @@ pub struct Options {
     pub sample: usize,
     /// Rows that cannot be read are left out.
     pub ignore_errors: bool,
-    /// Longest record of delimited text; an object of JSON may be four times as long. No statement says it: it follows the memory limit.
+    /// Longest record of delimited text; an object of JSON may be four times as long. No statement
+    /// says it: it follows the memory limit.
     pub record_bytes: usize,
 }
 

@@ -1,9 +1,11 @@
-//! What the values of a column to be written have in common, so that its type can be chosen before the first is written.
+//! What the values of a column to be written have in common, so that its type can be chosen before
+//! the first is written.
 //!
 //! # How it works
-//! Integers and floats, for example, have no type in common that keeps them: such a column is written as text that holds literals
-//! ([`Kind::Literal`]), as are maps of different keys. Times are microseconds where that is exact, else nanoseconds; instants of one
-//! zone keep it. What has no type in a format is text that can be read back with the declared kind.
+//! Integers and floats, for example, have no type in common that keeps them: such a column is
+//! written as text that holds literals ([`Kind::Literal`]), as are maps of different keys. Times
+//! are microseconds where that is exact, else nanoseconds; instants of one zone keep it. What has
+//! no type in a format is text that can be read back with the declared kind.
 
 use std::sync::Arc;
 

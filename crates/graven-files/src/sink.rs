@@ -1,12 +1,14 @@
 //! Rows to a file.
 //!
 //! # How it works
-//! The types of the columns are known before the first row ([`Shape`]). Parquet's row groups end after so many rows or bytes, so that a
-//! sink holds one group at most; text goes through a buffer. CSV that is written here is read back as it was with the declared kinds: a
-//! null is empty, an empty text has quotes.
+//! The types of the columns are known before the first row ([`Shape`]). Parquet's row groups end
+//! after so many rows or bytes, so that a sink holds one group at most; text goes through a buffer.
+//! CSV that is written here is read back as it was with the declared kinds: a null is empty, an
+//! empty text has quotes.
 //!
 //! # Invariants
-//! * FI-9 What a [`Sink`] writes is read back equal with the kinds that the shapes say, in every format, for all storable values.
+//! * FI-9 What a [`Sink`] writes is read back equal with the kinds that the shapes say, in every
+//!   format, for all storable values.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -120,7 +122,8 @@ impl Sink {
             }
             None => {
                 return Err(Error::Option(format!(
-                    "{name}: the name does not say what to write; end it in .parquet, .csv, .json or .arrow, or write (FORMAT = 'PARQUET')"
+                    "{name}: the name does not say what to write; end it in .parquet, .csv, .json \
+                        or .arrow, or write (FORMAT = 'PARQUET')"
                 )));
             }
         };

@@ -1,12 +1,16 @@
-//! Files as rows: what their columns are ([`describe`]), and batches of the wanted ones ([`Reader`]).
+//! Files as rows: what their columns are ([`describe`]), and batches of the wanted ones
+//! ([`Reader`]).
 //!
 //! # How it works
-//! Several files are read one after the other. Their columns are those of the first; a file that lacks one that is wanted is an error.
-//! Declared columns take the place of those found: by position where a file has no names of its own (`CSV`, `NPY`), else by name.
+//! Several files are read one after the other. Their columns are those of the first; a file that
+//! lacks one that is wanted is an error. Declared columns take the place of those found: by
+//! position where a file has no names of its own (`CSV`, `NPY`), else by name.
 //!
 //! # Invariants
-//! * FI-5 A reader holds one batch, and what its file needs at a time ([`Reader::held`]), whatever the size of the files.
-//! * FI-6 Where rows with errors are left out, each is counted, and the first [`FAULTS_MAX`] are kept.
+//! * FI-5 A reader holds one batch, and what its file needs at a time ([`Reader::held`]), whatever
+//!   the size of the files.
+//! * FI-6 Where rows with errors are left out, each is counted, and the first [`FAULTS_MAX`] are
+//!   kept.
 
 use std::fs::File;
 
@@ -68,7 +72,8 @@ fn format(names: &[String], options: &Options) -> Result<Format> {
     let first = names.first().map_or("", String::as_str);
     Format::of_name(first).ok_or_else(|| {
         Error::Option(format!(
-            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', 'JSON', 'ARROW' or 'NPY' after it"
+            "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', \
+                'JSON', 'ARROW' or 'NPY' after it"
         ))
     })
 }
@@ -76,7 +81,8 @@ fn format(names: &[String], options: &Options) -> Result<Format> {
 /// What a source is; `declared`: names and kinds that a statement gives its columns.
 ///
 /// # Errors
-/// A file that cannot be opened, or is not what it should be; declared columns that it does not have.
+/// A file that cannot be opened, or is not what it should be; declared columns that it does not
+/// have.
 pub fn describe(
     source: &Source,
     open: Open<'_>,
@@ -241,7 +247,8 @@ impl Reader {
                 Error::Option(format!("there is no column {name} in the source any more"))
             })
         };
-        // The names that the files have for them; a bound on a column that is cast holds for other values than the file has.
+        // The names that the files have for them; a bound on a column that is cast holds for other
+        // values than the file has.
         let bounds = bounds.into_iter().filter_map(|bound| {
             let at = description
                 .columns
@@ -338,8 +345,8 @@ impl Reader {
         Ok(true)
     }
 
-    /// Up to so many rows, fewer where they take so many bytes, perhaps none of them where all had errors; `None` at the end of the
-    /// last file.
+    /// Up to so many rows, fewer where they take so many bytes, perhaps none of them where all had
+    /// errors; `None` at the end of the last file.
     ///
     /// # Errors
     /// A file, a row or a value that cannot be read.

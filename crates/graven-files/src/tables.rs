@@ -1,8 +1,10 @@
-//! Parquet, Arrow's IPC and streams of Arrow: batches of columns, of which only those that are wanted are read.
+//! Parquet, Arrow's IPC and streams of Arrow: batches of columns, of which only those that are
+//! wanted are read.
 //!
 //! # How it works
-//! A Parquet file's row groups are passed over where the statistics of a column show that no value in them can meet a condition
-//! ([`Bound`]). What a condition leaves is still to be filtered by rows.
+//! A Parquet file's row groups are passed over where the statistics of a column show that no value
+//! in them can meet a condition ([`Bound`]). What a condition leaves is still to be filtered by
+//! rows.
 //!
 //! # Invariants
 //! * FI-4 A damaged file is an error: what the libraries panic about is caught.

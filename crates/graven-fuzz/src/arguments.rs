@@ -1,5 +1,5 @@
-//! What each function takes: the table of its arguments, and examples of each kind that are ordinary, empty,
-//! wrong and huge.
+//! What each function takes: the table of its arguments, and examples of each kind that are
+//! ordinary, empty, wrong and huge.
 
 /// What one argument is; the others are ordinary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +19,8 @@ impl Argument {
     ];
 }
 
-/// Kinds of argument: a letter, ordinary, empty, of another type, huge. What is bound by [`BOUND`] can be no parameter.
+/// Kinds of argument: a letter, ordinary, empty, of another type, huge. What is bound by [`BOUND`]
+/// can be no parameter.
 const KINDS: &[(char, [&str; 4])] = &[
     ('i', ["2", "0", "'x'", "9223372036854775807"]),
     ('f', ["0.5", "0.0", "true", "1.7976931348623157e308"]),

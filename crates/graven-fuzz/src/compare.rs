@@ -1,4 +1,5 @@
-//! One graph in the library and in the interpreter, and the comparison of what both make of a query.
+//! One graph in the library and in the interpreter, and the comparison of what both make of a
+//! query.
 
 use std::panic::AssertUnwindSafe;
 

@@ -1,9 +1,9 @@
 //! What a run has exercised: tables in which nothing may stay at zero.
 //!
 //! # How it works
-//! Four tables: which clause followed which; which kind of expression stood in which place; which rule of the planner
-//! fired where; which function was called with what. A cell that cannot be filled is told apart, with its reason,
-//! by `impossible`; it is printed as `-`.
+//! Four tables: which clause followed which; which kind of expression stood in which place; which
+//! rule of the planner fired where; which function was called with what. A cell that cannot be
+//! filled is told apart, with its reason, by `impossible`; it is printed as `-`.
 
 mod table;
 

@@ -1,5 +1,5 @@
-//! Files crafted with valid checksums: whatever they say, the library answers or refuses, and neither panics, hangs nor takes memory
-//! beyond its limit.
+//! Files crafted with valid checksums: whatever they say, the library answers or refuses, and
+//! neither panics, hangs nor takes memory beyond its limit.
 //!
 //! # How it works
 //! ```text
@@ -8,17 +8,19 @@
 //!         or a record of the log is changed -> a log with the same records, framed again
 //!   -> opened, asked, checked, written to, folded, closed
 //! ```
-//! Kinds of pages are chosen before pages, so that the few of a directory get as many cases as the many of columns. A changed field becomes what
-//! decoders trip over: bounds of numbers, lengths a little off, the reference of another page, a piece of another page.
+//! Kinds of pages are chosen before pages, so that the few of a directory get as many cases as the
+//! many of columns. A changed field becomes what decoders trip over: bounds of numbers, lengths a
+//! little off, the reference of another page, a piece of another page.
 //!
 //! # Invariants
 //! 1. A case is made from its seed alone.
 //! 2. Every page that is reached has a valid checksum, and every reference the seal of its page.
 //!
 //! # Concurrency
-//! Panics are counted by a hook, for those of the library's own threads reach no caller. It hears the thread that plays the cases and
-//! the threads that the library names as its own; all others go to the hook that was there. A thread watches: a case that takes
-//! longer than [`PATIENCE`] ends the process, by its seed.
+//! Panics are counted by a hook, for those of the library's own threads reach no caller. It hears
+//! the thread that plays the cases and the threads that the library names as its own; all others go
+//! to the hook that was there. A thread watches: a case that takes longer than [`PATIENCE`] ends
+//! the process, by its seed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, PanicHookInfo};
@@ -44,11 +46,14 @@ const MEMORY: u64 = 8 << 20;
 const MADE: [&str; 9] = [
     "CREATE INDEX person_id FOR (p:Person) ON (p.id)",
     "CREATE CONSTRAINT post_id FOR (p:Post) REQUIRE p.id IS UNIQUE",
-    "UNWIND range(1, 150) AS i CREATE (:Person {id: i, name: 'person ' + (i % 40), score: i * 0.5, tags: ['a', i]})",
+    "UNWIND range(1, 150) AS i CREATE (:Person {id: i, name: 'person ' + (i % 40), score: i * 0.5, \
+        tags: ['a', i]})",
     "UNWIND range(1, 40) AS i CREATE (:Post {id: i, at: date('2026-01-01'), text: 'text ' + i})",
-    "MATCH (a:Person), (b:Person) WHERE b.id IN [a.id + 1, a.id * 3 % 150, 7] CREATE (a)-[:KNOWS {since: a.id}]->(b)",
+    "MATCH (a:Person), (b:Person) WHERE b.id IN [a.id + 1, a.id * 3 % 150, 7] CREATE (a)-[:KNOWS \
+        {since: a.id}]->(b)",
     "MATCH (a:Person), (p:Post) WHERE p.id = a.id % 40 + 1 CREATE (a)-[:LIKES]->(p)",
-    "CREATE (:Long {text: reduce(t = '', i IN range(1, 2000) | t + 'long text '), other: reduce(t = '', i IN range(1, 12000) | t + 'long text ')})",
+    "CREATE (:Long {text: reduce(t = '', i IN range(1, 2000) | t + 'long text '), other: reduce(t \
+        = '', i IN range(1, 12000) | t + 'long text ')})",
     "MATCH (h:Person {id: 7}) UNWIND range(1, 3000) AS i CREATE (h)-[:SAW {n: i}]->(:Thing)",
     ":checkpoint",
 ];
@@ -69,11 +74,13 @@ const ASKED: [&str; 12] = [
     "MATCH (p:Person {id: 7})-[r]-(q) RETURN count(r), min(q.id)",
     "MATCH (p:Person) WHERE p.id > 20 AND p.id < 60 RETURN p.id, p.name, p.tags ORDER BY p.id DESC",
     "MATCH (p:Post) WHERE p.text STARTS WITH 'text 1' RETURN p.at, p.id ORDER BY p.text",
-    "MATCH p = shortestPath((a:Person {id: 1})-[:KNOWS*]-(b:Person {id: 90})) RETURN length(p), nodes(p)",
+    "MATCH p = shortestPath((a:Person {id: 1})-[:KNOWS*]-(b:Person {id: 90})) RETURN length(p), \
+        nodes(p)",
     "MATCH p = allShortestPaths((a:Person {id: 3})-[*..4]-(b:Person {id: 80})) RETURN count(p)",
     "MATCH (a:Person {id: 1})-[:KNOWS*1..3]->(b) RETURN count(DISTINCT b)",
     "MATCH (l:Long) RETURN size(l.text), size(l.other)",
-    "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c), (c)-[:LIKES]->(p:Post) RETURN p.id, count(*) ORDER BY count(*) LIMIT 5",
+    "MATCH (a:Person)-[:KNOWS]->(b)-[:KNOWS]->(c), (c)-[:LIKES]->(p:Post) RETURN p.id, count(*) \
+        ORDER BY count(*) LIMIT 5",
 ];
 
 const WRITTEN: [&str; 5] = [

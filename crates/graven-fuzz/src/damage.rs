@@ -1,9 +1,10 @@
-//! What is not well-formed is refused: damaged texts of moments, durations, numbers and path selectors, and fields of maps that
-//! would change nothing.
+//! What is not well-formed is refused: damaged texts of moments, durations, numbers and path
+//! selectors, and fields of maps that would change nothing.
 //!
 //! # How it works
-//! A well-formed text must be read; then signs are put into it that no form has at that place, and it must be refused. A field put
-//! into the map of a moment must change the moment or be refused: one that is dropped in silence is a fault.
+//! A well-formed text must be read; then signs are put into it that no form has at that place, and
+//! it must be refused. A field put into the map of a moment must change the moment or be refused:
+//! one that is dropped in silence is a fault.
 
 use crate::findings::Findings;
 use crate::library::Library;

@@ -1,9 +1,11 @@
-//! The examples of the project's own documents: what they show is a statement, and tables of values hold.
+//! The examples of the project's own documents: what they show is a statement, and tables of values
+//! hold.
 //!
 //! # How it works
-//! Blocks between fences and code within a line that begin as a statement does are planned; those in a block must have a plan,
-//! those in a line, which may speak of variables from elsewhere, must be well-formed. Of the table of types every
-//! expression must have the `valueType` that the table says.
+//! Blocks between fences and code within a line that begin as a statement does are planned; those
+//! in a block must have a plan, those in a line, which may speak of variables from elsewhere, must
+//! be well-formed. Of the table of types every expression must have the `valueType` that the table
+//! says.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,12 @@
-//! Every function with null, empty, wrong and huge arguments: all ways to hand an argument over must agree.
+//! Every function with null, empty, wrong and huge arguments: all ways to hand an argument over
+//! must agree.
 //!
 //! # How it works
-//! The library tells which functions it has; [`CALLS`] says what each takes. A call is made with its arguments written in the text, in forms
-//! that hide their types, as parameters, with the name in other letters, and for two rows. All of these give the same value or all
-//! fail; a type that the text tells may be refused before the statement runs. Null gives null but for the functions of
-//! [`KNOWS_NULL`]. Nothing panics, and no failure is an internal one.
+//! The library tells which functions it has; [`CALLS`] says what each takes. A call is made with
+//! its arguments written in the text, in forms that hide their types, as parameters, with the name
+//! in other letters, and for two rows. All of these give the same value or all fail; a type that
+//! the text tells may be refused before the statement runs. Null gives null but for the functions
+//! of [`KNOWS_NULL`]. Nothing panics, and no failure is an internal one.
 
 use std::panic::AssertUnwindSafe;
 

@@ -1,9 +1,10 @@
 //! Random queries that are right by their kinds, so that whatever the library refuses is a finding.
 //!
 //! # How it works
-//! The generator goes from left to right and knows the variables in scope with their kinds. Whatever would leave more
-//! than one right answer is avoided: a cut comes after an order by all columns, lists without an order are compared
-//! without one, changes do not depend on the order of rows, floats are sums of quarters.
+//! The generator goes from left to right and knows the variables in scope with their kinds.
+//! Whatever would leave more than one right answer is avoided: a cut comes after an order by all
+//! columns, lists without an order are compared without one, changes do not depend on the order of
+//! rows, floats are sums of quarters.
 
 mod chain;
 mod disguise;
@@ -75,10 +76,11 @@ pub(crate) struct Generator<'a> {
     reserved: Vec<String>,
     /// Names may be given again where they are free.
     reuses: bool,
-    /// In a pattern: so many names had been given before it, and only they are given again. A variable of a pattern stands in all of its
-    /// expressions, those before it too.
+    /// In a pattern: so many names had been given before it, and only they are given again. A
+    /// variable of a pattern stands in all of its expressions, those before it too.
     known: Option<usize>,
-    /// Expressions may be hidden from the types of the text, or surrounded by what must not be computed.
+    /// Expressions may be hidden from the types of the text, or surrounded by what must not be
+    /// computed.
     disguises: bool,
     /// Expressions have no subqueries.
     plain: bool,

@@ -29,8 +29,9 @@ pub(crate) const INDEXES: &[&str] = &[
     "CREATE CONSTRAINT FOR (n:B) REQUIRE n.uid IS UNIQUE",
 ];
 
-/// Properties: integer, float, text, anything, list of integers, date, local and zoned date with time, duration, any temporal type; `uid` is on every node and relationship that was
-/// there from the beginning, and unique.
+/// Properties: integer, float, text, anything, list of integers, date, local and zoned date with
+/// time, duration, any temporal type; `uid` is on every node and relationship that was there from
+/// the beginning, and unique.
 pub(crate) const KEYS: &[&str] = &["a", "f", "s", "m", "l", "d", "w", "z", "p", "t"];
 
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,10 @@
 //! The naive interpreter: every clause turns a list of rows into a list of rows, by nested loops.
 //!
 //! # How it works
-//! Nothing is planned, indexed or remembered, and nothing is shared with the library: a pattern is matched by trying
-//! every node and every relationship, a group is found by comparing with the groups before it. Clauses are done one
-//! after the other on all rows, which is what the language says they mean.
+//! Nothing is planned, indexed or remembered, and nothing is shared with the library: a pattern is
+//! matched by trying every node and every relationship, a group is found by comparing with the
+//! groups before it. Clauses are done one after the other on all rows, which is what the language
+//! says they mean.
 
 mod expression;
 mod pattern;
@@ -108,8 +109,8 @@ impl Interpreter {
         answer
     }
 
-    /// Columns and rows of a query in the scope of `outer`; no columns where it only writes. No projection drops
-    /// what is `kept`.
+    /// Columns and rows of a query in the scope of `outer`; no columns where it only writes. No
+    /// projection drops what is `kept`.
     fn query(
         &mut self,
         query: &Query,
@@ -356,7 +357,8 @@ impl Interpreter {
     }
 
     fn change(&mut self, changes: &[Change], row: &Row) -> Result<(), Stop> {
-        // Properties of one variable that follow each other are computed before the first of them is set.
+        // Properties of one variable that follow each other are computed before the first of them
+        // is set.
         let mut computed = std::collections::VecDeque::new();
         for (at, change) in changes.iter().enumerate() {
             let (var, key, value) = match change {

@@ -1,8 +1,8 @@
 //! Every word of the language in every position where a name may stand.
 //!
 //! # How it works
-//! A word is a label, a type, a property key, a key of a map, an alias and a variable, in capitals and in small letters. Each
-//! statement must give what it gives with a name that means nothing.
+//! A word is a label, a type, a property key, a key of a map, an alias and a variable, in capitals
+//! and in small letters. Each statement must give what it gives with a name that means nothing.
 
 use crate::findings::Findings;
 use crate::library::Library;
@@ -216,7 +216,8 @@ pub fn keywords() -> Result<Findings, String> {
             };
             for (position, form) in ANY_WORD.iter().chain(variables) {
                 let statement = form.replace("WORD", &word);
-                // `NOT + 1` denies a number, `CASE WHEN` has no subject, and `CASE END` ends at once.
+                // `NOT + 1` denies a number, `CASE WHEN` has no subject, and `CASE END` ends at
+                // once.
                 let other = [
                     ("END", "variable as the subject of CASE"),
                     ("NOT", "variable first in a sum"),

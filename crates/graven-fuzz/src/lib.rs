@@ -6,13 +6,15 @@
 //!              \-> model    \                    compared as multisets, and in order where an order was asked for
 //!                query tree -> interpreter -> rows --'
 //! ```
-//! A graph serves some forty queries; what writes is done to both, and both graphs are compared afterwards. The graph
-//! lies in layers of changes or, after a checkpoint, in segments; with and without indexes; on one thread or, where plans can be
-//! for several, on two; with all memory or with so little that operators spill. A case that differs is made
-//! smaller until nothing more can be left out, and printed with its seed. The same generators make statements of transactions that are open at
-//! once ([`mod@transactions`]). Beside that, damaged statements of the
-//! openCypher kit and random rows of tokens go through the parser, the binder and the planner, which must not panic, and files that were
-//! crafted with valid checksums are opened, asked and written to ([`mod@crafted`]).
+//! A graph serves some forty queries; what writes is done to both, and both graphs are compared
+//! afterwards. The graph lies in layers of changes or, after a checkpoint, in segments; with and
+//! without indexes; on one thread or, where plans can be for several, on two; with all memory or
+//! with so little that operators spill. A case that differs is made smaller until nothing more can
+//! be left out, and printed with its seed. The same generators make statements of transactions that
+//! are open at once ([`mod@transactions`]). Beside that, damaged statements of the openCypher kit
+//! and random rows of tokens go through the parser, the binder and the planner, which must not
+//! panic, and files that were crafted with valid checksums are opened, asked and written to
+//! ([`mod@crafted`]).
 //!
 //! # Invariants
 //! 1. The interpreter shares nothing with the library, not even the tree: the library gets text.

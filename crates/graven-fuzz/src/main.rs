@@ -92,7 +92,8 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         println!("DIFFERENT {difference}\n");
     }
     println!(
-        "queries from seed {seed}: {} compared ({} wrote, {} gave rows), {} too large for the interpreter, {} differences, {:.0} s",
+        "queries from seed {seed}: {} compared ({} wrote, {} gave rows), {} too large for the \
+            interpreter, {} differences, {:.0} s",
         report.compared,
         report.writing,
         report.with_rows,
@@ -144,8 +145,10 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         println!("DIFFERENT {difference}\n");
     }
     println!(
-        "transactions from seed {seed}: {} begun, {} statements, {} committed ({} run again one after the other), {} refused ({} and {} of them \
-         for nothing that can be seen, at snapshot isolation and serialisable), {} failed, {} differences, {:.0} s",
+        "transactions from seed {seed}: {} begun, {} statements, {} committed ({} run again one \
+            after the other), {} refused ({} and {} of them \
+         for nothing that can be seen, at snapshot isolation and serialisable), {} failed, {} \
+         differences, {:.0} s",
         tally.transactions,
         tally.statements,
         tally.committed,
@@ -213,7 +216,8 @@ fn hunt(job: &Job, statements: u64) -> Result<bool, String> {
         let line: String = line.chars().take(160).collect();
         match verdict.found {
             Some((seed, number)) => println!(
-                "found  {rule:22} {mutant:32} seed {seed}, statement {number}, {tried} tried: {line}"
+                "found  {rule:22} {mutant:32} seed {seed}, statement {number}, {tried} tried: \
+                    {line}"
             ),
             None => println!("MISSED {rule:22} {mutant:32} {tried} tried: {line}"),
         }

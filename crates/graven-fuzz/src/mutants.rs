@@ -1,13 +1,15 @@
 //! Whether the comparison finds rules of the planner that lack a side condition.
 //!
 //! # How it works
-//! The faults are those of [`graven_cypher::plan::mutant`]. A statement that both sides answered alike is tried again with each fault that
-//! its plan asked for and that is not found yet: if the plan becomes another one, the statement is run with the fault on
-//! a database of its own. The fault is found where the answers differ, or the plan is not executable.
-//! One that stays unfound means that the comparison is blind for that side condition.
+//! The faults are those of [`graven_cypher::plan::mutant`]. A statement that both sides answered
+//! alike is tried again with each fault that its plan asked for and that is not found yet: if the
+//! plan becomes another one, the statement is run with the fault on a database of its own. The
+//! fault is found where the answers differ, or the plan is not executable. One that stays unfound
+//! means that the comparison is blind for that side condition.
 //!
 //! # Costs
-//! A plan for each fault that is asked for, and a database for each other plan, until the fault is found.
+//! A plan for each fault that is asked for, and a database for each other plan, until the fault is
+//! found.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, Once, PoisonError};

@@ -1,8 +1,10 @@
-//! Damaged statements and random rows of tokens: the parser, the binder and the planner answer, and never panic.
+//! Damaged statements and random rows of tokens: the parser, the binder and the planner answer, and
+//! never panic.
 //!
 //! # How it works
-//! The statements of the openCypher kit are cut into tokens. A case takes one of them and drops, doubles, swaps and
-//! exchanges tokens with those of another, or strings tokens of all of them together. Preparing it plans it too.
+//! The statements of the openCypher kit are cut into tokens. A case takes one of them and drops,
+//! doubles, swaps and exchanges tokens with those of another, or strings tokens of all of them
+//! together. Preparing it plans it too.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;

@@ -172,7 +172,8 @@ pub(crate) enum Shape {
     Plain,
     Shortest,
     AllShortest,
-    /// `SHORTEST k GROUPS`, or `ALL SHORTEST` for one: all paths of the first lengths between each two ends.
+    /// `SHORTEST k GROUPS`, or `ALL SHORTEST` for one: all paths of the first lengths between each
+    /// two ends.
     Groups(usize),
     /// `SHORTEST k`, between each two ends.
     Some(usize),

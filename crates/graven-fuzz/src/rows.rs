@@ -1,8 +1,10 @@
-//! Answers and graphs as text, and whether those of the library and of the interpreter say the same.
+//! Answers and graphs as text, and whether those of the library and of the interpreter say the
+//! same.
 //!
 //! # How it works
-//! Nodes and relationships are told by labels, type and properties, for their ids differ. Rows are compared as multisets, in order where
-//! an order was asked for, and lists that have none without one.
+//! Nodes and relationships are told by labels, type and properties, for their ids differ. Rows are
+//! compared as multisets, in order where an order was asked for, and lists that have none without
+//! one.
 
 use graven::{QueryResult, Value};
 
@@ -21,7 +23,8 @@ pub(crate) fn all(result: Result<QueryResult, graven::Error>) -> Result<Vec<Vec<
     Ok(rows)
 }
 
-/// Whether the library's rows are those that `query` gives; where not, in words how they differ. `graph` is as the statement left it.
+/// Whether the library's rows are those that `query` gives; where not, in words how they differ.
+/// `graph` is as the statement left it.
 pub(crate) fn same(
     graph: &Graph,
     query: &Query,
@@ -149,7 +152,8 @@ pub(crate) fn of_library(
     Ok(all)
 }
 
-/// Columns that the last `ORDER BY` orders by, if these are all it orders by: their values are then certain row by row.
+/// Columns that the last `ORDER BY` orders by, if these are all it orders by: their values are then
+/// certain row by row.
 fn ordered_columns(query: &Query, columns: &[String]) -> Option<Vec<usize>> {
     if query.branches.len() > 1 {
         return None;

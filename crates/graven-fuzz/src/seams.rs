@@ -1,8 +1,8 @@
 //! Seams of the planner: the record of its rules and their faults.
 //!
 //! # How it works
-//! They exist in builds with debug assertions and in those with the feature `mutants`, which `cargo xtask fuzz` asks for. Elsewhere
-//! nothing is recorded and no fault can be switched on.
+//! They exist in builds with debug assertions and in those with the feature `mutants`, which
+//! `cargo xtask fuzz` asks for. Elsewhere nothing is recorded and no fault can be switched on.
 
 #[cfg(any(debug_assertions, feature = "mutants"))]
 mod there {

@@ -13,7 +13,8 @@ pub struct Job {
     pub differences_max: usize,
 }
 
-/// Calls `work` for `count` seeds; it says how many differences it has found. The reports of the threads.
+/// Calls `work` for `count` seeds; it says how many differences it has found. The reports of the
+/// threads.
 pub(crate) fn each<R: Default + Send>(
     job: &Job,
     count: u64,

@@ -1,9 +1,10 @@
 //! The same query in other words: what must not matter is changed before the library gets the text.
 //!
 //! # How it works
-//! Patterns are written in the other direction, properties and labels as conditions and the other way round, entries of maps in
-//! another order, one `SET` as two; comparisons and functions become their twins, `WITH *` goes in, keywords and
-//! names of functions get other letters. The interpreter answers the query as it was.
+//! Patterns are written in the other direction, properties and labels as conditions and the other
+//! way round, entries of maps in another order, one `SET` as two; comparisons and functions become
+//! their twins, `WITH *` goes in, keywords and names of functions get other letters. The
+//! interpreter answers the query as it was.
 
 use crate::query::{Change, Clause, Direction, Expr, Labels, Length, Op, Path, Query, Shape};
 use crate::random::Random;

@@ -1,4 +1,5 @@
-//! Times and durations of the naive interpreter: nanoseconds counted from a beginning, taken apart by division.
+//! Times and durations of the naive interpreter: nanoseconds counted from a beginning, taken apart
+//! by division.
 
 use std::cmp::Ordering;
 

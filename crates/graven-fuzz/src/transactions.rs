@@ -1,14 +1,15 @@
-//! Several transactions at once, in random steps on one thread: each reads what it may, and they come to what they would come to one after the
-//! other.
+//! Several transactions at once, in random steps on one thread: each reads what it may, and they
+//! come to what they would come to one after the other.
 //!
 //! # How it works
 //! ```text
 //! seed -> history: steps of transactions -> the library      -> rows, commits, refusals --.
 //!                                       \-> models: graphs   -> rows, and what may commit --' compared step by step
 //! ```
-//! The interpreter answers for each transaction on a graph of its own, a copy of the committed one at its beginning
-//! ([`play`]). What it changed is put on the committed graph at its commit ([`merge`]); a serialisable transaction's statements are
-//! also run again there. No order of commits but that in which they came is looked for: it is the one that the library promises.
+//! The interpreter answers for each transaction on a graph of its own, a copy of the committed one
+//! at its beginning ([`play`]). What it changed is put on the committed graph at its commit
+//! ([`merge`]); a serialisable transaction's statements are also run again there. No order of
+//! commits but that in which they came is looked for: it is the one that the library promises.
 //!
 //! # Costs
 //! A database for each history, which takes most of the time.
@@ -36,7 +37,8 @@ pub struct Tally {
     pub statements: u64,
     /// Transactions committed.
     pub committed: u64,
-    /// Of these, serialisable ones that changed something and were run again in the order of commits.
+    /// Of these, serialisable ones that changed something and were run again in the order of
+    /// commits.
     pub replayed: u64,
     /// Commits refused for a conflict.
     pub refused: u64,

@@ -1,4 +1,5 @@
-//! A walk over all parts of a query: lists of clauses, paths, and expressions with the place that each stands in.
+//! A walk over all parts of a query: lists of clauses, paths, and expressions with the place that
+//! each stands in.
 //!
 //! # How it works
 //! Parts come before what they are part of, so that a visitor may replace what it is given.

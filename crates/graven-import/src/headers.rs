@@ -132,7 +132,8 @@ impl Builder {
         Err(ImportError::Layout {
             path: table.files[0].clone(),
             reason: format!(
-                "its header has no :ID column, by which relationships name its nodes: write '{name}:ID' for the column that holds the ids"
+                "its header has no :ID column, by which relationships name its nodes: write \
+                    '{name}:ID' for the column that holds the ids"
             ),
         })
     }

@@ -1,8 +1,8 @@
 //! Ids as the tables write them to node ordinals.
 //!
 //! # How it works
-//! One hash map per id space and kind of id. An id written as a plain decimal number is kept as that
-//! number, so spaces of numbers take 16 bytes a node plus slack; other ids are kept as bytes.
+//! One hash map per id space and kind of id. An id written as a plain decimal number is kept as
+//! that number, so spaces of numbers take 16 bytes a node plus slack; other ids are kept as bytes.
 //!
 //! # Costs
 //! `NODE_BYTES` per number at the fullest, measured over hash table growth; text adds its length.

@@ -54,7 +54,8 @@ pub fn unpacked(file: File) -> io::Result<Box<dyn Read + Send>> {
     plain_text(file, &ByteCount::default(), WINDOW_LOG)
 }
 
-/// What unpacking zstd may look back, as a power of two of bytes, where no memory is set apart for it: as far as `zstd -19` does.
+/// What unpacking zstd may look back, as a power of two of bytes, where no memory is set apart for
+/// it: as far as `zstd -19` does.
 const WINDOW_LOG: u32 = 23;
 /// The same for an import.
 const WINDOW_LOG_MAX: u32 = 27;

@@ -2,10 +2,11 @@
 //!
 //! # How it works
 //! Tables are known by their file names (`person`, `Person_knows_Person`, `knows`, part files
-//! `person_0_0.csv` or `Person/part-00000.csv`), columns by their header; the folder's name plays no
-//! part. `columns` holds what each column name means. Ends of relationships come from the file name,
-//! not from the header, because published sets carry misspelt ones. Update batches (first column
-//! `batch_id`), update streams and parameter files are no tables of the bulk data and are left out.
+//! `person_0_0.csv` or `Person/part-00000.csv`), columns by their header; the folder's name plays
+//! no part. `columns` holds what each column name means. Ends of relationships come from the file
+//! name, not from the header, because published sets carry misspelt ones. Update batches (first
+//! column `batch_id`), update streams and parameter files are no tables of the bulk data and are
+//! left out.
 //!
 //! Ids are one space per node table. A table that is missing but referred to gets a space whose
 //! nodes are made from the references (`Space::created`). `City`, `Country`, `Continent` fall back

@@ -16,9 +16,9 @@
 //!
 //! # Invariants
 //! - IM-1 The target appears under its name only complete and synced (`target`).
-//! - IM-2 The same input gives the same graph with the same ids, whatever the threads and the memory;
-//!   only nodes made by reference may be numbered differently among nodes of equal degree when the
-//!   ids do not fit in memory.
+//! - IM-2 The same input gives the same graph with the same ids, whatever the threads and the
+//!   memory; only nodes made by reference may be numbered differently among nodes of equal degree
+//!   when the ids do not fit in memory.
 //! - IM-3 What does not fit in `memory` goes to sorted runs in a scratch folder beside the target,
 //!   which is removed when the import ends, however it ends; one left by a killed process is
 //!   removed by the next import and named in its report.

@@ -6,8 +6,8 @@
 //! allocated per row. Without a quote character a row is a line and the cut is two `memchr` loops.
 //!
 //! Accepted: `\n` and `\r\n`, a byte order mark, a last line without line feed, empty lines
-//! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field. Text between a
-//! closing quote and the delimiter is a fault of the row ([`Rows::stray`]).
+//! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field. Text between
+//! a closing quote and the delimiter is a fault of the row ([`Rows::stray`]).
 
 use std::path::{Path, PathBuf};
 

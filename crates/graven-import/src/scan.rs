@@ -3,8 +3,8 @@
 //! # How it works
 //! Node tables first; references in their rows wait in a spool, because the table referred to may
 //! come later. Then those references, the relationship tables and the list tables are resolved
-//! against the ids; when the ids do not fit in memory, through `partitions`. A row is taken whole or not at all: everything that can be wrong with it is
-//! checked before anything of it is kept.
+//! against the ids; when the ids do not fit in memory, through `partitions`. A row is taken whole
+//! or not at all: everything that can be wrong with it is checked before anything of it is kept.
 
 mod nodes;
 mod partitions;

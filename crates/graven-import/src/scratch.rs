@@ -1,9 +1,9 @@
 //! The scratch folder beside the target, and the memory that staging may take before it is used.
 //!
 //! # How it works
-//! Scratch files are unlinked as soon as they are open, so the kernel frees them however the process
-//! ends; the folder holds only a lock file. The lock tells an import that runs from one that was
-//! killed.
+//! Scratch files are unlinked as soon as they are open, so the kernel frees them however the
+//! process ends; the folder holds only a lock file. The lock tells an import that runs from one
+//! that was killed.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -1,4 +1,5 @@
-//! Sorts records in a fixed amount of memory: in one piece if they fit, else sorted runs and a merge.
+//! Sorts records in a fixed amount of memory: in one piece if they fit, else sorted runs and a
+//! merge.
 //!
 //! # How it works
 //! A record is a 16-byte key (two numbers) and bytes; records are ordered by key, then by bytes, so

@@ -251,7 +251,8 @@ impl Output<'_, '_, '_> {
     }
 }
 
-/// Which indexes hold every value once: those whose label takes its ids from spaces that share none.
+/// Which indexes hold every value once: those whose label takes its ids from spaces that share
+/// none.
 pub(crate) fn uniqueness(plan: &Plan, scanned: &Scanned) -> Result<Vec<Uniqueness>, ImportError> {
     let staged = &scanned.staged;
     let mut spaces: BTreeMap<usize, BTreeSet<(usize, Option<usize>)>> = BTreeMap::new();

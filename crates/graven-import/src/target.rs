@@ -1,9 +1,9 @@
 //! The file to be made: written under a temporary name, renamed when complete.
 //!
 //! # How it works
-//! `NAME-import` is the database while it is written, `NAME-import.d` the scratch folder, whose lock
-//! says whether an import is still running. Both are removed when the import ends without success;
-//! what a killed process left is removed by the next import, which reports it.
+//! `NAME-import` is the database while it is written, `NAME-import.d` the scratch folder, whose
+//! lock says whether an import is still running. Both are removed when the import ends without
+//! success; what a killed process left is removed by the next import, which reports it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

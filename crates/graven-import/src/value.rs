@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! `Kind::encode` reads a field and appends a tagged value; `decode` turns it into a
-//! `PropertyValue` when a column is written. In between values are only moved and compared as bytes.
+//! `PropertyValue` when a column is written. In between values are only moved and compared as
+//! bytes.
 //!
 //! # On disk
 //! Scratch files only: tag byte, then 8-byte little-endian integers, or a length (LEB128) and bytes

@@ -42,8 +42,8 @@ impl Access {
         })
     }
 
-    /// Permission bits of a file that is made beside this one. Its owner can read and write it, even where this one may
-    /// only be read.
+    /// Permission bits of a file that is made beside this one. Its owner can read and write it,
+    /// even where this one may only be read.
     #[must_use]
     pub fn create_mode(&self) -> u32 {
         self.mode & READ_AND_WRITE | OWNER_ONLY
@@ -90,7 +90,8 @@ mod tests {
         fs::metadata(path).expect("a file").mode() & 0o777
     }
 
-    /// Goal: a file made beside another is open to no more users, whatever the process's mask and its mode before.
+    /// Goal: a file made beside another is open to no more users, whatever the process's mask and
+    /// its mode before.
     #[test]
     fn a_file_is_open_to_no_more_than_the_one_beside_it() {
         let folder = tempfile::tempdir().expect("a folder");

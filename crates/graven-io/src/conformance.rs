@@ -1,9 +1,9 @@
 //! What every file and every read queue must do, as checks that a backend's tests run.
 //!
 //! # How it works
-//! [`check`] takes a function that makes a new, empty, writable file and runs every check on files of its
-//! own; a broken promise is a panic that names it. Sizes are multiples of 4 KiB wherever a direct file
-//! needs them to be.
+//! [`check`] takes a function that makes a new, empty, writable file and runs every check on files
+//! of its own; a broken promise is a panic that names it. Sizes are multiples of 4 KiB wherever a
+//! direct file needs them to be.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,8 +166,8 @@ fn refuses_unaligned_writes(file: &dyn File) -> Result<()> {
 
 /// Hands over `requests`; their destinations outlive every use of the queue in the checks.
 fn submit(queue: &mut dyn ReadQueue, requests: &[ReadRequest]) -> Result<()> {
-    // SAFETY: every check keeps the destination buffers untouched until it has reaped the completions, or
-    // has dropped the queue.
+    // SAFETY: every check keeps the destination buffers untouched until it has reaped the
+    // completions, or has dropped the queue.
     unsafe { queue.submit(requests) }
 }
 

@@ -1,11 +1,13 @@
-//! What the kernel counted as read and written by this process: the proof that a benchmark reached storage.
+//! What the kernel counted as read and written by this process: the proof that a benchmark reached
+//! storage.
 
 use crate::{Error, Result};
 
 /// Counters of this process since its start, all threads together, from `/proc/self/io`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DeviceCounters {
-    /// Bytes fetched from storage: the system's page cache does not count, direct and mapped reads do.
+    /// Bytes fetched from storage: the system's page cache does not count, direct and mapped reads
+    /// do.
     pub read_bytes: u64,
     /// Bytes sent to storage.
     pub written_bytes: u64,

@@ -18,8 +18,9 @@ pub fn sync_directory(directory: impl AsRef<Path>) -> Result<()> {
         .map_err(failed)
 }
 
-/// Puts the file `from` under the name `to`, replacing what is there, so that after a crash `to` is either
-/// what it was or the whole new file: syncs the file, renames, syncs the directories of both names.
+/// Puts the file `from` under the name `to`, replacing what is there, so that after a crash `to` is
+/// either what it was or the whole new file: syncs the file, renames, syncs the directories of both
+/// names.
 ///
 /// # Errors
 /// Any of the steps fails; up to the rename `to` is untouched.
@@ -38,7 +39,8 @@ pub fn durable_rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()
     Ok(())
 }
 
-/// As [`durable_rename`] where nothing is called `to` yet; what has that name by then stays, and `from` too.
+/// As [`durable_rename`] where nothing is called `to` yet; what has that name by then stays, and
+/// `from` too.
 ///
 /// # Errors
 /// As [`durable_rename`]; a file that came first is none.

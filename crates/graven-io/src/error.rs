@@ -96,7 +96,8 @@ pub enum Error {
     },
     /// A read request is malformed.
     #[error(
-        "read request for offset {offset} has {parts} parts of {bytes} bytes; 1 to {max} parts of 1 byte to 1 GiB are allowed"
+        "read request for offset {offset} has {parts} parts of {bytes} bytes; 1 to {max} parts of \
+            1 byte to 1 GiB are allowed"
     )]
     BadRequest {
         /// Where it wanted to read.

@@ -2,14 +2,14 @@
 //!
 //! # How it works
 //! Every operation throws the dice of a [`FaultPlan`]; a fault may also be armed for one particular
-//! operation through the [`FaultControl`]. The wrapped file always holds what the process sees. What
-//! was written since the last sync is remembered sector by sector, so that
+//! operation through the [`FaultControl`]. The wrapped file always holds what the process sees.
+//! What was written since the last sync is remembered sector by sector, so that
 //! [`FaultControl::crash_image`] can compose the bytes that a power cut at this moment may leave.
 //!
 //! # Invariants
 //! * IO-5: equal seeds and equal sequences of operations give equal faults and equal crash images.
-//! * IO-6: whatever the crash, bytes acknowledged by a successful sync and not overwritten since are in its
-//!   image, except those a plan of lost or misdirected writes destroyed.
+//! * IO-6: whatever the crash, bytes acknowledged by a successful sync and not overwritten since
+//!   are in its image, except those a plan of lost or misdirected writes destroyed.
 //!
 //! # Concurrency
 //! One mutex orders all changes; latency is slept outside it.

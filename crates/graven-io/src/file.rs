@@ -84,15 +84,16 @@ pub trait File: Send + Sync + Debug {
     /// Writes all of `buf` at `offset`, extending the file where needed.
     ///
     /// # Errors
-    /// [`Error::Unaligned`] where `offset` or the length is not a multiple of [`File::alignment`] (the
-    /// buffer itself may lie anywhere, but an aligned one saves a copy); the system fails the write; some
-    /// of the bytes may then have been written.
+    /// [`Error::Unaligned`] where `offset` or the length is not a multiple of [`File::alignment`]
+    /// (the buffer itself may lie anywhere, but an aligned one saves a copy); the system fails the
+    /// write; some of the bytes may then have been written.
     fn write_all_at(&self, buf: &[u8], offset: u64) -> Result<()>;
 
     /// Makes every write acknowledged so far durable (`fdatasync`).
     ///
     /// # Errors
-    /// The system fails: writes since the last success must be taken for lost, also if a later sync succeeds.
+    /// The system fails: writes since the last success must be taken for lost, also if a later sync
+    /// succeeds.
     fn sync_data(&self) -> Result<()>;
 
     /// Reserves space for a range, extending the file where it ends earlier.

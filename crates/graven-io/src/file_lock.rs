@@ -67,7 +67,8 @@ impl FileLock {
     }
 }
 
-/// The process of a line like `1: FLOCK ADVISORY WRITE 4711 08:01:1234567 0 EOF` if it is about the file with `inode`.
+/// The process of a line like `1: FLOCK ADVISORY WRITE 4711 08:01:1234567 0 EOF` if it is about the
+/// file with `inode`.
 fn holder(line: &str, inode: u64) -> Option<u32> {
     let mut words = line.split_whitespace();
     if words.nth(1)? != "FLOCK" {
@@ -82,7 +83,8 @@ fn holder(line: &str, inode: u64) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Goal: sharers share, a single user does not, dropping gives the lock back, holders are named.
+    /// Goal: sharers share, a single user does not, dropping gives the lock back, holders are
+    /// named.
     #[test]
     fn one_alone_or_many_shared() {
         let folder = tempfile::tempdir().unwrap();

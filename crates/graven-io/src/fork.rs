@@ -15,8 +15,8 @@
 //! mistake.
 //!
 //! # Invariants
-//! * IO-7 A child made by `fork` holds no descriptor that is [`Unshared`] in its parent, except a socket that `accept` or `connect` gave
-//!   to another thread at that very moment.
+//! * IO-7 A child made by `fork` holds no descriptor that is [`Unshared`] in its parent, except a
+//!   socket that `accept` or `connect` gave to another thread at that very moment.
 //! * IO-8 A [`Local`] is dropped by the process that made it or by none.
 //!
 //! # Concurrency
@@ -47,16 +47,17 @@ static ACROSS: Across = Across(UnsafeCell::new(None));
 
 struct Across(UnsafeCell<Option<MutexGuard<'static, Vec<RawFd>>>>);
 
-// SAFETY: reached by the handlers alone, and only by the thread that holds the lock of `UNSHARED`: `before` has just taken it, `in_parent` and
-// `in_child` run on the same thread (in the child: its copy) and give it back last.
+// SAFETY: reached by the handlers alone, and only by the thread that holds the lock of `UNSHARED`:
+// `before` has just taken it, `in_parent` and `in_child` run on the same thread (in the child: its
+// copy) and give it back last.
 unsafe impl Sync for Across {}
 
 fn watched() {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
         PROCESS.store(std::process::id(), Ordering::Relaxed);
-        // SAFETY: the handlers live as long as the program and unwind never. Where there is no memory for them nothing is registered, and
-        // the process goes on as one that never forks.
+        // SAFETY: the handlers live as long as the program and unwind never. Where there is no
+        // memory for them nothing is registered, and the process goes on as one that never forks.
         unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     });
 }
@@ -98,8 +99,9 @@ fn cut_off(list: &[RawFd]) {
     // SAFETY: a place for two descriptors.
     let made = unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) } == 0;
     for &descriptor in list {
-        // SAFETY: the list holds open descriptors, whose owners in this process are of no use any more and touch what is there now.
-        // Where there is no pipe they are closed: that they end with their process comes first.
+        // SAFETY: the list holds open descriptors, whose owners in this process are of no use any
+        // more and touch what is there now. Where there is no pipe they are closed: that they end
+        // with their process comes first.
         unsafe {
             match made {
                 true => libc::dup3(pipe[0], descriptor, libc::O_CLOEXEC),
@@ -147,7 +149,8 @@ impl Home {
     }
 }
 
-/// Something that means nothing in a process made by `fork`: there it is not dropped (IO-8), which leaks its memory.
+/// Something that means nothing in a process made by `fork`: there it is not dropped (IO-8), which
+/// leaks its memory.
 pub struct Local<T> {
     home: Home,
     value: ManuallyDrop<T>,

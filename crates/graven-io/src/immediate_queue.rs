@@ -1,8 +1,9 @@
 //! Read queue that reads at submission: for files that have nothing to wait for.
 //!
 //! # How it works
-//! `submit` carries the reads out and keeps their completions for `reap`. The fault injector asks for
-//! completions in a seeded disorder: then `reap` delivers them shuffled, and without waiting only some.
+//! `submit` carries the reads out and keeps their completions for `reap`. The fault injector asks
+//! for completions in a seeded disorder: then `reap` delivers them shuffled, and without waiting
+//! only some.
 
 use std::sync::Arc;
 

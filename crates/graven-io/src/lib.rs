@@ -1,17 +1,18 @@
 //! Files behind one trait: direct, buffered, io_uring, memory, faulty.
 //!
 //! # How it works
-//! [`File`] is one open file: positioned reads and writes, sync, length. [`open`] gives an operating
-//! system file, with `O_DIRECT` where the file system allows it and buffered where not ([`File::mode`]
-//! says which). [`MemoryFile`] keeps its bytes in memory, [`FaultyFile`] wraps any file and injects seeded
-//! faults and crashes. [`File::read_queue`] gives a [`ReadQueue`]: many reads in flight at once, by
-//! io_uring, by a pool of `pread` threads, or done at once for files in memory.
+//! [`File`] is one open file: positioned reads and writes, sync, length. [`open`] gives an
+//! operating system file, with `O_DIRECT` where the file system allows it and buffered where not
+//! ([`File::mode`] says which). [`MemoryFile`] keeps its bytes in memory, [`FaultyFile`] wraps any
+//! file and injects seeded faults and crashes. [`File::read_queue`] gives a [`ReadQueue`]: many
+//! reads in flight at once, by io_uring, by a pool of `pread` threads, or done at once for files in
+//! memory.
 //!
 //! # Invariants
-//! * IO-1: a read that meets the end of the file is never taken for a whole one: `read_exact_at` is an
-//!   error naming offset, wanted and got; a queue's completion tells the bytes read.
-//! * IO-2: no queue writes to a destination after its completion was reaped, nor after the queue is gone:
-//!   dropping a queue waits for every read in flight.
+//! * IO-1: a read that meets the end of the file is never taken for a whole one: `read_exact_at` is
+//!   an error naming offset, wanted and got; a queue's completion tells the bytes read.
+//! * IO-2: no queue writes to a destination after its completion was reaped, nor after the queue is
+//!   gone: dropping a queue waits for every read in flight.
 //! * IO-3: a queue may be used by any thread, one at a time; submitting never waits for a read.
 //! * IO-4: what `sync_data` acknowledged survives a crash; nothing else is promised to.
 //!

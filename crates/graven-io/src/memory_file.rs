@@ -1,8 +1,8 @@
 //! A file in this process's memory.
 //!
 //! # How it works
-//! Chunks of 64 KiB that come into being at their first write, so a sparse file costs what was written.
-//! Clones share the bytes: a clone is a second open of the same file.
+//! Chunks of 64 KiB that come into being at their first write, so a sparse file costs what was
+//! written. Clones share the bytes: a clone is a second open of the same file.
 
 use std::io;
 use std::path::{Path, PathBuf};

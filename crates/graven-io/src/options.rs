@@ -30,6 +30,7 @@ pub struct OpenOptions {
     pub read_only: bool,
     /// Create the file if it is missing.
     pub create: bool,
-    /// Permission bits of a file that is created, less those that the process's mask takes; `None`: the system's usual ones.
+    /// Permission bits of a file that is created, less those that the process's mask takes; `None`:
+    /// the system's usual ones.
     pub create_mode: Option<u32>,
 }

@@ -1,14 +1,14 @@
 //! A file of the operating system, direct or buffered.
 //!
 //! # How it works
-//! Direct mode is tried by opening with `O_DIRECT`, asking `statx` for the alignment and, where the kernel
-//! does not tell, reading once; a file system that refuses any of it gets a buffered descriptor instead and
-//! the reason is kept for `graven info`. Buffered files are advised as random: read-ahead is the page
-//! cache's business.
+//! Direct mode is tried by opening with `O_DIRECT`, asking `statx` for the alignment and, where the
+//! kernel does not tell, reading once; a file system that refuses any of it gets a buffered
+//! descriptor instead and the reason is kept for `graven info`. Buffered files are advised as
+//! random: read-ahead is the page cache's business.
 //!
-//! Reads of a direct file that are not aligned go through an aligned copy. Writes whose buffer is not
-//! aligned do so too; writes of an unaligned range are refused, because they would have to read first and
-//! could then undo a neighbour's write.
+//! Reads of a direct file that are not aligned go through an aligned copy. Writes whose buffer is
+//! not aligned do so too; writes of an unaligned range are refused, because they would have to read
+//! first and could then undo a neighbour's write.
 
 use std::fs;
 use std::io;
@@ -253,7 +253,8 @@ fn builder(options: &OpenOptions) -> fs::OpenOptions {
     builder
 }
 
-/// Opens past the page cache: the file and its alignment, or (inner error) why the file system refuses.
+/// Opens past the page cache: the file and its alignment, or (inner error) why the file system
+/// refuses.
 pub(crate) fn open_direct(
     path: &Path,
     builder: &fs::OpenOptions,
@@ -292,7 +293,8 @@ pub(crate) fn open_direct(
 fn direct_alignment(file: &fs::File) -> Option<usize> {
     // SAFETY: `statx` is plain old data, for which zero bytes are valid.
     let mut answer: libc::statx = unsafe { std::mem::zeroed() };
-    // SAFETY: an open descriptor, an empty path as AT_EMPTY_PATH wants it, and a valid place for the answer.
+    // SAFETY: an open descriptor, an empty path as AT_EMPTY_PATH wants it, and a valid place for
+    // the answer.
     let code = unsafe {
         libc::statx(
             file.as_raw_fd(),

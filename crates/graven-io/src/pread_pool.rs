@@ -1,9 +1,10 @@
 //! Read queue over threads that call `preadv`: for systems where io_uring is not permitted.
 //!
 //! # How it works
-//! Submitted requests go to a shared list; a thread is started only when no idle one is left for them, up
-//! to the queue's depth. Ended reads go to a second list, from which `reap` takes them. Dropping the queue
-//! discards requests that no thread has begun, lets the others finish and joins the threads.
+//! Submitted requests go to a shared list; a thread is started only when no idle one is left for
+//! them, up to the queue's depth. Ended reads go to a second list, from which `reap` takes them.
+//! Dropping the queue discards requests that no thread has begun, lets the others finish and joins
+//! the threads.
 //!
 //! # Concurrency
 //! One mutex over both lists; threads read without it.

@@ -58,8 +58,8 @@ impl ReadRequest {
         }
     }
 
-    /// Adds the destination of the bytes that follow (a neighbouring page); `false` when the request is
-    /// full, and then nothing was added.
+    /// Adds the destination of the bytes that follow (a neighbouring page); `false` when the
+    /// request is full, and then nothing was added.
     #[must_use]
     pub fn push(&mut self, start: *mut u8, bytes: usize) -> bool {
         if self.part_count == PARTS_MAX {
@@ -182,11 +182,12 @@ impl std::fmt::Display for QueueKind {
 
 /// Asynchronous reads of one file; dropping it waits for those in flight.
 pub trait ReadQueue: Send {
-    /// Hands over a batch of reads, with one system call where the depth allows. Never waits for a read.
+    /// Hands over a batch of reads, with one system call where the depth allows. Never waits for a
+    /// read.
     ///
     /// # Errors
-    /// A request is malformed or unaligned: then none of the batch was taken. Failures of reads, and of
-    /// handing them to the kernel, come as completions or from [`ReadQueue::reap`].
+    /// A request is malformed or unaligned: then none of the batch was taken. Failures of reads,
+    /// and of handing them to the kernel, come as completions or from [`ReadQueue::reap`].
     ///
     /// # Safety
     /// Until its completion is reaped or the queue has been dropped, every destination is valid for

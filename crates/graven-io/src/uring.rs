@@ -1,22 +1,25 @@
 //! Read queue over io_uring.
 //!
 //! # How it works
-//! One ring per queue, its file registered so that a read does not touch the descriptor table. A request
-//! takes one of `depth` slots, which keeps what the read still wants; one destination is a `READ`,
-//! several are a `READV` whose vector lies in the slot. Requests beyond the depth wait in a backlog and
-//! take slots as they come free.
+//! One ring per queue, its file registered so that a read does not touch the descriptor table. A
+//! request takes one of `depth` slots, which keeps what the read still wants; one destination is a
+//! `READ`, several are a `READV` whose vector lies in the slot. Requests beyond the depth wait in a
+//! backlog and take slots as they come free.
 //!
-//! A read that ends short or is interrupted, cancelled (the thread that submitted it has exited) or told
-//! to try again goes out once more for its remainder; so a completion is short only at the end of the file.
+//! A read that ends short or is interrupted, cancelled (the thread that submitted it has exited) or
+//! told to try again goes out once more for its remainder; so a completion is short only at the end
+//! of the file.
 //!
 //! # Concurrency
-//! The ring runs in its default mode: the kernel posts completions whatever the submitting thread does, so
-//! any holder of the queue can reap them. (`DEFER_TASKRUN` and `SINGLE_ISSUER` would save a little and tie
-//! completions to the submitter, which deadlocks a page cache where others wait for its pages.)
+//! The ring runs in its default mode: the kernel posts completions whatever the submitting thread
+//! does, so any holder of the queue can reap them. (`DEFER_TASKRUN` and `SINGLE_ISSUER` would save
+//! a little and tie completions to the submitter, which deadlocks a page cache where others wait
+//! for its pages.)
 //!
 //! # Costs
-//! A batch is one `io_uring_enter`; waiting for completions is one more and also submits what waits;
-//! completions that are there cost none. The completion ring is twice the slots, so it cannot overflow.
+//! A batch is one `io_uring_enter`; waiting for completions is one more and also submits what
+//! waits; completions that are there cost none. The completion ring is twice the slots, so it
+//! cannot overflow.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -80,8 +83,9 @@ pub(crate) struct UringQueue {
     backlog: VecDeque<ReadRequest>,
 }
 
-// SAFETY: the ring's memory and descriptor belong to this queue alone and are reached through `&mut self`
-// (`in_flight` reads plain counts); the kernel does not tie a ring in default mode to a thread.
+// SAFETY: the ring's memory and descriptor belong to this queue alone and are reached through
+// `&mut self` (`in_flight` reads plain counts); the kernel does not tie a ring in default mode to a
+// thread.
 unsafe impl Send for UringQueue {}
 
 impl UringQueue {
@@ -112,7 +116,8 @@ impl UringQueue {
         self.slots.len() - self.free.len()
     }
 
-    /// Takes a slot for `request` and puts it into the submission ring; `false` without a free slot.
+    /// Takes a slot for `request` and puts it into the submission ring; `false` without a free
+    /// slot.
     fn start(&mut self, request: &ReadRequest) -> bool {
         let Some(slot) = self.free.pop() else {
             return false;
@@ -149,8 +154,9 @@ impl UringQueue {
                 .build(),
         };
         let entry: squeue::Entry = entry.user_data(u64::from(slot));
-        // SAFETY: the destinations are valid until the completion is reaped (contract of `submit`), and the
-        // vector of a `READV` lies in the slot, which is neither moved nor reused before that.
+        // SAFETY: the destinations are valid until the completion is reaped (contract of `submit`),
+        // and the vector of a `READV` lies in the slot, which is neither moved nor reused before
+        // that.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(
             pushed.is_ok(),

@@ -1,5 +1,5 @@
-//! Update streams of an LDBC data set, applied and compared: `ldbc_updates FOLDER WORK [MEMORY IN MIB]`; what
-//! `cargo xtask updates` runs.
+//! Update streams of an LDBC data set, applied and compared:
+//! `ldbc_updates FOLDER WORK [MEMORY IN MIB]`; what `cargo xtask updates` runs.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
         Ok(report) => {
             let seconds = report.took.as_secs_f64();
             println!(
-                "{} operations by {} writers in {seconds:.1} s ({:.0}/s, durable), {} reads beside them; {} nodes and relationships compared",
+                "{} operations by {} writers in {seconds:.1} s ({:.0}/s, durable), {} reads beside \
+                    them; {} nodes and relationships compared",
                 report.operations,
                 settings.writers,
                 report.operations as f64 / seconds,

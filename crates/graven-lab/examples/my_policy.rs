@@ -1,5 +1,5 @@
-//! A policy of one's own: written once, registered under a name, and taken by that name by the simulator, the live cache, a
-//! database, and every report of this process.
+//! A policy of one's own: written once, registered under a name, and taken by that name by the
+//! simulator, the live cache, a database, and every report of this process.
 //!
 //! `cargo run --release -p graven-lab --example my_policy`
 

@@ -1,22 +1,23 @@
-//! `graven bench cache`: what a hit, a pin and a miss of the page cache cost on this machine, beside the
-//! floors measured in the same run.
+//! `graven bench cache`: what a hit, a pin and a miss of the page cache cost on this machine,
+//! beside the floors measured in the same run.
 //!
 //! # How it works
-//! Files of sealed pages are written beside each other, one for each page size. Then, in several rounds so
-//! that disturbance by other programs hits all subjects alike:
-//! * hits: Zipfian accesses to resident 8 KiB pages, once on a set that exceeds the processor's caches and
-//!   once on one that does not. Floors: the same pages in huge-page memory read without any translation, and
-//!   through the barest array of page words, optimistically and with a pin.
-//! * misses: uniform accesses to a file many times the pool, kept `depth` reads ahead. The floor is a bare
-//!   io_uring loop reading into recycled huge-page frames.
+//! Files of sealed pages are written beside each other, one for each page size. Then, in several
+//! rounds so that disturbance by other programs hits all subjects alike:
+//! * hits: Zipfian accesses to resident 8 KiB pages, once on a set that exceeds the processor's
+//!   caches and once on one that does not. Floors: the same pages in huge-page memory read without
+//!   any translation, and through the barest array of page words, optimistically and with a pin.
+//! * misses: uniform accesses to a file many times the pool, kept `depth` reads ahead. The floor is
+//!   a bare io_uring loop reading into recycled huge-page frames.
 //!
-//! Hits are given as CPU time of the threads that access, misses as CPU time of the whole process (evictor
-//! and kernel included) per page that was read. Figures are medians over the rounds; the best round is kept
-//! beside them.
+//! Hits are given as CPU time of the threads that access, misses as CPU time of the whole process
+//! (evictor and kernel included) per page that was read. Figures are medians over the rounds; the
+//! best round is kept beside them.
 //!
 //! # Deviations
-//! The floor of a miss is given twice: reading into `depth` frames only, which stay in the processor's
-//! caches, and cycling over as many frames as the cache has. Aims are judged against the first.
+//! The floor of a miss is given twice: reading into `depth` frames only, which stay in the
+//! processor's caches, and cycling over as many frames as the cache has. Aims are judged against
+//! the first.
 
 mod clock;
 mod data;
@@ -239,7 +240,8 @@ fn class(index: u8) -> SizeClass {
 mod tests {
     use super::*;
 
-    /// Goal: a small run measures every subject, finds the right bytes in every page, and removes its files.
+    /// Goal: a small run measures every subject, finds the right bytes in every page, and removes
+    /// its files.
     #[test]
     fn a_small_run_is_complete() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,12 +1,13 @@
 //! `bench commit`: what a transaction costs, beside what the disk asks for it.
 //!
 //! # How it works
-//! Three workloads on a new database: `single` (each operation, two nodes with properties and a relationship with one,
-//! is a transaction of its own), `large` (the same operations, many in one transaction), `unwind` (one statement that
-//! creates many nodes). Clients are threads with a connection each. Every round runs the workload and, right before or
-//! after it, the *floor*: as many threads that overwrite as many bytes of a preallocated file and share one sync
-//! ([`floor`]). Sync speed swings from minute to minute, so only ratios within a round mean something: the median of
-//! them is reported.
+//! Three workloads on a new database: `single` (each operation, two nodes with properties and a
+//! relationship with one, is a transaction of its own), `large` (the same operations, many in one
+//! transaction), `unwind` (one statement that creates many nodes). Clients are threads with a
+//! connection each. Every round runs the workload and, right before or after it, the *floor*: as
+//! many threads that overwrite as many bytes of a preallocated file and share one sync ([`floor`]).
+//! Sync speed swings from minute to minute, so only ratios within a round mean something: the
+//! median of them is reported.
 //!
 //! More questions, each with its own baseline: what opening takes with a full log ([`recovery`]),
 //! what a writer leaves to a reader ([`reader`]), what a checkpoint costs the clients that commit
@@ -45,7 +46,8 @@ use tempfile::TempDir;
 use crate::LabError;
 use floor::Floor;
 
-const SINGLE: &str = "CREATE (a:Person {id: $id, firstName: $name, born: $id})-[:KNOWS {since: $id}]->\
+const SINGLE: &str = "CREATE (a:Person {id: $id, firstName: $name, born: $id})-[:KNOWS {since: \
+    $id}]->\
 (b:Person {id: -$id, firstName: $name, born: $id})";
 const UNWIND: &str = "UNWIND range($id, $id + $rows - 1) AS i \
 CREATE (:Person {id: i, firstName: $name, lastName: $name, birthday: i})";

@@ -1,14 +1,16 @@
 //! What a policy may cost: the time of a fault on this device, and what faults avoided are worth.
 //!
 //! # How it works
-//! A file larger than a cache's usual share is written, and read back page by page at random with direct I/O, one read in
-//! flight: that is what a thread waits for when it faults. The sum is that of the thesis: if a share `f` of the accesses
-//! fault and a fault takes `t`, all accesses together wait `f * t` each, so a policy that costs an access more than that
-//! cannot pay for itself even if it avoided every fault. A policy that lowers the fault ratio by `d` may cost an access
-//! up to `d * t` more.
+//! A file larger than a cache's usual share is written, and read back page by page at random with
+//! direct I/O, one read in flight: that is what a thread waits for when it faults. The sum is that
+//! of the thesis: if a share `f` of the accesses fault and a fault takes `t`, all accesses together
+//! wait `f * t` each, so a policy that costs an access more than that cannot pay for itself even if
+//! it avoided every fault. A policy that lowers the fault ratio by `d` may cost an access up to
+//! `d * t` more.
 //!
 //! # Source
-//! The thesis, sections 5.2 and 5.3: 0.1 ms and 10 % give 0.01 ms; 12.5 million faults of 0.1 ms are 1,250 s.
+//! The thesis, sections 5.2 and 5.3: 0.1 ms and 10 % give 0.01 ms; 12.5 million faults of 0.1 ms
+//! are 1,250 s.
 
 use std::path::Path;
 use std::time::Instant;
@@ -55,7 +57,8 @@ impl FaultTime {
         }
     }
 
-    /// Measures random reads of `page_bytes` in a new file of `file_bytes` in `folder`, which is removed afterwards.
+    /// Measures random reads of `page_bytes` in a new file of `file_bytes` in `folder`, which is
+    /// removed afterwards.
     ///
     /// # Errors
     /// The file cannot be written or read.

@@ -1,13 +1,15 @@
-//! The demo: makes a social network, imports it, asks the three-hop question in caches smaller than the data
-//! under several policies, and writes a report.
+//! The demo: makes a social network, imports it, asks the three-hop question in caches smaller than
+//! the data under several policies, and writes a report.
 //!
 //! # How it works
 //! 1. The generator writes text tables; a plain search over them gives the expected answers.
-//! 2. One cold run in ample memory tells how many bytes of pages the questions touch; the cache sizes are
-//!    shares of that number.
-//! 3. Every combination of share (those that make different budgets within the data), policy and threads is a run with direct I/O; the smallest share is repeated
-//!    with buffered I/O at the least and the most threads. The time left is divided among the runs left, and the number of starts is chosen so
-//!    that one pass fits, so that the demo takes about the time it is given on any machine.
+//! 2. One cold run in ample memory tells how many bytes of pages the questions touch; the cache
+//!    sizes are shares of that number.
+//! 3. Every combination of share (those that make different budgets within the data), policy and
+//!    threads is a run with direct I/O; the smallest share is repeated with buffered I/O at the
+//!    least and the most threads. The time left is divided among the runs left, and the number of
+//!    starts is chosen so that one pass fits, so that the demo takes about the time it is given on
+//!    any machine.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -122,7 +124,8 @@ impl Demo {
         self.write(database, report)
     }
 
-    /// Keeps as many starts as one pass over them fits a run's time, and returns the bytes they touch.
+    /// Keeps as many starts as one pass over them fits a run's time, and returns the bytes they
+    /// touch.
     fn choose_starts(&self, db: &Path, questions: &mut Questions) -> Result<u64, LabError> {
         let all = std::mem::take(&mut questions.starts);
         let ample = Setting {
@@ -142,7 +145,8 @@ impl Demo {
             ..ample.clone()
         };
         let slow = three_hop::run(db, questions, &smallest)?;
-        // A warm-up pass and a measured pass each take a third of a run's time at the slowest setting.
+        // A warm-up pass and a measured pass each take a third of a run's time at the slowest
+        // setting.
         let pass = self.time.as_secs_f64()
             / self.settings(&Self::shares(touched)).len().max(1) as f64
             / 3.0;
@@ -154,8 +158,9 @@ impl Demo {
         Ok(bytes_read(&three_hop::run(db, questions, &ample)?))
     }
 
-    /// The shares that make different budgets of at most all that the questions touch; the smallest is raised to what a database
-    /// opens with. Where even that holds everything, it is the only one.
+    /// The shares that make different budgets of at most all that the questions touch; the smallest
+    /// is raised to what a database opens with. Where even that holds everything, it is the only
+    /// one.
     fn shares(touched_bytes: u64) -> Vec<f64> {
         let mut shares: Vec<f64> = Vec::new();
         for share in SHARES {
@@ -276,7 +281,8 @@ impl Demo {
             named(
                 "memory",
                 format!(
-                    "pages, page tables, operators and results together; a database opens with {} at least, which stands for smaller shares",
+                    "pages, page tables, operators and results together; a database opens with {} \
+                        at least, which stands for smaller shares",
                     graven::format_bytes(graven_pagecache::MIN_BUDGET_BYTES)
                 ),
             ),
@@ -359,8 +365,8 @@ pub(crate) fn today() -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Year, month and day of a number of days since 1970-01-01, in years that begin in March so that the leap
-/// day is the last (Hinnant, "chrono-compatible low-level date algorithms").
+/// Year, month and day of a number of days since 1970-01-01, in years that begin in March so that
+/// the leap day is the last (Hinnant, "chrono-compatible low-level date algorithms").
 fn civil(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);

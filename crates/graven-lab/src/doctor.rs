@@ -1,13 +1,16 @@
-//! `doctor`: what commits and reads cost on this machine, why, and what may be changed at which risk.
+//! `doctor`: what commits and reads cost on this machine, why, and what may be changed at which
+//! risk.
 //!
 //! # How it works
-//! [`System::read`] collects what the kernel tells without privileges about the directory's file system, its disks,
-//! memory, limits and control groups; [`measure::measure`] adds what only trying shows (sync latency, direct I/O,
-//! io_uring). [`judge::judge`] turns both into findings: evidence, what it costs, what it risks, the exact change.
-//! Judging reads nothing itself, so it is tested on made-up machines.
+//! [`System::read`] collects what the kernel tells without privileges about the directory's file
+//! system, its disks, memory, limits and control groups; [`measure::measure`] adds what only trying
+//! shows (sync latency, direct I/O, io_uring). [`judge::judge`] turns both into findings: evidence,
+//! what it costs, what it risks, the exact change. Judging reads nothing itself, so it is tested on
+//! made-up machines.
 //!
 //! # Invariants
-//! * No finding recommends to give up safety for speed: no barriers, journals or flushes are ever turned off.
+//! * No finding recommends to give up safety for speed: no barriers, journals or flushes are ever
+//!   turned off.
 
 pub mod judge;
 pub mod measure;

@@ -1,9 +1,10 @@
 //! Figures that stand alone: panels of lines, points or bars as one SVG file, and the same as PNG.
 //!
 //! # How it works
-//! A figure is a row or grid of panels under one title and one key. A name has the same colour, dashes and marker in
-//! every figure, whatever else is in it, so that policies are recognised across a report. Everything is
-//! drawn with attributes, without a style sheet, so the file looks alike in a browser, a paper and a page of a report.
+//! A figure is a row or grid of panels under one title and one key. A name has the same colour,
+//! dashes and marker in every figure, whatever else is in it, so that policies are recognised
+//! across a report. Everything is drawn with attributes, without a style sheet, so the file looks
+//! alike in a browser, a paper and a page of a report.
 
 mod axis;
 mod bars;
@@ -76,7 +77,8 @@ pub enum Shape {
     Points,
     /// A horizontal bar for every series, of its last point's value.
     Bars,
-    /// One row of blocks: a point's horizontal value is where a block begins, its error how long it is.
+    /// One row of blocks: a point's horizontal value is where a block begins, its error how long it
+    /// is.
     Blocks,
 }
 
@@ -133,7 +135,8 @@ impl Figure {
         for (line, text) in title_lines.iter().enumerate() {
             let _ = write!(
                 svg,
-                "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"16\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
+                "<text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"16\" font-weight=\"bold\" \
+                    fill=\"#1c1f23\">{}</text>",
                 MARGIN + 12.0 + line as f64 * TITLE_ROW,
                 escape(text)
             );
@@ -199,7 +202,8 @@ impl Panel {
         let (x, size) = panel_title(&self.title);
         let _ = write!(
             svg,
-            "<text x=\"{x:.1}\" y=\"18\" font-size=\"{size:.1}\" font-weight=\"bold\" fill=\"#1c1f23\">{}</text>",
+            "<text x=\"{x:.1}\" y=\"18\" font-size=\"{size:.1}\" font-weight=\"bold\" \
+                fill=\"#1c1f23\">{}</text>",
             escape(&self.title)
         );
         match self.shape {
@@ -222,8 +226,10 @@ impl Panel {
             let at = y.at(*value);
             let _ = write!(
                 svg,
-                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#e3e6ea\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" text-anchor=\"end\">{label}</text>",
+                "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\" \
+                    stroke=\"#e3e6ea\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" \
+                 text-anchor=\"end\">{label}</text>",
                 LEFT - 6.0,
                 at + 3.6
             );
@@ -232,8 +238,10 @@ impl Panel {
             let at = x.at(*value);
             let _ = write!(
                 svg,
-                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{:.1}\" stroke=\"#9aa4b0\"/>\
-                 <text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" text-anchor=\"middle\">{label}</text>",
+                "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{:.1}\" \
+                    stroke=\"#9aa4b0\"/>\
+                 <text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" \
+                 text-anchor=\"middle\">{label}</text>",
                 bottom + 4.0,
                 bottom + 16.0
             );
@@ -241,9 +249,12 @@ impl Panel {
         let middle = f64::midpoint(TOP, bottom);
         let _ = write!(
             svg,
-            "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\" stroke=\"#9aa4b0\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" text-anchor=\"middle\">{}</text>\
-             <text transform=\"translate(13 {middle:.1}) rotate(-90)\" font-size=\"11.5\" fill=\"#1c1f23\" \
+            "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\" \
+                stroke=\"#9aa4b0\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" \
+             text-anchor=\"middle\">{}</text>\
+             <text transform=\"translate(13 {middle:.1}) rotate(-90)\" font-size=\"11.5\" \
+             fill=\"#1c1f23\" \
              text-anchor=\"middle\">{}</text>",
             f64::midpoint(LEFT, right),
             bottom + 34.0,
@@ -284,7 +295,8 @@ impl Panel {
                 let (high, low) = (y.at(b + error), y.at(b - error));
                 let _ = write!(
                     svg,
-                    "<line x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{high:.1}\" y2=\"{low:.1}\" stroke=\"{1}\"/>",
+                    "<line x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{high:.1}\" y2=\"{low:.1}\" \
+                        stroke=\"{1}\"/>",
                     x.at(*a),
                     style.colour
                 );
@@ -358,7 +370,8 @@ fn draw_legend(svg: &mut String, rows: &[Vec<(f64, &str)>], styles: &Styles, bel
             let x = MARGIN + x;
             let _ = write!(
                 svg,
-                "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\" stroke-width=\"1.8\"{}/>\
+                "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\" \
+                    stroke-width=\"1.8\"{}/>\
                  <g fill=\"{}\">{}</g>\
                  <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\">{}</text>",
                 x + 26.0,

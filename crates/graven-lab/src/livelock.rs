@@ -87,7 +87,8 @@ impl Livelock {
     /// Finds the limits, in the order of the policies.
     ///
     /// # Errors
-    /// Unknown policies, no threads or pins, a cache that cannot be made, or that `progress` said so.
+    /// Unknown policies, no threads or pins, a cache that cannot be made, or that `progress` said
+    /// so.
     pub fn run(
         &self,
         progress: &mut dyn FnMut(&str, u64, u64) -> ControlFlow<()>,
@@ -255,8 +256,8 @@ pub fn figure(limits: &[Limit]) -> Figure {
 mod tests {
     use super::*;
 
-    /// Goal: a cache works with as many frames as are pinned, says cleanly that all are pinned below that, and five runs
-    /// agree.
+    /// Goal: a cache works with as many frames as are pinned, says cleanly that all are pinned
+    /// below that, and five runs agree.
     #[test]
     fn the_limit_is_what_is_pinned_every_time() {
         let livelock = Livelock {

@@ -19,13 +19,16 @@ pub struct Machine {
     pub kernel: String,
     /// File system and device under the data file.
     pub storage: String,
-    /// What the disks below say of their write caches and schedulers: `vda: write back, none`, `; ` between disks.
+    /// What the disks below say of their write caches and schedulers: `vda: write back, none`, `; `
+    /// between disks.
     #[serde(default)]
     pub disks: String,
-    /// How the processor chooses its clock: the governor; empty where the kernel offers none, as in most virtual machines.
+    /// How the processor chooses its clock: the governor; empty where the kernel offers none, as in
+    /// most virtual machines.
     #[serde(default)]
     pub governor: String,
-    /// Threads that ran or waited for a core or a disk in the minute before: what may have disturbed a measurement that begins now.
+    /// Threads that ran or waited for a core or a disk in the minute before: what may have
+    /// disturbed a measurement that begins now.
     #[serde(default)]
     pub load: f64,
 }
@@ -123,8 +126,8 @@ pub fn peak_memory() -> u64 {
     kibibytes(&status, "VmHWM")
 }
 
-/// Starts a new peak at what is resident now. Without effect on kernels that do not offer it; then a later
-/// peak is that of the whole process.
+/// Starts a new peak at what is resident now. Without effect on kernels that do not offer it; then
+/// a later peak is that of the whole process.
 pub fn reset_peak_memory() {
     // What earlier work has freed would count for the next one otherwise.
     // SAFETY: `malloc_trim` gives free heap pages back to the system and has no preconditions.
@@ -133,7 +136,8 @@ pub fn reset_peak_memory() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Processor time of this process so far in seconds, user and system, all threads; in steps of 10 ms.
+/// Processor time of this process so far in seconds, user and system, all threads; in steps of 10
+/// ms.
 #[must_use]
 pub fn processor_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;

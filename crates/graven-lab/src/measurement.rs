@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// What one run of the three-hop benchmark measured. Times are wall-clock; counters cover the measured
-/// part only, not the warm-up.
+/// What one run of the three-hop benchmark measured. Times are wall-clock; counters cover the
+/// measured part only, not the warm-up.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Measurement {
     /// Replacement policy with its parameters.
@@ -81,7 +81,8 @@ pub struct KindCounts {
     pub bytes_read: u64,
 }
 
-/// The value below which the share `p` (0 to 1) of the sorted values lies, nearest rank; 0 without values.
+/// The value below which the share `p` (0 to 1) of the sorted values lies, nearest rank; 0 without
+/// values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> f64 {
     let rank = (p * sorted.len() as f64).ceil() as usize;

@@ -1,23 +1,26 @@
 //! Miss-ratio curves: how many accesses fault at every cache size, in one reading of the trace.
 //!
 //! # How it works
-//! The trace is read once, access by access. LRU's curve comes from stack distances on the way, exact for every size.
-//! For the other policies, accesses are kept for the pages whose hash lies below a threshold; when there are more than
-//! fit, the threshold is halved and what lies above it is dropped (SHARDS with a fixed size). A size is then simulated
-//! on pages of a share `r` of the hash space in a cache of `r` times the frames. What the sample lacks or has in excess
-//! of `r` times all accesses is counted as hits, because it is the few hottest pages that make the difference.
+//! The trace is read once, access by access. LRU's curve comes from stack distances on the way,
+//! exact for every size. For the other policies, accesses are kept for the pages whose hash lies
+//! below a threshold; when there are more than fit, the threshold is halved and what lies above it
+//! is dropped (SHARDS with a fixed size). A size is then simulated on pages of a share `r` of the
+//! hash space in a cache of `r` times the frames. What the sample lacks or has in excess of `r`
+//! times all accesses is counted as hits, because it is the few hottest pages that make the
+//! difference.
 //!
-//! Four disjoint samples are simulated for each size. The curve is their mean; the stated error is half the width of the
-//! 95 % interval for the mean by Student's t. Where a size is small enough for all accesses kept, the simulation is exact
-//! and the error 0.
+//! Four disjoint samples are simulated for each size. The curve is their mean; the stated error is
+//! half the width of the 95 % interval for the mean by Student's t. Where a size is small enough
+//! for all accesses kept, the simulation is exact and the error 0.
 //!
 //! # Costs
-//! LRU: some 100 ns and, per different page, 36 bytes. Sampling: 4 bytes an access kept (20 million at most).
+//! LRU: some 100 ns and, per different page, 36 bytes. Sampling: 4 bytes an access kept (20 million
+//! at most).
 //!
 //! # Source
-//! C. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015;
-//! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations",
-//! ATC 2017.
+//! C. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST
+//! 2015; C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using
+//! miniature simulations", ATC 2017.
 
 mod exact;
 mod figure;
@@ -132,7 +135,8 @@ impl MissRatioCurves {
     /// Makes the curves, in the order of the policies.
     ///
     /// # Errors
-    /// Unreadable or empty traces, unknown policies, fewer than two points, or that `progress` said so.
+    /// Unreadable or empty traces, unknown policies, fewer than two points, or that `progress` said
+    /// so.
     pub fn run(
         &self,
         progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
@@ -287,7 +291,8 @@ impl MissRatioCurves {
             });
             *seconds += of_size.iter().map(|(_, (_, seconds))| seconds).sum::<f64>();
             *method = format!(
-                "simulated: sizes up to {FRAMES} pages {}, larger ones on {SAMPLES} samples of the pages; error is 95 %",
+                "simulated: sizes up to {FRAMES} pages {}, larger ones on {SAMPLES} samples of the \
+                    pages; error is 95 %",
                 if base >= 1.0 {
                     "exactly"
                 } else {

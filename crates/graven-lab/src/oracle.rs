@@ -1,9 +1,9 @@
 //! Answers of the three-hop question by a plain search over the text tables, without the database.
 //!
 //! # How it works
-//! A path may not use a friendship twice but may come back to its start. Within three steps that happens
-//! exactly on a triangle, so the answer is the number of persons at distance 1 to 3, plus one if two friends
-//! of the start are friends. Lists are sorted, both directions stored.
+//! A path may not use a friendship twice but may come back to its start. Within three steps that
+//! happens exactly on a triangle, so the answer is the number of persons at distance 1 to 3, plus
+//! one if two friends of the start are friends. Lists are sorted, both directions stored.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -7,7 +7,8 @@ use std::thread;
 
 use crate::error::LabError;
 
-/// Does every job by `work` on `threads` threads (0 for all cores); `progress` gets the number done and may end it.
+/// Does every job by `work` on `threads` threads (0 for all cores); `progress` gets the number done
+/// and may end it.
 pub(crate) fn run<J: Sync, R: Send>(
     jobs: &[J],
     threads: usize,

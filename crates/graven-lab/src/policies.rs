@@ -1,8 +1,8 @@
 //! The policies as a list: paper, parameters, cost, and whether a cache can run them.
 //!
 //! # How it works
-//! Everything comes from the registry of `graven-policy`. [`markdown`] is the table of `docs/reference/policies.md`, which a
-//! test compares with that file.
+//! Everything comes from the registry of `graven-policy`. [`markdown`] is the table of
+//! `docs/reference/policies.md`, which a test compares with that file.
 
 use graven_policy::registry::{self, Entry, Parameter};
 use serde::Serialize;
@@ -86,7 +86,8 @@ impl ListedParameter {
 /// The reference's table, one line a policy of `graven-policy`.
 #[must_use]
 pub fn markdown() -> String {
-    let mut text = "| name | parameters (default) | what leaves | on a hit | state a frame, a ghost | runs live | after |\n\
+    let mut text = "| name | parameters (default) | what leaves | on a hit | state a frame, a \
+        ghost | runs live | after |\n\
                     | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for policy in registry::list().iter().map(listed) {
@@ -113,7 +114,8 @@ pub fn markdown() -> String {
 mod tests {
     use super::*;
 
-    /// Goal: the reference lists every policy of the registry with its paper, parameters and costs, and every short name.
+    /// Goal: the reference lists every policy of the registry with its paper, parameters and costs,
+    /// and every short name.
     #[test]
     fn the_reference_has_the_table() {
         let path = concat!(

@@ -1,9 +1,11 @@
 //! Recording the page accesses of a live database while it answers questions.
 //!
 //! # How it works
-//! The database is opened with its budget and policy; questions are asked by threads, once to warm up, then in rounds that
-//! take turns without and with recording. The overhead is the ratio of the processor times of the two: the median of the rounds, and the
-//! 95 % bootstrap interval of the paired rounds' mean. The accesses of the last recorded round become the trace, each with the number of its question.
+//! The database is opened with its budget and policy; questions are asked by threads, once to warm
+//! up, then in rounds that take turns without and with recording. The overhead is the ratio of the
+//! processor times of the two: the median of the rounds, and the 95 % bootstrap interval of the
+//! paired rounds' mean. The accesses of the last recorded round become the trace, each with the
+//! number of its question.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

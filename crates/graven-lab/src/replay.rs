@@ -1,14 +1,16 @@
 //! Replay: a trace or a synthetic workload on the real cache, with threads and real reads.
 //!
 //! # How it works
-//! Pages are numbered densely and written, sealed, into a file; so the cache reads and verifies them as it would a
-//! database's (`stage.rs`). Threads take the next 64 accesses of the list from a shared counter, pin each page and look at a word of
-//! it. A part of the accesses warms the cache; then counters start, and the rest is played, over and over if need be, until
-//! the time is up. Every sixteenth access is timed.
+//! Pages are numbered densely and written, sealed, into a file; so the cache reads and verifies
+//! them as it would a database's (`stage.rs`). Threads take the next 64 accesses of the list from a
+//! shared counter, pin each page and look at a word of it. A part of the accesses warms the cache;
+//! then counters start, and the rest is played, over and over if need be, until the time is up.
+//! Every sixteenth access is timed.
 //!
-//! The simulated hit ratio stands beside the measured one: the same policy, one thread, in as many frames as the budget has
-//! pages of memory. The default cache keeps some frames free and pays for its tables from the budget, so it has a little
-//! less; in its synchronous mode (`evictor: synchronous`) with one thread the two are equal, hit for hit.
+//! The simulated hit ratio stands beside the measured one: the same policy, one thread, in as many
+//! frames as the budget has pages of memory. The default cache keeps some frames free and pays for
+//! its tables from the budget, so it has a little less; in its synchronous mode
+//! (`evictor: synchronous`) with one thread the two are equal, hit for hit.
 
 mod figure;
 mod stage;
@@ -130,7 +132,8 @@ pub struct Replayed {
     pub p99_us: f64,
     /// Hits that waited for the policy's lock (protocol `locked`).
     pub lock_waits: u64,
-    /// Recorded hits that were dropped because the lock was taken (protocols `batched` and `combining`).
+    /// Recorded hits that were dropped because the lock was taken (protocols `batched` and
+    /// `combining`).
     pub hits_dropped: u64,
     /// Seconds that threads waited for pages, all together.
     pub wait_seconds: f64,
@@ -158,12 +161,14 @@ pub struct Replayed {
     /// Hit ratios of the same rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hit_ratios: Vec<f64>,
-    /// The factor by which one setting differed from itself in those rounds; 1 where that was not measured.
+    /// The factor by which one setting differed from itself in those rounds; 1 where that was not
+    /// measured.
     pub noise_band: f64,
 }
 
 impl Replayed {
-    /// Accesses a second: the mean of the rounds and half the width of its interval; without rounds, what was measured and 0.
+    /// Accesses a second: the mean of the rounds and half the width of its interval; without
+    /// rounds, what was measured and 0.
     #[must_use]
     pub fn speed(&self) -> (f64, f64) {
         of_rounds(&self.rounds, self.accesses_per_second)

@@ -1,10 +1,10 @@
 //! The report: one HTML file with everything inside, that opens anywhere without a network.
 //!
 //! # How it works
-//! The two figures of the founding study (throughput against threads, hit ratio against threads, a line per
-//! policy) stand once per cache size, and beside the hit ratio the faults per question: a ratio says nothing
-//! about time while the number of accesses behind it is unknown. Sentences with numbers are made from the
-//! runs, so they cannot disagree with the table below them.
+//! The two figures of the founding study (throughput against threads, hit ratio against threads, a
+//! line per policy) stand once per cache size, and beside the hit ratio the faults per question: a
+//! ratio says nothing about time while the number of accesses behind it is unknown. Sentences with
+//! numbers are made from the runs, so they cannot disagree with the table below them.
 
 pub(crate) mod chart;
 
@@ -63,8 +63,10 @@ impl Report {
         let _ = write!(
             page,
             "<h1>Three hops in a cache smaller than the data</h1>\
-             <p class=\"lead\">Graven {}, {}. Each question starts at one person of a fixed random sample \
-             and counts every person within three friendships:</p><pre>{}</pre><ul class=\"facts\">",
+             <p class=\"lead\">Graven {}, {}. Each question starts at one person of a fixed random \
+             sample \
+             and counts every person within three friendships:</p><pre>{}</pre><ul \
+             class=\"facts\">",
             escape(&self.version),
             escape(&self.date),
             escape(&self.question)
@@ -108,7 +110,8 @@ impl Report {
         page.push_str(&legend(&policies));
         self.panels(page, "hit ratio", |r| r.hit_ratio, Span::UpToOne);
         page.push_str(
-            "<h2>Faults per question</h2><p>The same runs in pages read. A store that needs few page \
+            "<h2>Faults per question</h2><p>The same runs in pages read. A store that needs few \
+                page \
              accesses can have a low hit ratio and still read little; this is the number the disk \
              sees.</p>",
         );
@@ -190,8 +193,10 @@ impl Report {
             names.join(" and ")
         };
         format!(
-            "Questions answered a second, with direct I/O, each panel on its own scale. In the smallest \
-             cache ({}, {}) the fastest of single threads is under <b>{}</b> with {} a second, of {} \
+            "Questions answered a second, with direct I/O, each panel on its own scale. In the \
+                smallest \
+             cache ({}, {}) the fastest of single threads is under <b>{}</b> with {} a second, of \
+             {} \
              threads under <b>{}</b> with {}; this machine has {} processor cores.",
             graven::format_bytes(smallest),
             share_text(one),
@@ -219,12 +224,14 @@ impl Report {
         };
         if format!("{:.3}", best.hit_ratio) == format!("{:.3}", worst.hit_ratio) {
             return format!(
-                "All panels on one scale. With one thread in the smallest cache all policies keep the same: {:.3}.",
+                "All panels on one scale. With one thread in the smallest cache all policies keep \
+                    the same: {:.3}.",
                 best.hit_ratio
             );
         }
         format!(
-            "All panels on one scale. With one thread in the smallest cache <b>{}</b> keeps most ({:.3}, {} \
+            "All panels on one scale. With one thread in the smallest cache <b>{}</b> keeps most \
+                ({:.3}, {} \
              faults a question) and <b>{}</b> least ({:.3}, {}).",
             escape(&best.policy),
             best.hit_ratio,
@@ -242,12 +249,18 @@ impl Report {
             return;
         }
         page.push_str(
-            "<h2>Direct and buffered reads</h2><p>With buffered reads a miss may be served from the operating \
-             system's own cache, which makes a poor policy look good. Where the faults are alike and the \
-             device reads less, that is what happened: compare the last four columns.</p><div class=\"wide\"><table class=\"dense\"><thead><tr><th>policy</th><th class=\"n\">memory</th>\
-             <th class=\"n\">threads</th><th class=\"n\">direct q/s</th><th class=\"n\">buffered q/s</th>\
+            "<h2>Direct and buffered reads</h2><p>With buffered reads a miss may be served from \
+                the operating \
+             system's own cache, which makes a poor policy look good. Where the faults are alike \
+             and the \
+             device reads less, that is what happened: compare the last four columns.</p><div \
+             class=\"wide\"><table class=\"dense\"><thead><tr><th>policy</th><th \
+             class=\"n\">memory</th>\
+             <th class=\"n\">threads</th><th class=\"n\">direct q/s</th><th class=\"n\">buffered \
+             q/s</th>\
              <th class=\"n\">direct faults/q</th><th class=\"n\">buffered faults/q</th>\
-             <th class=\"n\">direct device read/q</th><th class=\"n\">buffered device read/q</th></tr>\
+             <th class=\"n\">direct device read/q</th><th class=\"n\">buffered device \
+             read/q</th></tr>\
              </thead><tbody>",
         );
         for b in buffered {
@@ -283,17 +296,22 @@ impl Report {
     fn run_table(&self, page: &mut String) {
         let _ = write!(
             page,
-            "<h2>Every run</h2><details><summary>{} runs</summary><div class=\"wide\"><table class=\"dense\"><thead><tr>\
-             <th>policy</th><th class=\"n\">memory</th><th class=\"n\">share</th><th class=\"n\">threads</th>\
-             <th>reads</th><th class=\"n\">q/s</th><th class=\"n\">p50 ms</th><th class=\"n\">p99 ms</th>\
-             <th class=\"n\">hit ratio</th><th class=\"n\">faults/q</th><th class=\"n\">device read/q</th>\
+            "<h2>Every run</h2><details><summary>{} runs</summary><div class=\"wide\"><table \
+                class=\"dense\"><thead><tr>\
+             <th>policy</th><th class=\"n\">memory</th><th class=\"n\">share</th><th \
+             class=\"n\">threads</th>\
+             <th>reads</th><th class=\"n\">q/s</th><th class=\"n\">p50 ms</th><th class=\"n\">p99 \
+             ms</th>\
+             <th class=\"n\">hit ratio</th><th class=\"n\">faults/q</th><th class=\"n\">device \
+             read/q</th>\
              <th class=\"n\">peak memory</th><th class=\"n\">wrong</th></tr></thead><tbody>",
             self.runs.len()
         );
         for r in &self.runs {
             let _ = write!(
                 page,
-                "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+                "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td \
+                    class=\"n\">{}</td>\
                  <td>{}</td>",
                 escape(&r.policy),
                 graven::format_bytes(r.cache_bytes),

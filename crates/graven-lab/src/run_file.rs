@@ -1,9 +1,10 @@
-//! Run files: what was asked, on what, and what came out, in one JSON file from which it can be done again.
+//! Run files: what was asked, on what, and what came out, in one JSON file from which it can be
+//! done again.
 //!
 //! # How it works
-//! `graven lab COMMAND --out FOLDER` writes `COMMAND.json` with the arguments of the command line, and the figures
-//! beside it. `graven lab rerun COMMAND.json` reads the arguments back and does the same once more. Times differ
-//! from run to run; hit counts, with their seed, do not.
+//! `graven lab COMMAND --out FOLDER` writes `COMMAND.json` with the arguments of the command line,
+//! and the figures beside it. `graven lab rerun COMMAND.json` reads the arguments back and does the
+//! same once more. Times differ from run to run; hit counts, with their seed, do not.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,8 @@ impl RunFile {
         })
     }
 
-    /// Writes `NAME.json` and the figures into a folder, which is made if need be; returns what was written.
+    /// Writes `NAME.json` and the figures into a folder, which is made if need be; returns what was
+    /// written.
     ///
     /// # Errors
     /// What the system refuses.

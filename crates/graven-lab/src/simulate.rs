@@ -1,14 +1,15 @@
 //! Simulation: hit counts of policies on traces of page accesses, for lists of cache sizes.
 //!
 //! # How it works
-//! Traces are read one after the other; within a trace every combination of policy and size is a job, and
-//! jobs are shared among threads by a counter. A job replays the whole trace in an empty cache with the very
-//! policy code of the page cache ([`graven_policy::simulator`]). Two policies are simulated for every size
-//! besides those asked for: Belady's optimum and Neo4j's clock, against which the others are put.
+//! Traces are read one after the other; within a trace every combination of policy and size is a
+//! job, and jobs are shared among threads by a counter. A job replays the whole trace in an empty
+//! cache with the very policy code of the page cache ([`graven_policy::simulator`]). Two policies
+//! are simulated for every size besides those asked for: Belady's optimum and Neo4j's clock,
+//! against which the others are put.
 //!
 //! # Costs
-//! Times of a job are processor times of its thread: the policy loop alone. Reading the trace and numbering
-//! its pages are measured apart.
+//! Times of a job are processor times of its thread: the policy loop alone. Reading the trace and
+//! numbering its pages are measured apart.
 
 mod charts;
 mod size;
@@ -92,8 +93,8 @@ pub struct Run {
     pub share_of_min: f64,
     /// The optimum's hit ratio less that of Neo4j's clock.
     pub gap: f64,
-    /// Share of the gap between Neo4j's clock and Belady's optimum that the policy closes; below 0 if it is
-    /// worse than Neo4j's clock, absent if there is no gap.
+    /// Share of the gap between Neo4j's clock and Belady's optimum that the policy closes; below 0
+    /// if it is worse than Neo4j's clock, absent if there is no gap.
     pub gap_closed: Option<f64>,
     /// Processor seconds of the policy loop.
     pub seconds: f64,
@@ -157,10 +158,12 @@ struct Counted {
 }
 
 impl Simulation {
-    /// Simulates everything; results come in the order traces, sizes, policies. `progress` may end it.
+    /// Simulates everything; results come in the order traces, sizes, policies. `progress` may end
+    /// it.
     ///
     /// # Errors
-    /// Unreadable traces, unknown policies, sizes that are no size of a trace, or that `progress` said so.
+    /// Unreadable traces, unknown policies, sizes that are no size of a trace, or that `progress`
+    /// said so.
     pub fn run(
         &self,
         progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
@@ -345,7 +348,8 @@ fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
     if let Some(bypass) = belady::bypass_of(&job.spec) {
         return Ok(optimum(&trace.dense, job.capacity, bypass));
     }
-    // What no page of the trace can fill need not be made; the smallest part that a policy divides its cache into is a hundredth.
+    // What no page of the trace can fill need not be made; the smallest part that a policy divides
+    // its cache into is a hundredth.
     let unique = trace.dense.unique.max(1);
     let replay = Replay {
         trace,

@@ -1,14 +1,17 @@
-//! Statistics behind verdicts: paired rounds, a bootstrap interval of their ratio, and a noise band from A/A rounds.
+//! Statistics behind verdicts: paired rounds, a bootstrap interval of their ratio, and a noise band
+//! from A/A rounds.
 //!
 //! # How it works
-//! Two settings are measured in turn, round after round, so that what slows the machine down for a while meets both. The
-//! quotient of a round is `a / b` in that round; what counts is the geometric mean of the quotients. [`ratio`] draws rounds
-//! with repetition a thousand times and takes the 2.5th and 97.5th percentile of the means: the *interval*.
+//! Two settings are measured in turn, round after round, so that what slows the machine down for a
+//! while meets both. The quotient of a round is `a / b` in that round; what counts is the geometric
+//! mean of the quotients. [`ratio`] draws rounds with repetition a thousand times and takes the
+//! 2.5th and 97.5th percentile of the means: the *interval*.
 //!
-//! One setting is measured twice in every round (A/A). Its quotients would all be 1 on a quiet machine; the end of their
-//! interval that is farther from 1 is the *noise band*: what this machine, in this run, shows between equals.
-//! [`judge`] widens the interval by the band. A claim is confirmed if all of the widened interval fulfils it, refuted if none
-//! of it does, else undecided. With fewer than [`ROUNDS_MIN`] rounds every timed claim is undecided.
+//! One setting is measured twice in every round (A/A). Its quotients would all be 1 on a quiet
+//! machine; the end of their interval that is farther from 1 is the *noise band*: what this
+//! machine, in this run, shows between equals. [`judge`] widens the interval by the band. A claim
+//! is confirmed if all of the widened interval fulfils it, refuted if none of it does, else
+//! undecided. With fewer than [`ROUNDS_MIN`] rounds every timed claim is undecided.
 //!
 //! # Invariants
 //! * RO-1 the same rounds and seed give the same interval.
@@ -69,8 +72,8 @@ impl Interval {
     }
 }
 
-/// The interval of the geometric mean of `a / b` over paired rounds; none with fewer than [`ROUNDS_MIN`] pairs of positive
-/// numbers.
+/// The interval of the geometric mean of `a / b` over paired rounds; none with fewer than
+/// [`ROUNDS_MIN`] pairs of positive numbers.
 #[must_use]
 pub fn ratio(a: &[f64], b: &[f64]) -> Option<Interval> {
     let pairs = a.iter().zip(b).filter(|(a, b)| **a > 0.0 && **b > 0.0);
@@ -147,7 +150,8 @@ pub fn all(standings: impl IntoIterator<Item = Standing>) -> Standing {
 mod tests {
     use super::*;
 
-    /// Rounds of a machine whose speed wanders by a factor that both settings meet, and noise that each has for itself.
+    /// Rounds of a machine whose speed wanders by a factor that both settings meet, and noise that
+    /// each has for itself.
     fn rounds(count: usize, speed: f64, own_noise: f64, seed: u64) -> (Vec<f64>, Vec<f64>) {
         let mut random = SplitMix64::new(seed);
         let mut unit = || random.below(1 << 20) as f64 / f64::from(1 << 20);
@@ -172,8 +176,8 @@ mod tests {
         assert!(interval.low < 1.2 && 1.2 < interval.high, "{interval:?}");
     }
 
-    /// Goal: two runs on a noisy machine never give opposite verdicts on a true claim far from the line, a false one, and one
-    /// that lies on the line.
+    /// Goal: two runs on a noisy machine never give opposite verdicts on a true claim far from the
+    /// line, a false one, and one that lies on the line.
     #[test]
     fn verdicts_do_not_flip() {
         for seed in 0..60 {

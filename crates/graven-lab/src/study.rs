@@ -1,9 +1,10 @@
 //! Reports that put a founding document's claims to the test: one self-contained page each.
 //!
 //! # How it works
-//! A page is a list of sections (text, tables, figures) and ends in a table of verdicts: every claim of the original with
-//! what was seen here, confirmed, refuted, or not testable on this machine, and why. Verdicts are computed from the runs
-//! that the page shows, so they cannot disagree with it. The page, a run file and every figure (SVG and PNG) go to one folder.
+//! A page is a list of sections (text, tables, figures) and ends in a table of verdicts: every
+//! claim of the original with what was seen here, confirmed, refuted, or not testable on this
+//! machine, and why. Verdicts are computed from the runs that the page shows, so they cannot
+//! disagree with it. The page, a run file and every figure (SVG and PNG) go to one folder.
 //!
 //! | report | original |
 //! | --- | --- |
@@ -13,8 +14,8 @@
 //! | [`linux`] | the Linux guide: the write test, dirty pages beside it, group commit |
 //! | [`kuzu`] | variable-size pages: two static pools against size classes |
 //!
-//! A report is made of named parts ([`Which::parts`]); [`Study::only`] makes one of them alone. [`site`] makes all reports with
-//! an index of every figure, table and claim.
+//! A report is made of named parts ([`Which::parts`]); [`Study::only`] makes one of them alone.
+//! [`site`] makes all reports with an index of every figure, table and claim.
 
 mod ext4;
 mod kuzu;
@@ -44,8 +45,10 @@ const QUICK_ACCESSES: usize = 400_000;
 /// Rounds of replays.
 const ROUNDS: usize = 5;
 /// What a reader has to know of them.
-const ROUNDS_IN_TURN: &str = "Every setting is played in five rounds, in turn with the others (a quick look makes one, which decides nothing). Points are \
-                              the means of the rounds, bars around them the 95 % bootstrap intervals; the other columns are those of the fastest round.";
+const ROUNDS_IN_TURN: &str = "Every setting is played in five rounds, in turn with the others (a \
+    quick look makes one, which decides nothing). Points are \
+                              the means of the rounds, bars around them the 95 % bootstrap \
+                              intervals; the other columns are those of the fastest round.";
 
 /// Which report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +156,8 @@ const OWN_TRACES: [(&str, &str); 4] = [
 ];
 const OWN_ACCESSES: usize = 600_000;
 
-/// Generated traces under the names of the recorded ones, in a folder in `scratch` that goes with what is returned.
+/// Generated traces under the names of the recorded ones, in a folder in `scratch` that goes with
+/// what is returned.
 ///
 /// # Errors
 /// What the system refuses.
@@ -207,7 +211,8 @@ impl Study {
         page.summarise();
         if self.own_traces && self.which.plays_traces() {
             page.lead.push_str(
-                " The recorded traces are not at hand: generated ones stand for them, so nothing here says anything of Neo4j.",
+                " The recorded traces are not at hand: generated ones stand for them, so nothing \
+                    here says anything of Neo4j.",
             );
         }
         Ok(page)
@@ -228,7 +233,8 @@ impl Study {
         match missing {
             None => Ok(()),
             Some((name, _)) => Err(LabError::Setting(format!(
-                "{}: the trace {name}.u64.zst is not there; name the folder of the recorded traces with --traces, or ask for generated \
+                "{}: the trace {name}.u64.zst is not there; name the folder of the recorded traces \
+                    with --traces, or ask for generated \
                  ones with --traces generated",
                 self.traces.display()
             ))),
@@ -245,8 +251,9 @@ impl Study {
         Stage::new(&source, 8192, limit, &self.scratch)
     }
 
-    /// Plays every setting in several rounds; a setting's fastest run counts, and knows the speeds of all. The first and the
-    /// last setting are played twice in every round, which gives the noise band.
+    /// Plays every setting in several rounds; a setting's fastest run counts, and knows the speeds
+    /// of all. The first and the last setting are played twice in every round, which gives the
+    /// noise band.
     fn replay(
         &self,
         stage: &Stage,
@@ -361,7 +368,8 @@ impl Rounds {
         sum
     }
 
-    /// What part of `other`'s speed this has: the interval, widened by the noise, and how a claim about it stands.
+    /// What part of `other`'s speed this has: the interval, widened by the noise, and how a claim
+    /// about it stands.
     fn against(&self, other: &Self, claim: Claim) -> (Standing, String) {
         let band = self.band.max(other.band);
         let interval = statistics::ratio(&self.speeds, &other.speeds);

@@ -1,13 +1,14 @@
 //! The three-hop benchmark: how many different persons are within three friendships of a start?
 //!
 //! # How it works
-//! A run opens the database with its own budget, policy and I/O mode, asks every question once or more to
-//! warm the cache, and then measures: threads take the next start from a shared counter and ask it through
-//! the library as any program would, each with a connection of its own. Nothing keeps an answer; every
-//! question reads its pages. Counters are differences over the measured part.
+//! A run opens the database with its own budget, policy and I/O mode, asks every question once or
+//! more to warm the cache, and then measures: threads take the next start from a shared counter and
+//! ask it through the library as any program would, each with a connection of its own. Nothing
+//! keeps an answer; every question reads its pages. Counters are differences over the measured
+//! part.
 //!
-//! With a batch of `n` a statement asks `n` starts at once (`UNWIND $ids`); a time is then that of a
-//! statement, a throughput still counts starts.
+//! With a batch of `n` a statement asks `n` starts at once (`UNWIND $ids`); a time is then that of
+//! a statement, a throughput still counts starts.
 
 mod questions;
 
@@ -118,7 +119,8 @@ impl Counters {
     fn take(db: &Database) -> Result<Self, LabError> {
         Ok(Counters {
             cache: db.cache()?.stats(),
-            // Without the kernel's counters the run is still worth having; zero says that they are missing.
+            // Without the kernel's counters the run is still worth having; zero says that they are
+            // missing.
             device: device_counters().unwrap_or_default(),
             processor_seconds: processor_seconds(),
         })

@@ -1,10 +1,12 @@
-//! LDBC update streams: applied by several threads beside readers, then compared with a bulk load of the end state.
+//! LDBC update streams: applied by several threads beside readers, then compared with a bulk load
+//! of the end state.
 //!
 //! # How it works
-//! The tables of a data set are imported, and its streams applied to the database: every operation is one statement of
-//! `queries/ldbc` and one transaction, done as soon as what it refers to is there ([`apply`]). Beside the
-//! writers, readers look at messages whose transactions are acknowledged: each must be whole. Then the tables and the streams
-//! together are written as tables of the same layout and imported ([`end_state`]), and both databases must hold the same nodes,
+//! The tables of a data set are imported, and its streams applied to the database: every operation
+//! is one statement of `queries/ldbc` and one transaction, done as soon as what it refers to is
+//! there ([`apply`]). Beside the writers, readers look at messages whose transactions are
+//! acknowledged: each must be whole. Then the tables and the streams together are written as tables
+//! of the same layout and imported ([`end_state`]), and both databases must hold the same nodes,
 //! relationships and properties ([`contents`]).
 
 mod apply;

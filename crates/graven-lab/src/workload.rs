@@ -1,9 +1,10 @@
 //! Synthetic page accesses: scans, loops, skewed reads, traversals of a graph, and a mix of them.
 //!
 //! # How it works
-//! A workload is written `kind:key=value,...` and gives accesses without end. The graph of the traversals is not stored:
-//! node `v` lies on page `v / 32`, its degree and neighbours are computed from its number. Half of the neighbours are near
-//! in number, the others are drawn with a strong preference for low numbers, so the graph has communities and hubs.
+//! A workload is written `kind:key=value,...` and gives accesses without end. The graph of the
+//! traversals is not stored: node `v` lies on page `v / 32`, its degree and neighbours are computed
+//! from its number. Half of the neighbours are near in number, the others are drawn with a strong
+//! preference for low numbers, so the graph has communities and hubs.
 //!
 //! | kind | keys (default) | accesses |
 //! | --- | --- | --- |

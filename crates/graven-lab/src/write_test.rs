@@ -1,20 +1,23 @@
 //! `write-test`: what transactions cost on this disk, without any database.
 //!
 //! # How it works
-//! The workload of the write-test tool in the operations guide of an older graph database: for every transaction read a
-//! random number of records from random places of a large store, append them to a log file, force the log, write the
-//! records back to the store. Each step can be switched off. What the kernel does meanwhile (dirty pages, write-back,
-//! blocks written, time waiting for the disk) is sampled beside the run ([`kernel`]).
+//! The workload of the write-test tool in the operations guide of an older graph database: for
+//! every transaction read a random number of records from random places of a large store, append
+//! them to a log file, force the log, write the records back to the store. Each step can be
+//! switched off. What the kernel does meanwhile (dirty pages, write-back, blocks written, time
+//! waiting for the disk) is sampled beside the run ([`kernel`]).
 //!
-//! The store is mapped into memory, as there; read and written by positioned calls; or kept by Graven's own means
-//! ([`StoreAccess::Own`]): pages are read directly, changed pages stay in the process until their share of memory is
-//! full, and are then written directly in ascending order; the log is `graven-log`. The kernel then has nothing to write back
-//! at a time of its own choosing. At the end the log holds every change, as it does of a database between two checkpoints; the
-//! pages are written only if [`WriteTest::checkpoint`] asks for it, or if there was no durable log.
+//! The store is mapped into memory, as there; read and written by positioned calls; or kept by
+//! Graven's own means ([`StoreAccess::Own`]): pages are read directly, changed pages stay in the
+//! process until their share of memory is full, and are then written directly in ascending order;
+//! the log is `graven-log`. The kernel then has nothing to write back at a time of its own
+//! choosing. At the end the log holds every change, as it does of a database between two
+//! checkpoints; the pages are written only if [`WriteTest::checkpoint`] asks for it, or if there
+//! was no durable log.
 //!
 //! # Concurrency
-//! Clients take transactions from one counter and share the log. Each maps or opens the store for itself; Graven's means
-//! keep one set of pages behind a lock.
+//! Clients take transactions from one counter and share the log. Each maps or opens the store for
+//! itself; Graven's means keep one set of pages behind a lock.
 //!
 //! # Costs
 //! Two system calls a transaction beside the sync in the mapped form.
@@ -56,7 +59,8 @@ pub enum StoreAccess {
     Mapped,
     /// `pread` and `pwrite` through the system's page cache.
     Positioned,
-    /// Graven's own I/O layer: direct reads, changed pages kept back, direct ordered writes; log by `graven-log`.
+    /// Graven's own I/O layer: direct reads, changed pages kept back, direct ordered writes; log by
+    /// `graven-log`.
     Own,
 }
 
@@ -133,7 +137,8 @@ impl WriteTest {
     /// Runs the workload.
     ///
     /// # Errors
-    /// Impossible settings, a store that is missing or too small, files that belong to a database, failing I/O.
+    /// Impossible settings, a store that is missing or too small, files that belong to a database,
+    /// failing I/O.
     pub fn run(&self) -> Result<Report, LabError> {
         self.check()?;
         let stores = match self.access {
@@ -231,7 +236,9 @@ impl WriteTest {
             && (self.mirror.is_some() || self.preallocate || self.log_sync != LogSync::Fdatasync)
         {
             return wrong(
-                "Graven's log chooses how it is written: no mirror, preallocation or other sync with it".to_owned(),
+                "Graven's log chooses how it is written: no mirror, preallocation or other sync \
+                    with it"
+                    .to_owned(),
             );
         }
         spare_databases(&self.store)?;

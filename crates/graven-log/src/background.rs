@@ -1,8 +1,9 @@
 //! What can wait: syncs of commits acknowledged early, new regions, telling the durable LSN.
 //!
 //! # How it works
-//! Each piece of work has a time at which it is due; one thread sleeps until the earliest. A log without the thread
-//! keeps the list all the same and does it when told to, in a fixed order, which makes simulations repeatable.
+//! Each piece of work has a time at which it is due; one thread sleeps until the earliest. A log
+//! without the thread keeps the list all the same and does it when told to, in a fixed order, which
+//! makes simulations repeatable.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -38,7 +39,8 @@ struct Shared {
     wake: Condvar,
 }
 
-/// The work that can wait, and the thread that does it; stopped and joined on drop, the work left undone.
+/// The work that can wait, and the thread that does it; stopped and joined on drop, the work left
+/// undone.
 #[derive(Debug)]
 pub(crate) struct Background {
     shared: Arc<Shared>,

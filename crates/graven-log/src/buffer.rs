@@ -73,8 +73,8 @@ impl Buffer {
         self.frames.push_back(frame);
     }
 
-    /// Hands over all frames with their places; an empty one where nothing waits and `even_empty` is set and there is
-    /// room for it.
+    /// Hands over all frames with their places; an empty one where nothing waits and `even_empty`
+    /// is set and there is room for it.
     pub(crate) fn take(&mut self, even_empty: bool, batch: &mut Vec<PlacedFrame>) {
         if self.frames.is_empty()
             && even_empty

@@ -1,5 +1,6 @@
-//! Goal: clients that commit again and again share syncs, instead of half of them being late for each.
-//! Method: two threads and a device whose syncs take a while. Without waiting for each other each sync would serve one.
+//! Goal: clients that commit again and again share syncs, instead of half of them being late for
+//! each. Method: two threads and a device whose syncs take a while. Without waiting for each other
+//! each sync would serve one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

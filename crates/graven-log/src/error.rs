@@ -32,7 +32,8 @@ pub enum Error {
     },
     /// The log of another store or of another life of this one.
     #[error(
-        "log {} belongs to {found}, the data file to {expected}: put the log that was written with this data \
+        "log {} belongs to {found}, the data file to {expected}: put the log that was written with \
+            this data \
          file beside it", path.display()
     )]
     Foreign {
@@ -53,7 +54,8 @@ pub enum Error {
     },
     /// Written by a newer build.
     #[error(
-        "log {} has version {found}, this build knows {known}: open the database once with the newer build and \
+        "log {} has version {found}, this build knows {known}: open the database once with the \
+            newer build and \
          close it", path.display()
     )]
     Newer {
@@ -66,8 +68,10 @@ pub enum Error {
     },
     /// The log cannot grow. Nothing of the append was taken; what was committed before is safe.
     #[error(
-        "log {} cannot grow by {wanted} bytes: the disk is full ({source}); nothing of this append was logged, \
-         earlier commits are durable; free space or run a checkpoint, then try again", path.display()
+        "log {} cannot grow by {wanted} bytes: the disk is full ({source}); nothing of this append \
+            was logged, \
+         earlier commits are durable; free space or run a checkpoint, then try \
+         again", path.display()
     )]
     DiskFull {
         /// The log.
@@ -79,7 +83,8 @@ pub enum Error {
     },
     /// A write or sync failed earlier; the log refuses to write.
     #[error(
-        "log {} stopped at LSN {durable}: {reason}; everything up to there is durable, whether later commits are is \
+        "log {} stopped at LSN {durable}: {reason}; everything up to there is durable, whether \
+            later commits are is \
          not known until the database is opened again", path.display()
     )]
     Failed {

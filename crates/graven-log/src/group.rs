@@ -27,11 +27,11 @@
 //!   role: one that needs it too, or the syncer that waits for its group.
 //!
 //! # Concurrency
-//! One mutex, never held during a write or sync, nor while threads are woken. At most one writer and one syncer at any
-//! time, which overlap.
-//! This file is compiled a second time by its tests, with the scheduler of `shuttle` below the mutex
-//! (B. Norris, B. Demsky, "CDSChecker", OOPSLA 2013, for why; randomised after S. Burckhardt et al., "A Randomized
-//! Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010).
+//! One mutex, never held during a write or sync, nor while threads are woken. At most one writer
+//! and one syncer at any time, which overlap. This file is compiled a second time by its tests,
+//! with the scheduler of `shuttle` below the mutex (B. Norris, B. Demsky, "CDSChecker", OOPSLA
+//! 2013, for why; randomised after S. Burckhardt et al., "A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs", ASPLOS 2010).
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -41,8 +41,8 @@ use crate::Lsn;
 
 /// What a leader drives.
 pub(crate) trait Device {
-    /// Writes everything appended so far, calling `durable` durable; the end of what is written now. With
-    /// `even_empty` something is written even if nothing was appended.
+    /// Writes everything appended so far, calling `durable` durable; the end of what is written
+    /// now. With `even_empty` something is written even if nothing was appended.
     fn write(&self, durable: Lsn, even_empty: bool) -> Result<Lsn, Arc<str>>;
     /// Makes everything written durable.
     fn sync(&self) -> Result<(), Arc<str>>;
@@ -54,7 +54,8 @@ pub(crate) trait Device {
 
 /// A sleeping thread has not been called.
 const ASLEEP: u32 = u32::MAX;
-/// It is to look again what it can do. Anything else: it has what it waits for, with so many others.
+/// It is to look again what it can do. Anything else: it has what it waits for, with so many
+/// others.
 const LOOK: u32 = u32::MAX - 1;
 /// After so many waits for company in vain, one after the other, they do not get rarer.
 const VAIN_MAX: u32 = 6;
@@ -117,7 +118,8 @@ struct State {
     syncing: bool,
     failed: Option<Arc<str>>,
     waiters: Vec<Waiter>,
-    /// Commits that waited when the last sync ended, its own among them: as many will soon be there again.
+    /// Commits that waited when the last sync ended, its own among them: as many will soon be there
+    /// again.
     company: usize,
     /// The syncer waits for its company.
     gathering: Option<Arc<Bed>>,
@@ -143,8 +145,8 @@ impl State {
 /// Threads to be woken when the lock is released.
 type Called = Vec<Arc<Bed>>;
 
-/// Calls the threads that have what they want, all if the log has failed, and one for each role that is free and
-/// wanted (LG-8). How many commits are served, the `own` of the caller among them.
+/// Calls the threads that have what they want, all if the log has failed, and one for each role
+/// that is free and wanted (LG-8). How many commits are served, the `own` of the caller among them.
 fn dispatch(state: &mut State, own: u32, called: &mut Called) -> u32 {
     let failed = state.failed.is_some();
     let (written, durable) = (state.written, state.durable);

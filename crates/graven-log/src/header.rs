@@ -1,8 +1,9 @@
 //! The header of the log file, and the header of each region.
 //!
 //! # On disk
-//! The file begins with one block of 4 KiB, written once when the log is made and never again; regions of equal size
-//! follow. A region begins with one sector of its own, written together with its first frame:
+//! The file begins with one block of 4 KiB, written once when the log is made and never again;
+//! regions of equal size follow. A region begins with one sector of its own, written together with
+//! its first frame:
 //!
 //! | offset | size | file header | region header |
 //! | --- | --- | --- | --- |

@@ -1,8 +1,8 @@
 //! Distributions of times and sizes: counts in buckets that grow with the value.
 //!
 //! # How it works
-//! Values below 8 have a bucket each; above, every power of two is cut into 8 buckets, so a percentile is at most an
-//! eighth too large.
+//! Values below 8 have a bucket each; above, every power of two is cut into 8 buckets, so a
+//! percentile is at most an eighth too large.
 //!
 //! # Concurrency
 //! One relaxed atomic addition a value.

@@ -36,7 +36,8 @@ pub(crate) struct Writer {
     pub(crate) sector: AlignedBuffer,
 }
 
-/// Lets another thread add regions where the one that began to unwinds; what it wrote lies behind the log.
+/// Lets another thread add regions where the one that began to unwinds; what it wrote lies behind
+/// the log.
 struct GrowthUnwinds<'a>(&'a Inner);
 
 impl Drop for GrowthUnwinds<'_> {
@@ -111,7 +112,8 @@ impl Inner {
         self.counters.frames.load(Relaxed)
     }
 
-    /// Writes an empty frame that tells the durable LSN: damage below it is then no torn tail any more.
+    /// Writes an empty frame that tells the durable LSN: damage below it is then no torn tail any
+    /// more.
     pub(crate) fn state_durable(&self) {
         self.group.state_durable(self);
     }

@@ -25,11 +25,11 @@ pub enum Durability {
     /// After a sync: nothing acknowledged is lost, whatever happens.
     #[default]
     Full,
-    /// After a write to the operating system; synced at most so much later. A killed process loses nothing, a power cut
-    /// the commits of that time and of the sync that ends it.
+    /// After a write to the operating system; synced at most so much later. A killed process loses
+    /// nothing, a power cut the commits of that time and of the sync that ends it.
     Relaxed(Duration),
-    /// At once. A killed process and a power cut lose at most what was acknowledged in the last second and during the
-    /// write that ends it.
+    /// At once. A killed process and a power cut lose at most what was acknowledged in the last
+    /// second and during the write that ends it.
     Off,
 }
 
@@ -52,8 +52,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes a log in `file`, which is overwritten; when it returns, header and first regions are durable (the
-    /// directory entry is the caller's to sync).
+    /// Makes a log in `file`, which is overwritten; when it returns, header and first regions are
+    /// durable (the directory entry is the caller's to sync).
     ///
     /// # Errors
     /// Impossible options, a full disk, a failing file.
@@ -82,8 +82,9 @@ impl Log {
         Ok(Log::start(file, header, options, space, options.first, 0))
     }
 
-    /// Opens the log of `identity` for reading from `start` and for appending behind its last intact frame. The
-    /// records come from the [`Recovery`], which may be read while the log is already in use.
+    /// Opens the log of `identity` for reading from `start` and for appending behind its last
+    /// intact frame. The records come from the [`Recovery`], which may be read while the log is
+    /// already in use.
     ///
     /// The file is changed only to destroy what is dropped as a torn tail.
     ///
@@ -150,11 +151,12 @@ impl Log {
         self.background.as_ref().expect("runs until the drop")
     }
 
-    /// Appends `records` one behind the other and returns the LSN behind the last. The order of calls is the order in
-    /// the file. Nothing is durable yet, and mostly not even written.
+    /// Appends `records` one behind the other and returns the LSN behind the last. The order of
+    /// calls is the order in the file. Nothing is durable yet, and mostly not even written.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] (nothing was appended), [`Error::Failed`], [`Error::RecordTooLong`], [`Error::Closed`].
+    /// [`Error::DiskFull`] (nothing was appended), [`Error::Failed`], [`Error::RecordTooLong`],
+    /// [`Error::Closed`].
     pub fn append(&self, records: &[RecordRef<'_>]) -> Result<Lsn> {
         let inner = &*self.inner;
         let mut bytes = 0;
@@ -259,8 +261,8 @@ impl Log {
         self.inner.group.durable()
     }
 
-    /// Gives up all records that end at or below `lsn`: their regions are used again. The caller has made sure, durably,
-    /// that no open will ask for them (a superblock names a later start).
+    /// Gives up all records that end at or below `lsn`: their regions are used again. The caller
+    /// has made sure, durably, that no open will ask for them (a superblock names a later start).
     ///
     /// # Errors
     /// [`Error::Failed`]; the file cannot be cut.
@@ -306,7 +308,8 @@ impl Log {
         self.background().run_all();
     }
 
-    /// Makes everything durable and refuses further appends; the end of the log, for the superblock.
+    /// Makes everything durable and refuses further appends; the end of the log, for the
+    /// superblock.
     ///
     /// # Errors
     /// [`Error::Failed`].

@@ -1,5 +1,5 @@
-//! Goal: the group commit keeps LG-2 and LG-3 whatever the threads' order.
-//! Method: `group.rs` compiled over the locks of `shuttle`, which runs random schedules of a few threads against a
+//! Goal: the group commit keeps LG-2 and LG-3 whatever the threads' order. Method: `group.rs`
+//! compiled over the locks of `shuttle`, which runs random schedules of a few threads against a
 //! device that knows what it has written and synced, and whose syncs may fail.
 
 mod sync {

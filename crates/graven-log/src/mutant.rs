@@ -1,5 +1,5 @@
-//! Seeded faults of the log and of what is built on it, to see that the crash torture finds them. Without the feature
-//! `mutants` none can be switched on and the code is as if they were not there.
+//! Seeded faults of the log and of what is built on it, to see that the crash torture finds them.
+//! Without the feature `mutants` none can be switched on and the code is as if they were not there.
 
 /// A fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,16 +12,19 @@ pub struct LogOptions {
     pub region_bytes: u64,
     /// Regions that a new log begins with, 2 at least.
     pub initial_regions: u32,
-    /// What a write must not tear apart: 512 to 4096, or 0 for what the file asks for (512 at least). 4096 trusts
-    /// disks less that rewrite a whole physical sector for a part of it, and costs space. Fixed when the log is made.
+    /// What a write must not tear apart: 512 to 4096, or 0 for what the file asks for (512 at
+    /// least). 4096 trusts disks less that rewrite a whole physical sector for a part of it, and
+    /// costs space. Fixed when the log is made.
     pub sector_bytes: u32,
     /// LSN at which a new log begins.
     pub first: Lsn,
-    /// Free regions kept when the log is cut; more are given back to the file system where they lie at the end.
+    /// Free regions kept when the log is cut; more are given back to the file system where they lie
+    /// at the end.
     pub keep_free_regions: u64,
     /// Bytes that may wait in memory before an append writes them itself.
     pub buffer_bytes: u64,
-    /// Whether a thread does what can wait. Without it, [`Log::run_background_work`] must be called.
+    /// Whether a thread does what can wait. Without it, [`Log::run_background_work`] must be
+    /// called.
     pub background: bool,
 }
 

@@ -19,8 +19,8 @@ pub const RECORD_HEADER_BYTES: usize = 16;
 /// Longest payload of a record. Up to 64 KiB costs least; longer ones are buffered whole.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
 
-/// A position in the record stream: bytes of records since the log's generation began, without the frames' headers
-/// and padding. Never goes back.
+/// A position in the record stream: bytes of records since the log's generation began, without the
+/// frames' headers and padding. Never goes back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Lsn(pub u64);
 

@@ -1,9 +1,10 @@
 //! Reading a log back: the records from a start to the torn tail.
 //!
 //! # How it works
-//! [`Recovery::open`] walks the whole log once, so that damage is known before the first record is handed out, and
-//! changes nothing. Iterating walks it a second time and puts records together that were cut into several frames; what
-//! is incomplete at the end was never acknowledged and is left out.
+//! [`Recovery::open`] walks the whole log once, so that damage is known before the first record is
+//! handed out, and changes nothing. Iterating walks it a second time and puts records together that
+//! were cut into several frames; what is incomplete at the end was never acknowledged and is left
+//! out.
 //!
 //! # Costs
 //! Two passes over the log; memory for one window of 256 KiB and the longest record.
@@ -24,7 +25,8 @@ use crate::{Error, Identity, Lsn, Result};
 pub struct Start {
     /// First record wanted: a position that `append` returned, or the first of the log.
     pub from: Lsn,
-    /// The log reached at least to here when the data file was written: its end at the last clean close.
+    /// The log reached at least to here when the data file was written: its end at the last clean
+    /// close.
     pub clean_end: Option<Lsn>,
 }
 
@@ -36,7 +38,8 @@ pub struct Summary {
     pub from: Lsn,
     /// End of the intact log.
     pub end: Lsn,
-    /// Intact frames that were dropped because one before them is torn or missing; none of them was acknowledged.
+    /// Intact frames that were dropped because one before them is torn or missing; none of them was
+    /// acknowledged.
     pub dropped_frames: u64,
 }
 
@@ -67,7 +70,8 @@ impl Recovery {
         }
     }
 
-    /// As [`Recovery::open`], but where durable records are missing it gives those before them, and what is wrong.
+    /// As [`Recovery::open`], but where durable records are missing it gives those before them, and
+    /// what is wrong.
     ///
     /// # Errors
     /// As [`Recovery::open`], but for damage behind the first record wanted.

@@ -1,15 +1,17 @@
 //! Walking a log file: frame by frame from a start to the torn tail, and a look behind it.
 //!
 //! # How it works
-//! Region headers tell which region holds the start: of those that begin at or below it, the one begun last. From
-//! there [`Walk`] takes frames as long as each is intact and continues its predecessor (LG-4), going from a
-//! region's last frame to the region whose header names it. Where that ends, everything behind is searched for
-//! intact frames ([`look_behind`]): one that calls something durable which was not reached proves damage (LG-5),
-//! otherwise the tail is torn and dropped.
+//! Region headers tell which region holds the start: of those that begin at or below it, the one
+//! begun last. From there [`Walk`] takes frames as long as each is intact and continues its
+//! predecessor (LG-4), going from a region's last frame to the region whose header names it. Where
+//! that ends, everything behind is searched for intact frames ([`look_behind`]): one that calls
+//! something durable which was not reached proves damage (LG-5), otherwise the tail is torn and
+//! dropped.
 //!
 //! # Costs
-//! One pass over the regions in use, 256 KiB a read; behind the end one pass over the rest of the last region, over
-//! regions without a valid header and, unless the log was closed cleanly, over those that are free.
+//! One pass over the regions in use, 256 KiB a read; behind the end one pass over the rest of the
+//! last region, over regions without a valid header and, unless the log was closed cleanly, over
+//! those that are free.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -222,7 +224,8 @@ impl Walk {
         Ok(None)
     }
 
-    /// Finds the next intact frame of the region that begins at or below `needed`; whether there is one.
+    /// Finds the next intact frame of the region that begins at or below `needed`; whether there is
+    /// one.
     fn step_over(&mut self, needed: Lsn, offset: u64, limit: u64) -> Result<bool> {
         let sector = self.layout.header.sector_bytes as usize;
         let Some((region, _)) = self.region else {
@@ -251,8 +254,9 @@ impl Walk {
         self.window.at(start, frame.content_bytes, limit)
     }
 
-    /// Looks for intact frames behind the end. `whole` also where there should be none: in regions whose headers are of the
-    /// past. Such a region may have been begun anew, and of what was written then the header lost.
+    /// Looks for intact frames behind the end. `whole` also where there should be none: in regions
+    /// whose headers are of the past. Such a region may have been begun anew, and of what was
+    /// written then the header lost.
     pub(crate) fn look_behind(&mut self, whole: bool) -> Result<Behind> {
         let mut behind = Behind::default();
         let layout = Arc::clone(&self.layout);
@@ -363,12 +367,14 @@ pub(crate) fn find_tail(
     };
     let reason = if behind.durable > walk.end {
         Some(format!(
-            "no intact frame continues the log there, but a later one says that everything up to LSN {} was durable",
+            "no intact frame continues the log there, but a later one says that everything up to \
+                LSN {} was durable",
             behind.durable
         ))
     } else if walk.end < durable_at_least {
         Some(format!(
-            "the log ends there, but the data file says that everything up to LSN {durable_at_least} was durable"
+            "the log ends there, but the data file says that everything up to LSN \
+                {durable_at_least} was durable"
         ))
     } else {
         None

@@ -1,13 +1,16 @@
-//! Where frames go: regions of the file, which of them are free, and how the file grows and shrinks.
+//! Where frames go: regions of the file, which of them are free, and how the file grows and
+//! shrinks.
 //!
 //! # How it works
-//! The file is a header and regions of equal size ("slots"). Used regions form a queue by sequence number; the last
-//! one is being filled. A frame that does not fit its rest goes to the first free slot. Cutting the log
-//! ([`Space::release_before`]) moves regions from the front of the queue to the free ones.
+//! The file is a header and regions of equal size ("slots"). Used regions form a queue by sequence
+//! number; the last one is being filled. A frame that does not fit its rest goes to the first free
+//! slot. Cutting the log ([`Space::release_before`]) moves regions from the front of the queue to
+//! the free ones.
 //!
 //! # Invariants
-//! * LG-6: [`Space::fits`] says yes only if the frames that wait and the new bytes fit, whatever way they are cut,
-//!   into regions that exist and are written with zeros; the last free region is kept back.
+//! * LG-6: [`Space::fits`] says yes only if the frames that wait and the new bytes fit, whatever
+//!   way they are cut, into regions that exist and are written with zeros; the last free region is
+//!   kept back.
 
 use std::collections::VecDeque;
 
@@ -30,7 +33,8 @@ pub(crate) struct UsedRegion {
 pub(crate) struct Placement {
     /// Byte of the file.
     pub(crate) offset: u64,
-    /// The region that begins with this frame, if one does; its header stands one sector in front of the frame.
+    /// The region that begins with this frame, if one does; its header stands one sector in front
+    /// of the frame.
     pub(crate) begins: Option<UsedRegion>,
 }
 
@@ -117,7 +121,8 @@ impl Space {
         bytes <= rest + regions * (self.region_bytes - self.sector_bytes - waste)
     }
 
-    /// Whether it is time to add a region in the background: the next one would be the last but the reserve.
+    /// Whether it is time to add a region in the background: the next one would be the last but the
+    /// reserve.
     pub(crate) fn running_low(&self) -> bool {
         self.free_regions() <= RESERVE_REGIONS && self.cursor > self.region_bytes / 2
     }
@@ -171,8 +176,8 @@ impl Space {
         released
     }
 
-    /// Gives up free regions at the end of the file while more than `keep` are free; the new number of slots if it
-    /// changed.
+    /// Gives up free regions at the end of the file while more than `keep` are free; the new number
+    /// of slots if it changed.
     pub(crate) fn shrink(&mut self, keep: u64) -> Option<u32> {
         let before = self.slots;
         while self.free_regions() > keep.max(RESERVE_REGIONS + 1) {

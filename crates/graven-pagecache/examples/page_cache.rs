@@ -1,4 +1,5 @@
-//! A page cache as a library: write a file of pages, read it through a small memory, look at the counters.
+//! A page cache as a library: write a file of pages, read it through a small memory, look at the
+//! counters.
 //!
 //! `cargo run --release -p graven-pagecache --example page_cache`
 
@@ -17,7 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         },
     )?;
 
-    // 256 pages of 64 KiB, each filled with its own number and sealed: checksum, place and kind in its header.
+    // 256 pages of 64 KiB, each filled with its own number and sealed: checksum, place and kind in
+    // its header.
     let class = SizeClass::KIB_64;
     let pages: Vec<PageRef> = (0..256)
         .map(|number| PageRef::new(class, number * class.units()))

@@ -2,18 +2,19 @@
 //!
 //! # How it works
 //! The region is divided into extents of 64 KiB. An extent is *committed* when its bytes have been
-//! reserved from the budget; only committed extents hold frames. Inside an extent, frames are blocks of a
-//! buddy system: a block of order `k` is `4 KiB << k` long and aligned to its length. Frames larger than an
-//! extent are runs of neighbouring extents. A wholly free extent can be decommitted: its memory goes back to
-//! the system and its bytes to the budget. Freed blocks change their size class by merging and splitting, without
-//! any system call.
+//! reserved from the budget; only committed extents hold frames. Inside an extent, frames are
+//! blocks of a buddy system: a block of order `k` is `4 KiB << k` long and aligned to its length.
+//! Frames larger than an extent are runs of neighbouring extents. A wholly free extent can be
+//! decommitted: its memory goes back to the system and its bytes to the budget. Freed blocks change
+//! their size class by merging and splitting, without any system call.
 //!
-//! Small statements take memory from the cache and give it back many times a second. So the first extents given back
-//! stay *warm*: the budget has their bytes, the system does not, and they are committed again without a system call and
-//! still in one piece with their huge page. What is warm is bounded ([`Arena::set_warm_max`]).
+//! Small statements take memory from the cache and give it back many times a second. So the first
+//! extents given back stay *warm*: the budget has their bytes, the system does not, and they are
+//! committed again without a system call and still in one piece with their huge page. What is warm
+//! is bounded ([`Arena::set_warm_max`]).
 //!
-//! Extents are committed lowest first and given back highest first, so in a region of huge pages at most one is
-//! in use in part: up to 2 MiB, and what is warm, more are resident than charged.
+//! Extents are committed lowest first and given back highest first, so in a region of huge pages at
+//! most one is in use in part: up to 2 MiB, and what is warm, more are resident than charged.
 //!
 //! # Invariants
 //! * PC-13: the free blocks of an extent do not overlap and their units add up to its free count.
@@ -138,7 +139,8 @@ impl Arena {
         self.free_units << UNIT_SHIFT
     }
 
-    /// A free block of `order` (at most the extent order) in committed memory, lowest address first.
+    /// A free block of `order` (at most the extent order) in committed memory, lowest address
+    /// first.
     pub(crate) fn take(&mut self, order: u32) -> Option<u32> {
         debug_assert!(order <= self.extent_order);
         let from =
@@ -193,7 +195,8 @@ impl Arena {
         (first..first + count).map(move |extent| (extent, units.min(whole)))
     }
 
-    /// Sets how many bytes given back may stay with the arena; what is warm already and more than that goes.
+    /// Sets how many bytes given back may stay with the arena; what is warm already and more than
+    /// that goes.
     pub(crate) fn set_warm_max(&mut self, bytes: u64) {
         self.warm_max = (bytes / self.extent_bytes()) as usize;
         self.cool_down();
@@ -208,7 +211,8 @@ impl Arena {
         }
     }
 
-    /// Commits the lowest warm extent, or else the lowest uncommitted one; the caller has reserved its bytes.
+    /// Commits the lowest warm extent, or else the lowest uncommitted one; the caller has reserved
+    /// its bytes.
     pub(crate) fn commit(&mut self) -> bool {
         let lowest = self.warm.first().or(self.uncommitted.first());
         match lowest.copied() {
@@ -234,8 +238,9 @@ impl Arena {
         !self.uncommitted.is_empty()
     }
 
-    /// Gives one wholly free extent up; returns its bytes, which the caller gives back to the budget. The highest
-    /// one goes first; the system gets the memory of what is more than may stay warm.
+    /// Gives one wholly free extent up; returns its bytes, which the caller gives back to the
+    /// budget. The highest one goes first; the system gets the memory of what is more than may stay
+    /// warm.
     pub(crate) fn decommit(&mut self) -> Option<u64> {
         let unit = self.free[self.extent_order as usize].pop_last()?;
         let extent = unit >> self.extent_order;
@@ -272,8 +277,8 @@ impl Arena {
         best.map(|(first, missing)| (first, missing * self.extent_bytes()))
     }
 
-    /// Takes the run of `order` at extent `first`, found by [`Arena::find_run`]; the caller has reserved what
-    /// was missing.
+    /// Takes the run of `order` at extent `first`, found by [`Arena::find_run`]; the caller has
+    /// reserved what was missing.
     pub(crate) fn take_run(&mut self, first: u32, order: u32) -> u32 {
         let length = 1 << (order - self.extent_order);
         for extent in first..first + length {

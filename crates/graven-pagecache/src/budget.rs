@@ -8,17 +8,18 @@
 //! counts the bytes that no reclaimer can give back.
 //!
 //! # Invariants
-//! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation returns it all.
+//! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation
+//!   returns it all.
 //! * PC-5: the sum passes the limit only by [`Reservation::force_grow`] and by lowering the limit.
 //!
 //! # Concurrency
-//! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and one add on
-//! the tag's counter. Reclaimers run on the thread that asks, without any lock of the budget held, except
-//! that two reclaims do not run at once.
+//! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and
+//! one add on the tag's counter. Reclaimers run on the thread that asks, without any lock of the
+//! budget held, except that two reclaims do not run at once.
 //!
 //! # Source
-//! DuckDB's temporary memory manager and Kuzu's false out-of-memory (PR 4221): reserve what this request
-//! needs, evict for this request only.
+//! DuckDB's temporary memory manager and Kuzu's false out-of-memory (PR 4221): reserve what this
+//! request needs, evict for this request only.
 
 use parking_lot::{Mutex, RwLock};
 use std::fmt;
@@ -60,7 +61,8 @@ pub struct Holder {
 /// The budget does not hold that much.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "memory limit of {limit} bytes reached: {tag} asked for {wanted} bytes more, {used} are in use ({}); raise the memory limit",
+    "memory limit of {limit} bytes reached: {tag} asked for {wanted} bytes more, {used} are in use \
+        ({}); raise the memory limit",
     Holders(holders)
 )]
 pub struct BudgetError {
@@ -109,7 +111,8 @@ impl Budget {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Sets the limit; what is reserved already stays. Page caches follow through `PageCache::resize`.
+    /// Sets the limit; what is reserved already stays. Page caches follow through
+    /// `PageCache::resize`.
     pub fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
     }

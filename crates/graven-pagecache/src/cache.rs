@@ -1,15 +1,17 @@
 //! The page cache: what users call, and the hit paths.
 //!
 //! # How it works
-//! A hit is: directory, chunk, entry word (two loads that stay in the first-level cache and one that does not), one
-//! compare-and-swap if the usage count is below the policy's maximum or a pin is taken, one counter of the
-//! thread. Everything else is in the parts of the cache, the folder `cache`.
+//! A hit is: directory, chunk, entry word (two loads that stay in the first-level cache and one
+//! that does not), one compare-and-swap if the usage count is below the policy's maximum or a pin
+//! is taken, one counter of the thread. Everything else is in the parts of the cache, the folder
+//! `cache`.
 //!
 //! # Invariants
-//! * PC-20: nothing on the hit path takes a lock, makes a system call, reads a clock or writes memory that
-//!   other threads' hits on other pages write.
+//! * PC-20: nothing on the hit path takes a lock, makes a system call, reads a clock or writes
+//!   memory that other threads' hits on other pages write.
 //! * US-4: a frame's bytes are written only by the owner of the word that names it.
-//! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena, tables.
+//! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena,
+//!   tables.
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
 pub(crate) mod batch;
@@ -125,8 +127,8 @@ pub(crate) struct Totals {
     pub(crate) contended: AtomicU64,
 }
 
-// SAFETY: the frame memory behind `base` is accessed by the rules of the entry words (US-4, US-6, US-7); all
-// other fields are `Send` and `Sync`.
+// SAFETY: the frame memory behind `base` is accessed by the rules of the entry words (US-4, US-6,
+// US-7); all other fields are `Send` and `Sync`.
 unsafe impl Send for PageCache {}
 // SAFETY: as above.
 unsafe impl Sync for PageCache {}
@@ -135,8 +137,8 @@ impl PageCache {
     /// Opens a page cache.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] below 1 MiB or below the frames asked for, [`Error::Policy`] for an unknown policy,
-    /// [`Error::Map`] when the system refuses memory.
+    /// [`Error::TooSmall`] below 1 MiB or below the frames asked for, [`Error::Policy`] for an
+    /// unknown policy, [`Error::Map`] when the system refuses memory.
     pub fn new(config: Config) -> Result<Arc<PageCache>> {
         let budget = config.budget;
         let bytes = budget.limit();
@@ -250,8 +252,9 @@ impl PageCache {
         self.add(file, None)
     }
 
-    /// Makes pages of `file` available for reading and writing; `owner` is asked before dirty pages are written
-    /// and told what became of it. Dirty pages that are not flushed are lost when file or cache go.
+    /// Makes pages of `file` available for reading and writing; `owner` is asked before dirty pages
+    /// are written and told what became of it. Dirty pages that are not flushed are lost when file
+    /// or cache go.
     ///
     /// # Errors
     /// As [`PageCache::add_file`].
@@ -290,9 +293,9 @@ impl PageCache {
     /// Pins a page for reading, bringing it in if need be.
     ///
     /// # Errors
-    /// [`Error::Io`] when the read fails, [`Error::Damaged`] when the page is not what it should be,
-    /// [`Error::AllPinned`] when no frame comes free within the configured wait, [`Error::BeyondEnd`],
-    /// [`Error::UnknownFile`].
+    /// [`Error::Io`] when the read fails, [`Error::Damaged`] when the page is not what it should
+    /// be, [`Error::AllPinned`] when no frame comes free within the configured wait,
+    /// [`Error::BeyondEnd`], [`Error::UnknownFile`].
     #[inline(always)]
     pub fn pin(&self, file: FileId, page: PageRef, kind: PageKind) -> Result<PagePin> {
         let word = self.tables.lookup(file.0, page.unit());
@@ -301,20 +304,22 @@ impl PageCache {
             let mode = self.hit_mode();
             if word::try_pin(word, seen, mode.usage_max()) {
                 self.count_hit(mode, seen, PageKey::new(file.0, page.unit()), kind);
-                // SAFETY: the pin was taken with the word unchanged, so it names the page's frame; tables
-                // and frames stay as long as pins exist (see `Drop`).
+                // SAFETY: the pin was taken with the word unchanged, so it names the page's frame;
+                // tables and frames stay as long as pins exist (see `Drop`).
                 return Ok(unsafe { self.pinned_at(word, seen) });
             }
         }
         self.pin_slowly(file, page, kind, Hint::Normal)
     }
 
-    /// Runs `reader` over a page without pinning it; what it returns was read from one intact version of the
-    /// page. The closure may run several times, sees nonsense in the runs that do not count, and must do
-    /// nothing but compute: no I/O, no allocation, loops bounded by the page's size.
+    /// Runs `reader` over a page without pinning it; what it returns was read from one intact
+    /// version of the page. The closure may run several times, sees nonsense in the runs that do
+    /// not count, and must do nothing but compute: no I/O, no allocation, loops bounded by the
+    /// page's size.
     ///
     /// # Errors
-    /// As [`PageCache::pin`]; [`Damage::OutOfBounds`] if the closure reached beyond an intact page's payload.
+    /// As [`PageCache::pin`]; [`Damage::OutOfBounds`] if the closure reached beyond an intact
+    /// page's payload.
     #[inline(always)]
     pub fn read<T>(
         &self,
@@ -329,8 +334,8 @@ impl PageCache {
             let start = self
                 .frame_start(word::frame_of(seen) as u32)
                 .wrapping_add(HEADER_BYTES);
-            // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the cache lives,
-            // and the cache is borrowed for the whole call.
+            // SAFETY: US-1: the word names a frame of this class, frames stay mapped while the
+            // cache lives, and the cache is borrowed for the whole call.
             let view = unsafe { View::new(start, page.class().payload_bytes()) };
             let value = reader(&view);
             if word::is_same(word, seen) && view.overrun().is_none() {
@@ -421,7 +426,8 @@ impl PageCache {
         self.tell_more(mode, seen, page);
     }
 
-    /// Tells policy and observers of a hit that is counted, where they ask for more than usage bits.
+    /// Tells policy and observers of a hit that is counted, where they ask for more than usage
+    /// bits.
     #[inline(always)]
     fn tell_more(&self, mode: HitMode, seen: u64, page: PageKey) {
         let frame = word::frame_of(seen) as u32;
@@ -638,7 +644,8 @@ impl PageCache {
     }
 }
 
-/// Builds a policy for `capacity` (bytes, or frames in the synchronous mode) and says what its hits must do.
+/// Builds a policy for `capacity` (bytes, or frames in the synchronous mode) and says what its hits
+/// must do.
 pub(crate) fn build_policy(
     spec: &str,
     capacity: u64,
@@ -646,7 +653,8 @@ pub(crate) fn build_policy(
     is_synchronous: bool,
 ) -> Result<(Box<dyn Policy<SlotFrames>>, HitMode)> {
     let parsed = Spec::parse(spec).map_err(|e| refused(spec, &e))?;
-    // The synchronous mode has the policy itself keep a batch, as the simulator does; else threads keep theirs.
+    // The synchronous mode has the policy itself keep a batch, as the simulator does; else threads
+    // keep theirs.
     let built = Spec {
         batch: parsed.batch.filter(|_| is_synchronous),
         ..parsed.clone()
@@ -731,7 +739,8 @@ impl Drop for PageCache {
         // US-8: reads under way end before the memory they write to goes.
         self.files.write().clear();
         if self.pinned().pages > 0 {
-            // Pins lend bytes of the arena and give themselves back in the tables: leave both in place.
+            // Pins lend bytes of the arena and give themselves back in the tables: leave both in
+            // place.
             return;
         }
         // SAFETY: neither is used after this; no pin, file or cache is left that could use them.

@@ -14,8 +14,9 @@ pub enum Evictor {
     Background,
     /// No thread: faults evict in batches.
     Cooperative,
-    /// One size class and a fixed number of frames; a fault evicts what it needs and nothing else, prefetching
-    /// does nothing. The order of events is that of the simulator, so hits can be compared one for one.
+    /// One size class and a fixed number of frames; a fault evicts what it needs and nothing else,
+    /// prefetching does nothing. The order of events is that of the simulator, so hits can be
+    /// compared one for one.
     Synchronous {
         /// The only class that may be read.
         class: SizeClass,
@@ -24,8 +25,8 @@ pub enum Evictor {
     },
 }
 
-/// When the background evictor starts and ends, as shares of the bytes of all frames that are free; what makes no sense is
-/// taken as the nearest that does.
+/// When the background evictor starts and ends, as shares of the bytes of all frames that are free;
+/// what makes no sense is taken as the nearest that does.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reserve {
     /// A fault that leaves less free than this calls the evictor.
@@ -48,7 +49,8 @@ impl Reserve {
     /// The largest share that may be kept free.
     pub const HIGH_MAX: f64 = 0.5;
 
-    /// The nearest shares that evictor and faults can live with: `low <= high <=` [`Reserve::HIGH_MAX`].
+    /// The nearest shares that evictor and faults can live with: `low <= high <=`
+    /// [`Reserve::HIGH_MAX`].
     pub(crate) fn clamped(self) -> Reserve {
         let high = self.high.clamp(0.0, Reserve::HIGH_MAX);
         Reserve {

@@ -56,7 +56,8 @@ pub enum Error {
     },
     /// No frame could be had: everything is pinned or being read.
     #[error(
-        "no frame of {wanted} bytes could be freed within {waited_ms} ms: {pinned_pages} pages of {pinned_bytes} bytes are pinned, \
+        "no frame of {wanted} bytes could be freed within {waited_ms} ms: {pinned_pages} pages of \
+            {pinned_bytes} bytes are pinned, \
          memory limit {limit} bytes ({}); release pins or raise the memory limit",
         Holders(holders)
     )]
@@ -89,7 +90,8 @@ pub enum Error {
     },
     /// Shrinking did not succeed.
     #[error(
-        "cannot shrink memory from {from} to {to} bytes, {used} stay in use ({}); the limit stays at {from}",
+        "cannot shrink memory from {from} to {to} bytes, {used} stay in use ({}); the limit stays \
+            at {from}",
         Holders(holders)
     )]
     CannotShrink {
@@ -104,7 +106,8 @@ pub enum Error {
     },
     /// Memory could not be mapped.
     #[error(
-        "cannot map {bytes} bytes of memory: {reason}; check `ulimit -v` and the container's memory limit"
+        "cannot map {bytes} bytes of memory: {reason}; check `ulimit -v` and the container's \
+            memory limit"
     )]
     Map {
         /// Bytes wanted.
@@ -161,7 +164,8 @@ pub enum Error {
     ReadOnly(PathBuf),
     /// The spill file may not grow any more.
     #[error(
-        "{}: the limit of {limit} bytes for temporary data is reached; raise it or the memory limit",
+        "{}: the limit of {limit} bytes for temporary data is reached; raise it or the memory \
+            limit",
         file.display()
     )]
     SpillLimit {

@@ -7,14 +7,16 @@
 //! none, the array stays as it was.
 //!
 //! # Costs
-//! A call of the system for an array of 8 MiB or more; up to a huge page more of memory than what is written.
+//! A call of the system for an array of 8 MiB or more; up to a huge page more of memory than what
+//! is written.
 
 use crate::memory::page_size;
 
 /// Smaller arrays are parts of the allocator's heap, which others use too.
 const BYTES_MIN: usize = 8 << 20;
 
-/// Asks for huge pages for the room of an array, as it is now: after it has grown, and before it is filled.
+/// Asks for huge pages for the room of an array, as it is now: after it has grown, and before it is
+/// filled.
 pub fn prefer<T>(array: &Vec<T>) {
     let bytes = array.capacity() * size_of::<T>();
     if bytes < BYTES_MIN {
@@ -24,8 +26,8 @@ pub fn prefer<T>(array: &Vec<T>) {
     let start = address.next_multiple_of(page_size());
     let length = (address + bytes - start) & !(page_size() - 1);
     let first = array.as_ptr().cast::<u8>().wrapping_add(start - address);
-    // SAFETY: advice about whole pages within memory that the array owns; it changes no content. A kernel that has no huge pages refuses it,
-    // which is fine.
+    // SAFETY: advice about whole pages within memory that the array owns; it changes no content. A
+    // kernel that has no huge pages refuses it, which is fine.
     unsafe { libc::madvise(first.cast_mut().cast(), length, libc::MADV_HUGEPAGE) };
 }
 

@@ -1,36 +1,45 @@
-//! Page cache: pages of files in memory, within a byte budget, by a replacement policy of one's choice.
+//! Page cache: pages of files in memory, within a byte budget, by a replacement policy of one's
+//! choice.
 //!
 //! A library of its own: it knows files ([`graven_io::File`]), sealed pages ([`page`]) and policies
 //! ([`graven_policy`]), nothing of graphs. `examples/page_cache.rs` shows a whole program.
 //!
 //! # How it works
-//! A page is named by a file and a [`PageRef`], which knows its size (4 KiB to 4 MiB) and offset. There are three
-//! ways to its bytes:
-//! * [`PageCache::read`] copies values out of a page without pinning it; a hit writes nothing that is shared;
-//! * [`PageCache::pin`] keeps the page in memory and lends its bytes for as long as the [`PagePin`] lives;
-//! * [`PageCache::prefetch`] and [`PageCache::fix_many`] submit the reads of many pages before waiting.
+//! A page is named by a file and a [`PageRef`], which knows its size (4 KiB to 4 MiB) and offset.
+//! There are three ways to its bytes:
+//! * [`PageCache::read`] copies values out of a page without pinning it; a hit writes nothing that
+//!   is shared;
+//! * [`PageCache::pin`] keeps the page in memory and lends its bytes for as long as the [`PagePin`]
+//!   lives;
+//! * [`PageCache::prefetch`] and [`PageCache::fix_many`] submit the reads of many pages before
+//!   waiting.
 //!
-//! Pages of files added by [`PageCache::add_writable_file`] may be changed under [`PageCache::pin_exclusive`]; they
-//! are written when they are evicted or flushed. [`SpillFile`] gives pages that no file needs to know.
+//! Pages of files added by [`PageCache::add_writable_file`] may be changed under
+//! [`PageCache::pin_exclusive`]; they are written when they are evicted or flushed. [`SpillFile`]
+//! gives pages that no file needs to know.
 //!
 //! Frames, page tables and bookkeeping count against a [`Budget`], as may everything else a program
 //! keeps: a reservation from a full budget gets memory that the cache gives up.
 //! [`PageCache::resize`] and [`PageCache::set_policy`] work while other threads read.
 //! [`PageCache::stats`] counts by [`PageKind`], [`Scope`] counts what one thread does.
 //!
-//! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word), `arena.rs`
-//! (memory for frames of all sizes), `slots.rs` (frames by number), `temporary.rs` (pages without a file), `cache.rs` (the cache and its
-//! hit paths). The parts of the cache are in the folder `cache`: `frames.rs` (frames as policies see them),
-//! `core.rs` (finding a frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs` (changed
-//! pages), `fault.rs`, `lanes.rs`, `batch.rs`, `scan.rs` (reading), `wait.rs`, `hits.rs`, `evictor.rs`,
-//! `resize.rs`, and the observers `record.rs`, `watch.rs`, `shadow.rs`, `residents.rs`. Design and invariants: `docs/internals/page-cache.md`.
+//! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word),
+//! `arena.rs` (memory for frames of all sizes), `slots.rs` (frames by number), `temporary.rs`
+//! (pages without a file), `cache.rs` (the cache and its hit paths). The parts of the cache are in
+//! the folder `cache`: `frames.rs` (frames as policies see them), `core.rs` (finding a frame),
+//! `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs` (changed pages), `fault.rs`,
+//! `lanes.rs`, `batch.rs`, `scan.rs` (reading), `wait.rs`, `hits.rs`, `evictor.rs`, `resize.rs`,
+//! and the observers `record.rs`, `watch.rs`, `shadow.rs`, `residents.rs`. Design and invariants:
+//! `docs/internals/page-cache.md`.
 //!
 //! # Invariants
-//! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep them.
+//! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep
+//! them.
 //!
 //! # Concurrency
-//! Everything may be called from any thread. Hits take no lock. Lock order: a lane, the core, then tables and
-//! budget; `shortage` (the queue of threads that wait for a frame) is taken with none of them held.
+//! Everything may be called from any thread. Hits take no lock. Lock order: a lane, the core, then
+//! tables and budget; `shortage` (the queue of threads that wait for a frame) is taken with none of
+//! them held.
 //!
 //! # Examples
 //! ```

@@ -1,15 +1,17 @@
 //! Memory from the system: a region that grows in place, gives pages back and is never moved.
 //!
 //! # How it works
-//! A [`Region`] maps anonymous memory without reserving swap. It is placed where the address space behind it
-//! is empty, so that it can grow by mapping at its own end: frames never reserve more than the pool, and
-//! `ulimit -v` counts what they use. Memory given back with [`Region::discard`] stays mapped and reads as zero.
+//! A [`Region`] maps anonymous memory without reserving swap. It is placed where the address space
+//! behind it is empty, so that it can grow by mapping at its own end: frames never reserve more
+//! than the pool, and `ulimit -v` counts what they use. Memory given back with [`Region::discard`]
+//! stays mapped and reads as zero.
 //!
 //! # Invariants
 //! * US-2: bytes `0..mapped` of a region stay mapped, readable and writable until it is dropped.
 //!
 //! # Concurrency
-//! Growing and discarding take `&mut self` or are serialised by the owner; reading the base is free.
+//! Growing and discarding take `&mut self` or are serialised by the owner; reading the base is
+//! free.
 #![expect(unsafe_code, reason = "memory mapping is a system call")]
 
 use crate::error::{Error, Result};
@@ -35,8 +37,8 @@ pub(crate) struct Region {
     backing: Backing,
 }
 
-// SAFETY: a region owns its mapping; the pointer is only handed out together with rules of access that the
-// frame and table modules enforce.
+// SAFETY: a region owns its mapping; the pointer is only handed out together with rules of access
+// that the frame and table modules enforce.
 unsafe impl Send for Region {}
 // SAFETY: `&Region` gives the base address and `discard`, which are safe from any thread by US-2.
 unsafe impl Sync for Region {}
@@ -68,7 +70,8 @@ impl Region {
     /// [`Error::Map`] if the system refuses.
     pub(crate) fn anywhere(bytes: usize, backing: Backing) -> Result<Region> {
         let padded = bytes + HUGE_BYTES;
-        // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that exists.
+        // SAFETY: a new anonymous mapping at an address of the system's choice touches nothing that
+        // exists.
         let start = unsafe { libc::mmap(ptr::null_mut(), padded, PROTECTION, FLAGS, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(map_error(padded));
@@ -153,8 +156,9 @@ impl Region {
             Backing::Small => libc::MADV_NOHUGEPAGE,
             Backing::Huge => libc::MADV_HUGEPAGE,
         };
-        // SAFETY: advice about an own mapping. A kernel without the advice refuses it, which is fine; a
-        // child must not share frames that the kernel writes to (direct reads and fork do not mix).
+        // SAFETY: advice about an own mapping. A kernel without the advice refuses it, which is
+        // fine; a child must not share frames that the kernel writes to (direct reads and fork do
+        // not mix).
         unsafe {
             libc::madvise(start, bytes, pages);
             libc::madvise(start, bytes, libc::MADV_DONTFORK);
@@ -187,8 +191,8 @@ fn roomy_places() -> impl Iterator<Item = usize> {
 
 fn map_at(address: usize, bytes: usize) -> bool {
     let wanted = ptr::with_exposed_provenance_mut::<libc::c_void>(address);
-    // SAFETY: `MAP_FIXED_NOREPLACE` refuses addresses that are in use; older kernels take the address as a
-    // hint, and a mapping elsewhere is undone below.
+    // SAFETY: `MAP_FIXED_NOREPLACE` refuses addresses that are in use; older kernels take the
+    // address as a hint, and a mapping elsewhere is undone below.
     let got = unsafe {
         libc::mmap(
             wanted,

@@ -1,16 +1,20 @@
 //! The header of every page: sealing before a write, verifying after a read.
 //!
 //! # How it works
-//! [`seal`] fills the header and computes the checksum last; [`verify`] recomputes it and compares what the
-//! header says with what the reader expects. The checksum covers content, page reference, kind and LSN, so a
-//! page written to the wrong place and a torn one are found. An old version of a page is intact in itself; what it is
-//! found by is the [`PageRef`] that leads to it, which knows a part of the checksum that it is to have.
+//! [`seal`] fills the header and computes the checksum last; [`verify`] recomputes it and compares
+//! what the header says with what the reader expects. The checksum covers content, page reference,
+//! kind and LSN, so a page written to the wrong place and a torn one are found. An old version of a
+//! page is intact in itself; what it is found by is the [`PageRef`] that leads to it, which knows a
+//! part of the checksum that it is to have.
 //!
 //! # Invariants
-//! * PC-1: a page is as long as its class says, starts within 2^40 units, and its payload fits behind the header.
-//! * PC-2: only bytes that [`verify`] accepted reach a reader of the page cache (unless verification is off).
+//! * PC-1: a page is as long as its class says, starts within 2^40 units, and its payload fits
+//!   behind the header.
+//! * PC-2: only bytes that [`verify`] accepted reach a reader of the page cache (unless
+//!   verification is off).
 //! * PC-3: bytes behind the payload are zero in a sealed page, so equal content gives equal pages.
-//! * PC-31: a page is read from the file only by a reference whose seal is that of its checksum, if it has one.
+//! * PC-31: a page is read from the file only by a reference whose seal is that of its checksum, if
+//!   it has one.
 //!
 //! # On disk
 //! | offset | size | field |
@@ -76,7 +80,8 @@ pub enum Damage {
     },
     /// The page is intact, but not the one that was written there last.
     #[error(
-        "page has seal {found:#07x}, the reference to it says {expected:#07x}: it is not the one that was written here last"
+        "page has seal {found:#07x}, the reference to it says {expected:#07x}: it is not the one \
+            that was written here last"
     )]
     Seal {
         /// What the reference says.
@@ -85,7 +90,8 @@ pub enum Damage {
         found: u32,
     },
     /// The page is of another kind than the reader expects.
-    #[error("page kind is {} ({found}), expected {expected}", PageKind::from_u8(*found).map_or("unknown", PageKind::name))]
+    #[error("page kind is {} ({found}), expected \
+        {expected}", PageKind::from_u8(*found).map_or("unknown", PageKind::name))]
     Kind {
         /// What the reader expects.
         expected: PageKind,
@@ -169,11 +175,12 @@ pub fn checksum(page: &[u8]) -> u64 {
     XxHash3_64::oneshot(&page[CHECKSUM.end..])
 }
 
-/// Fills the header of `page` and its checksum; `length` bytes behind the header are payload, the rest becomes zero. Gives
-/// the reference by which the page is to be found.
+/// Fills the header of `page` and its checksum; `length` bytes behind the header are payload, the
+/// rest becomes zero. Gives the reference by which the page is to be found.
 ///
 /// # Panics
-/// If `page` is not as long as the class of `reference` or `length` does not fit: both are the writer's mistakes.
+/// If `page` is not as long as the class of `reference` or `length` does not fit: both are the
+/// writer's mistakes.
 pub fn seal(
     page: &mut [u8],
     reference: PageRef,
@@ -218,7 +225,8 @@ pub(crate) fn set_lsn(page: &mut [u8], lsn: u64) {
 /// Checks that `page` is the intact page `reference`, of kind `expected` if given.
 ///
 /// # Errors
-/// The first [`Damage`] found; the checksum is compared first, so that other findings mean an intact but foreign page.
+/// The first [`Damage`] found; the checksum is compared first, so that other findings mean an
+/// intact but foreign page.
 pub fn verify(page: &[u8], reference: PageRef, expected: Option<PageKind>) -> Result<(), Damage> {
     if page.len() != reference.len_bytes() {
         return Err(Damage::Size {
@@ -317,8 +325,8 @@ mod tests {
         verify(&page, reference, None).unwrap();
     }
 
-    /// Goal: an intact page that is not the one a reference was made for is found, also one that only another log position
-    /// tells apart.
+    /// Goal: an intact page that is not the one a reference was made for is found, also one that
+    /// only another log position tells apart.
     #[test]
     fn older_pages_are_found() {
         let (page, place) = sealed();

@@ -6,11 +6,12 @@
 //! then the *seal*, then the offset in units of 4 KiB.
 //!
 //! The seal is what the reference knows of the page's content: 20 bits of its checksum, given by
-//! [`seal`](crate::page::seal), never 0. The first read of a page compares them (PC-31), so a reference from before or
-//! after a lost write does not take what lies there for what was written. 0 means that the reference knows nothing:
-//! the page is written later, or it is temporary.
+//! [`seal`](crate::page::seal), never 0. The first read of a page compares them (PC-31), so a
+//! reference from before or after a lost write does not take what lies there for what was written.
+//! 0 means that the reference knows nothing: the page is written later, or it is temporary.
 //!
-//! Two references are equal if they name the same place: what is cached, free or in use is a matter of places.
+//! Two references are equal if they name the same place: what is cached, free or in use is a matter
+//! of places.
 //!
 //! # On disk
 //! | bits | field |
@@ -260,7 +261,8 @@ impl fmt::Display for PageRef {
     }
 }
 
-/// Number of a file within one page cache, as the cache gave it out: below 512, which look-ups rely on.
+/// Number of a file within one page cache, as the cache gave it out: below 512, which look-ups rely
+/// on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct FileId(pub(crate) u16);
 
@@ -281,7 +283,8 @@ mod tests {
         assert_eq!(PageRef::from_raw(11 << 60), None, "class 11 does not exist");
     }
 
-    /// Goal: a seal is kept beside class and unit, never reads as none, and does not make another page of it.
+    /// Goal: a seal is kept beside class and unit, never reads as none, and does not make another
+    /// page of it.
     #[test]
     fn a_seal_says_nothing_of_the_place() {
         let place = PageRef::new(SizeClass::KIB_16, 0xff_1234_5678);

@@ -1,9 +1,10 @@
 //! Slots: what the cache knows of each frame, by the dense index that policies use.
 //!
 //! # How it works
-//! A frame that has been cut out of the arena has a slot as long as it keeps its size. The slot says where the
-//! frame lies and which page it holds; a second array leads from the first 4 KiB unit of a frame to its slot.
-//! Both are arrays of chunks that double in size, so they grow without moving.
+//! A frame that has been cut out of the arena has a slot as long as it keeps its size. The slot
+//! says where the frame lies and which page it holds; a second array leads from the first 4 KiB
+//! unit of a frame to its slot. Both are arrays of chunks that double in size, so they grow without
+//! moving.
 //!
 //! # Concurrency
 //! Written under the core lock or by the owner of the page's entry word; any thread may read it.
@@ -143,8 +144,8 @@ impl Slot {
     pub(crate) fn entry(&self) -> Option<Entry> {
         let page = self.page()?;
         let chunk = self.chunk.load(Ordering::Relaxed);
-        // SAFETY: US-3: chunks live as long as the tables, which live as long as the slots; `bind` stored a
-        // chunk before the page number that was just read.
+        // SAFETY: US-3: chunks live as long as the tables, which live as long as the slots; `bind`
+        // stored a chunk before the page number that was just read.
         Some(unsafe { &*chunk }.entry(page.unit()))
     }
 

@@ -1,9 +1,9 @@
 //! Counters: what a cache did, per page kind; what one thread did, for a query's profile.
 //!
 //! # How it works
-//! Every thread counts into a block of its own for each cache it uses, with a plain load and store; reports
-//! add the blocks up. A [`Scope`] is the difference of the calling thread's own blocks between two moments,
-//! so it costs nothing in between.
+//! Every thread counts into a block of its own for each cache it uses, with a plain load and store;
+//! reports add the blocks up. A [`Scope`] is the difference of the calling thread's own blocks
+//! between two moments, so it costs nothing in between.
 //!
 //! # Concurrency
 //! A block is written by its thread alone and read by any thread; sums are exact once the writers
@@ -11,7 +11,8 @@
 //! retired sum.
 //!
 //! # Costs
-//! One thread-local look-up, one load, one store a hit; no clock. About 700 bytes a thread and cache.
+//! One thread-local look-up, one load, one store a hit; no clock. About 700 bytes a thread and
+//! cache.
 
 use crate::page_kind::PageKind;
 use parking_lot::Mutex;
@@ -27,7 +28,8 @@ pub struct KindStats {
     pub hits: u64,
     /// Pages brought in.
     pub faults: u64,
-    /// Accesses that waited for their page: faults that block, and pages that others were reading; not what was read ahead in time.
+    /// Accesses that waited for their page: faults that block, and pages that others were reading;
+    /// not what was read ahead in time.
     pub blocked: u64,
     /// Pages evicted by the background thread.
     pub evictions_background: u64,
@@ -254,7 +256,8 @@ impl Counters {
         add(&self.others, 1);
     }
 
-    /// As long as this stays, all counters do. A hit counts itself; a second counter for it would cost each hit a store.
+    /// As long as this stays, all counters do. A hit counts itself; a second counter for it would
+    /// cost each hit a store.
     fn changes(&self) -> u64 {
         let hits = self.hits.iter().map(|hits| hits.load(Ordering::Relaxed));
         hits.fold(self.others.load(Ordering::Relaxed), u64::wrapping_add)
@@ -289,7 +292,8 @@ struct Blocks {
     /// Number of the thread, given to no other one; 0 until it is first needed.
     thread: u64,
     blocks: Vec<Arc<Counters>>,
-    /// Changes and sums of caches that are gone: scopes that began before must not see less than then.
+    /// Changes and sums of caches that are gone: scopes that began before must not see less than
+    /// then.
     gone: Option<Box<(u64, PerKind)>>,
 }
 
@@ -396,7 +400,8 @@ impl Registry {
 
 /// What the calling thread does from now on, over all caches.
 ///
-/// A scope may be paused and started again, also on another thread; that costs little where nothing has been counted meanwhile.
+/// A scope may be paused and started again, also on another thread; that costs little where nothing
+/// has been counted meanwhile.
 #[derive(Clone, Debug)]
 pub struct Scope {
     before: PerKind,
@@ -429,8 +434,8 @@ impl Scope {
         }
     }
 
-    /// Adds what this thread did since the scope was started to `total`; to be called on the same thread. It has to be started again to
-    /// go on.
+    /// Adds what this thread did since the scope was started to `total`; to be called on the same
+    /// thread. It has to be started again to go on.
     pub fn add_to(&mut self, total: &mut PerKind) {
         let at = moment();
         if at == self.at {
@@ -454,8 +459,8 @@ impl Scope {
         seen
     }
 
-    /// Adds what this thread did since [`Scope::start`] to `total`; to be called on the same thread. Kinds without events
-    /// cost a comparison.
+    /// Adds what this thread did since [`Scope::start`] to `total`; to be called on the same
+    /// thread. Kinds without events cost a comparison.
     pub fn finish_into(mut self, total: &mut PerKind) {
         self.add_to(total);
     }
@@ -502,7 +507,8 @@ fn this_thread() -> PerKind {
 mod tests {
     use super::*;
 
-    /// Goal: sums over threads are exact, also of threads that ended, and scopes see their own thread only.
+    /// Goal: sums over threads are exact, also of threads that ended, and scopes see their own
+    /// thread only.
     #[test]
     fn counts_of_all_threads_add_up() {
         let registry = Registry::new();
@@ -527,8 +533,8 @@ mod tests {
         assert_eq!(registry.sum().iter().count(), 1);
     }
 
-    /// Goal: a scope that goes on in another thread counts what it does there, also where that thread lies where the first
-    /// one lay and has counted as much.
+    /// Goal: a scope that goes on in another thread counts what it does there, also where that
+    /// thread lies where the first one lay and has counted as much.
     #[test]
     fn scopes_go_on_in_other_threads() {
         let registry = Registry::new();

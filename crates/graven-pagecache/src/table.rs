@@ -1,30 +1,32 @@
 //! Page tables: from (file, unit) to the entry word of a page.
 //!
 //! # How it works
-//! A file has one word for every 4 KiB unit, in chunks of 2^18 words (2 MiB, one GiB of file). The words of its first
-//! 16 GiB, the *near* ones, lie in one range of addresses, so that a look-up there is an addition; each chunk
-//! behind them is mapped by itself when the first page of its GiB is read. Memory is counted, and given back, by
-//! *pieces* of 512 words: one 4 KiB page of the kernel. A piece whose pages have all left is discarded when
-//! memory is short and reads as zeros, which means ABSENT; versions come from a counter of the cache, so an old
-//! word cannot come back.
+//! A file has one word for every 4 KiB unit, in chunks of 2^18 words (2 MiB, one GiB of file). The
+//! words of its first 16 GiB, the *near* ones, lie in one range of addresses, so that a look-up
+//! there is an addition; each chunk behind them is mapped by itself when the first page of its GiB
+//! is read. Memory is counted, and given back, by *pieces* of 512 words: one 4 KiB page of the
+//! kernel. A piece whose pages have all left is discarded when memory is short and reads as zeros,
+//! which means ABSENT; versions come from a counter of the cache, so an old word cannot come back.
 //!
 //! # Invariants
-//! * PC-11: a piece's count is the number of its words that are not zero, plus faults that are about to reserve
-//!   one; a piece is discarded only at count zero, and faults wait while that happens.
+//! * PC-11: a piece's count is the number of its words that are not zero, plus faults that are
+//!   about to reserve one; a piece is discarded only at count zero, and faults wait while that
+//!   happens.
 //! * PC-12: every piece with a word that is not zero is charged to the budget.
-//! * US-3: chunks, once made, stay mapped until the tables are dropped. `'static`
-//!   in this crate's private types means that: the cache drops its tables last, and leaks them when a pin
-//!   outlives it.
+//! * US-3: chunks, once made, stay mapped until the tables are dropped. `'static` in this crate's
+//!   private types means that: the cache drops its tables last, and leaks them when a pin outlives
+//!   it.
 //!
 //! # Concurrency
-//! Look-ups take no locks: two loads for near words, range and word; three behind them, directory, chunk and word. A
-//! directory that becomes too short is replaced by a longer copy; the old one is kept, because a look-up may be under
-//! way. A file without near words has a range of zeros that all files share, so that a look-up asks for no null. Adding
-//! chunks and files takes a lock. A range stays with its number when the file goes and serves the next file of that number.
+//! Look-ups take no locks: two loads for near words, range and word; three behind them, directory,
+//! chunk and word. A directory that becomes too short is replaced by a longer copy; the old one is
+//! kept, because a look-up may be under way. A file without near words has a range of zeros that
+//! all files share, so that a look-up asks for no null. Adding chunks and files takes a lock. A
+//! range stays with its number when the file goes and serves the next file of that number.
 //!
 //! # Costs
-//! 8 bytes per 4 KiB of the parts of files that are in memory, rounded up to 2 MiB of file; 2 KiB a GiB of file. 32 MiB of
-//! addresses a file, and once more.
+//! 8 bytes per 4 KiB of the parts of files that are in memory, rounded up to 2 MiB of file; 2 KiB a
+//! GiB of file. 32 MiB of addresses a file, and once more.
 #![expect(
     unsafe_code,
     reason = "chunks are mapped memory shared with lock-free readers"
@@ -57,7 +59,8 @@ pub(crate) const FILES_MAX: usize = 512;
 const CHARGED: u32 = 1 << 31;
 /// The piece is being discarded.
 const GIVING: u32 = 1 << 30;
-/// The piece has been named as possibly empty and waits for [`Tables::give_back`], which looks for itself.
+/// The piece has been named as possibly empty and waits for [`Tables::give_back`], which looks for
+/// itself.
 const LISTED: u32 = 1 << 29;
 
 /// The word of a unit whose chunk there is not.
@@ -71,7 +74,8 @@ pub(crate) struct Chunk {
     pieces: Box<[AtomicU32]>,
 }
 
-/// Where the chunks of a file begin that are not near, from the first of these on; null where there is none.
+/// Where the chunks of a file begin that are not near, from the first of these on; null where there
+/// is none.
 type Directory = Box<[AtomicPtr<AtomicU64>]>;
 
 #[derive(Default)]
@@ -101,7 +105,8 @@ pub(crate) struct Tables {
     huge_bytes_max: u64,
 }
 
-// SAFETY: the raw pointers are owned chunks, which are `Sync`; the mutexes order access to the lists.
+// SAFETY: the raw pointers are owned chunks, which are `Sync`; the mutexes order access to the
+// lists.
 unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
@@ -121,7 +126,8 @@ pub(crate) struct Piece {
 }
 
 impl Tables {
-    /// Tables that charge `charged`; chunks use huge pages while they stay below `huge_bytes_max` bytes in total.
+    /// Tables that charge `charged`; chunks use huge pages while they stay below `huge_bytes_max`
+    /// bytes in total.
     ///
     /// # Errors
     /// [`crate::Error::Map`] when the system refuses addresses.
@@ -270,7 +276,8 @@ impl Tables {
         self.directories[usize::from(file)].store(first, Ordering::Release);
     }
 
-    /// Forgets a file whose words are all zero; the next one of its number gets its near chunks, others the rest.
+    /// Forgets a file whose words are all zero; the next one of its number gets its near chunks,
+    /// others the rest.
     pub(crate) fn remove_file(&self, file: u16) {
         let mut tables = self.files[usize::from(file)].lock();
         let near = tables.chunks.len().min(NEAR_CHUNKS);
@@ -283,8 +290,8 @@ impl Tables {
         self.spare.lock().extend(far.into_iter().flatten());
     }
 
-    /// Announces a fault in the entry's piece, charging the piece if this is its first; to be undone by
-    /// [`Tables::leave`] when the word is zero again.
+    /// Announces a fault in the entry's piece, charging the piece if this is its first; to be
+    /// undone by [`Tables::leave`] when the word is zero again.
     pub(crate) fn enter(&self, entry: Entry) {
         let piece = entry.piece_state();
         loop {
@@ -394,8 +401,8 @@ impl Entry {
     /// The entry word.
     #[inline]
     pub(crate) fn word(self) -> &'static AtomicU64 {
-        // SAFETY: `index` is below CHUNK_WORDS, the chunk is mapped and aligned while it is borrowed; the
-        // mapping is zero at first, which is a valid word.
+        // SAFETY: `index` is below CHUNK_WORDS, the chunk is mapped and aligned while it is
+        // borrowed; the mapping is zero at first, which is a valid word.
         unsafe { &*self.chunk.words().add(self.index) }
     }
 
@@ -409,8 +416,8 @@ mod tests {
     use super::*;
     use crate::Budget;
 
-    /// Goal: words near, far and at the ends of chunks are found once they are made and are their own; a file that goes
-    /// leaves none but zeros.
+    /// Goal: words near, far and at the ends of chunks are found once they are made and are their
+    /// own; a file that goes leaves none but zeros.
     #[test]
     fn words_are_found_wherever_they_lie() {
         let budget = Budget::new(64 << 20);

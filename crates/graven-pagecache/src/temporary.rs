@@ -1,11 +1,13 @@
-//! Temporary pages: rows that an operator keeps beyond its memory, in the cache as long as they fit.
+//! Temporary pages: rows that an operator keeps beyond its memory, in the cache as long as they
+//! fit.
 //!
 //! # How it works
-//! A [`SpillFile`] belongs to a cache. [`SpillFile::owner`] makes a [`TemporaryPages`], one for each operator;
-//! its [`TemporaryPages::allocate`] hands out a page to fill. The page counts as any other page of
-//! the cache: it is written to the file only when its frame is wanted, and read back when it is pinned again. Freed
-//! in time it never touches the disk. The file is made by the first write and unlinked at once, so that nothing
-//! is left behind whatever ends the process; it is cut when the last page is freed.
+//! A [`SpillFile`] belongs to a cache. [`SpillFile::owner`] makes a [`TemporaryPages`], one for
+//! each operator; its [`TemporaryPages::allocate`] hands out a page to fill. The page counts as any
+//! other page of the cache: it is written to the file only when its frame is wanted, and read back
+//! when it is pinned again. Freed in time it never touches the disk. The file is made by the first
+//! write and unlinked at once, so that nothing is left behind whatever ends the process; it is cut
+//! when the last page is freed.
 //!
 //! A write that fails (a full disk, mostly) is remembered for the owner of the page: its next call
 //! returns the error. The pages of other owners and the database go on. A page that cannot be
@@ -21,8 +23,8 @@
 //! this one reads the file.
 //!
 //! # Source
-//! Laurens Kuiper and others, "Robust External Hash Aggregation in the Solid State Age", ICDE 2024 (one buffer
-//! pool for data and temporary pages).
+//! Laurens Kuiper and others, "Robust External Hash Aggregation in the Solid State Age", ICDE 2024
+//! (one buffer pool for data and temporary pages).
 
 mod lazy_file;
 mod space;
@@ -69,7 +71,8 @@ struct Inner {
     owners: Mutex<HashMap<u64, Weak<Owner>>>,
     /// The disk was full at the last write.
     full: Mutex<Option<Error>>,
-    /// Memory of `owners`. Never taken under their lock: making room writes pages, whose owners are told.
+    /// Memory of `owners`. Never taken under their lock: making room writes pages, whose owners are
+    /// told.
     charged: Mutex<Reservation>,
     // Its lanes wait for reads under way, so it goes before the cache (US-8).
     state: Arc<FileState>,
@@ -91,8 +94,8 @@ struct Watcher {
 }
 
 impl SpillFile {
-    /// A spill file for `cache`. `open` is called when the first page has to be written; `path` is for messages;
-    /// the file never grows beyond `limit` bytes.
+    /// A spill file for `cache`. `open` is called when the first page has to be written; `path` is
+    /// for messages; the file never grows beyond `limit` bytes.
     ///
     /// # Errors
     /// [`Error::TooManyFiles`].
@@ -141,7 +144,8 @@ impl SpillFile {
         }
     }
 
-    /// What the last write failed with, if the disk was full then and its pages are still in memory.
+    /// What the last write failed with, if the disk was full then and its pages are still in
+    /// memory.
     #[must_use]
     pub fn full(&self) -> Option<Error> {
         self.inner.full.lock().clone()
@@ -226,8 +230,8 @@ impl TemporaryPages {
     /// A new page of `class`, pinned exclusively, to be filled.
     ///
     /// # Errors
-    /// An earlier write of this owner's pages that failed; [`Error::SpillLimit`]; as [`PageCache::pin`] where
-    /// there is no frame.
+    /// An earlier write of this owner's pages that failed; [`Error::SpillLimit`]; as
+    /// [`PageCache::pin`] where there is no frame.
     pub fn allocate(&self, class: SizeClass) -> Result<TemporaryWriter> {
         self.check()?;
         self.allocate_unchecked(class)
@@ -372,7 +376,8 @@ impl TemporaryWriter {
         self.locked.as_ref().expect("held until finished")
     }
 
-    /// Ends the writing: the first `length` bytes are the payload. The page may be evicted from now on.
+    /// Ends the writing: the first `length` bytes are the payload. The page may be evicted from now
+    /// on.
     ///
     /// # Panics
     /// If `length` is more than there is room.
@@ -474,7 +479,8 @@ impl Drop for TemporaryPage {
                 inner.cache.forget_page(key);
                 inner.release(self.page);
             }
-            // Without the certainty that the page left, its space stays taken until the file goes (PC-26).
+            // Without the certainty that the page left, its space stays taken until the file goes
+            // (PC-26).
             Err(_) => {
                 inner.owners.lock().remove(&self.page.unit());
             }

@@ -1,15 +1,17 @@
 //! What an optimistic reader may do with a page: copy scalars out, bounds checked.
 //!
 //! # How it works
-//! While an optimistic closure runs, the frame may be recycled for another page. A [`View`] therefore never
-//! hands out a reference to the bytes; it copies single values with relaxed atomic loads. Values read before
-//! validation may be nonsense: an access beyond the payload reads as zero and is remembered, and the page
-//! cache runs the closure again or, if the page was intact, reports the page as damaged.
+//! While an optimistic closure runs, the frame may be recycled for another page. A [`View`]
+//! therefore never hands out a reference to the bytes; it copies single values with relaxed atomic
+//! loads. Values read before validation may be nonsense: an access beyond the payload reads as zero
+//! and is remembered, and the page cache runs the closure again or, if the page was intact, reports
+//! the page as damaged.
 //!
 //! # Invariants
-//! * PC-6: no reference to bytes of an unpinned frame exists; every access of a view lies within its frame.
-//! * US-1: `base` points at `len` bytes of frame memory, 8-byte aligned, that stays mapped while the cache
-//!   lives; the cache outlives the view's lifetime.
+//! * PC-6: no reference to bytes of an unpinned frame exists; every access of a view lies within
+//!   its frame.
+//! * US-1: `base` points at `len` bytes of frame memory, 8-byte aligned, that stays mapped while
+//!   the cache lives; the cache outlives the view's lifetime.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -143,7 +145,8 @@ impl<'a> View<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: values come out little-endian at every alignment, and accesses beyond the end read zero and are noted.
+    /// Goal: values come out little-endian at every alignment, and accesses beyond the end read
+    /// zero and are noted.
     #[test]
     fn scalars_are_bounds_checked() {
         let words: Vec<u64> = vec![0x0807_0605_0403_0201, u64::MAX];

@@ -1,7 +1,8 @@
 //! The entry word: where a page is and what threads may do with it, in one atomic word.
 //!
 //! # How it works
-//! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first unit.
+//! Every 4 KiB unit of a file has one word in the page table; a page uses the word of its first
+//! unit.
 //! ```text
 //! | 63..61 usage | 60..57 class | 56..49 state | 48..28 version | 27..0 frame |
 //!
@@ -14,27 +15,32 @@
 //!     CLAIMED <--- claim: no pins, or ARRIVED ----- RESIDENT + pins <-------------+     |
 //!                                                   try_pin, unpin; lock and unlock ----+
 //! ```
-//! The *usage* bits serve the counting policies; they change in any state by compare-and-swap, so owners of a
-//! word move its state by adding and subtracting, never by storing (except to zero). The *version* comes from
-//! a counter of the cache at every load and grows when an exclusive lock is taken and when it is released. An
-//! optimistic reader compares version, class and frame before and after.
+//! The *usage* bits serve the counting policies; they change in any state by compare-and-swap, so
+//! owners of a word move its state by adding and subtracting, never by storing (except to zero).
+//! The *version* comes from a counter of the cache at every load and grows when an exclusive lock
+//! is taken and when it is released. An optimistic reader compares version, class and frame before
+//! and after.
 //!
 //! # Invariants
-//! * PC-7: a word is zero exactly when its page has no frame, no fault under way and no victim under way.
-//! * PC-8: at most one thread owns a word in RESERVED, READING (a lane or a thread), EXCLUSIVE or CLAIMED.
-//! * PC-9: a frame is reused only after the word that named it became zero (or names another frame).
+//! * PC-7: a word is zero exactly when its page has no frame, no fault under way and no victim
+//!   under way.
+//! * PC-8: at most one thread owns a word in RESERVED, READING (a lane or a thread), EXCLUSIVE or
+//!   CLAIMED.
+//! * PC-9: a frame is reused only after the word that named it became zero (or names another
+//!   frame).
 //! * PC-10: the version of a word that is not zero is not zero.
 //!
 //! # Concurrency
-//! `publish` releases the frame's bytes, `try_pin` and the first load of an optimistic read acquire them.
-//! `clear` is followed by a full fence before the frame is written again, and an optimistic reader fences
-//! before its second load, so that a reader that saw bytes of the next page also sees the changed word.
-//! The functions are generic over [`Word`] so that the model checker runs exactly this code.
+//! `publish` releases the frame's bytes, `try_pin` and the first load of an optimistic read acquire
+//! them. `clear` is followed by a full fence before the frame is written again, and an optimistic
+//! reader fences before its second load, so that a reader that saw bytes of the next page also sees
+//! the changed word. The functions are generic over [`Word`] so that the model checker runs exactly
+//! this code.
 //!
 //! # Source
-//! Viktor Leis and others, "Virtual-Memory Assisted Buffer Management", SIGMOD 2023, section 3 (state and
-//! version in one word). Deviation: usage bits and frame number in the same word, see the table of costs in
-//! `docs/internals/page-cache.md`.
+//! Viktor Leis and others, "Virtual-Memory Assisted Buffer Management", SIGMOD 2023, section 3
+//! (state and version in one word). Deviation: usage bits and frame number in the same word, see
+//! the table of costs in `docs/internals/page-cache.md`.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -99,7 +105,8 @@ const VERSION_SHIFT: u32 = 28;
 /// Bits of the version.
 pub(crate) const VERSION_BITS: u32 = 21;
 const VERSION_MASK: u64 = ((1 << VERSION_BITS) - 1) << VERSION_SHIFT;
-/// What an optimistic reader compares: version and frame. A frame changes its class only with its page.
+/// What an optimistic reader compares: version and frame. A frame changes its class only with its
+/// page.
 const SAME_MASK: u64 = STATE_ONE - 1;
 /// Bits of the frame number, in units of 4 KiB: pools of up to 1 TiB.
 pub(crate) const FRAME_BITS: u32 = 28;
@@ -125,7 +132,8 @@ pub(crate) mod state {
     pub(crate) const ARRIVED: u64 = 250;
     /// Being read into its frame.
     pub(crate) const READING: u64 = 251;
-    // 252 is free: a page that is being written back is pinned, which keeps writers out and lets readers in.
+    // 252 is free: a page that is being written back is pinned, which keeps writers out and lets
+    // readers in.
     /// One thread may change it (or verifies it).
     pub(crate) const EXCLUSIVE: u64 = 253;
     /// Chosen as a victim.
@@ -200,8 +208,9 @@ pub(crate) fn is_pinnable(word: u64) -> bool {
     state_of(word).wrapping_sub(state::RESIDENT) < state::PINNED_MAX - state::RESIDENT
 }
 
-/// Whether the page has the class of the page reference `raw` and its bytes may be read optimistically: one
-/// comparison, because in a word the state lies right below the class, and zeros do where a reference is cut to its class.
+/// Whether the page has the class of the page reference `raw` and its bytes may be read
+/// optimistically: one comparison, because in a word the state lies right below the class, and
+/// zeros do where a reference is cut to its class.
 #[inline(always)]
 pub(crate) fn is_readable_as(word: u64, raw: u64) -> bool {
     state_or_more(word, raw).wrapping_sub(state::RESIDENT) <= state::PINNED_MAX - state::RESIDENT
@@ -253,16 +262,17 @@ pub(crate) const fn usage_bits(usage: u8) -> u64 {
     (if usage < 7 { usage as u64 } else { 7 }) << USAGE_SHIFT
 }
 
-/// Whether the usage count of a resident page's word is below that of `usage_max` (as [`usage_bits`]; what lies below the
-/// class there does not matter): one comparison, because the count lies at the top and a resident page's state is not 0.
+/// Whether the usage count of a resident page's word is below that of `usage_max` (as
+/// [`usage_bits`]; what lies below the class there does not matter): one comparison, because the
+/// count lies at the top and a resident page's state is not 0.
 #[inline(always)]
 fn is_used_less(word: u64, usage_max: u64) -> bool {
     debug_assert!(is_readable(word) && usage_max & (CLASS_MASK | STATE_MASK) == 0);
     word < usage_max
 }
 
-/// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to `usage_max`
-/// (as [`usage_bits`]).
+/// Takes one pin of the page seen as `seen` (which must be pinnable) and counts the use up to
+/// `usage_max` (as [`usage_bits`]).
 #[inline(always)]
 pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u64) -> bool {
     debug_assert!(is_pinnable(seen));
@@ -278,8 +288,8 @@ pub(crate) fn try_pin<W: Word>(word: &W, seen: u64, usage_max: u64) -> bool {
 /// Gives one pin back.
 #[inline(always)]
 pub(crate) fn unpin<W: Word>(word: &W) {
-    // Sequentially consistent: the caller looks for starving threads next, which look for pins after they
-    // made themselves known.
+    // Sequentially consistent: the caller looks for starving threads next, which look for pins
+    // after they made themselves known.
     let before = word.add(STATE_ONE.wrapping_neg(), Ordering::SeqCst);
     debug_assert!(pins_of(before) > 0, "PC-8: a pin is given back once");
 }
@@ -292,7 +302,8 @@ pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u64) {
     }
 }
 
-/// Stores a usage count while the word still names `place`; a concurrent change of state is retried.
+/// Stores a usage count while the word still names `place`; a concurrent change of state is
+/// retried.
 pub(crate) fn set_usage<W: Word>(word: &W, place: Place, usage: u8) {
     let mut seen = word.load(Ordering::Relaxed);
     while place_of(seen) == place && seen != 0 && usage_of(seen) != usage {
@@ -323,7 +334,8 @@ pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
     );
 }
 
-/// READING to EXCLUSIVE: the owner of a page that needs no read fills it. Only the owner calls this.
+/// READING to EXCLUSIVE: the owner of a page that needs no read fills it. Only the owner calls
+/// this.
 pub(crate) fn hold<W: Word>(word: &W) {
     let step = (state::EXCLUSIVE - state::READING) * STATE_ONE;
     let before = word.add(step, Ordering::SeqCst);
@@ -365,8 +377,8 @@ pub(crate) fn claim<W: Word>(word: &W, seen: u64) -> bool {
         .is_ok()
 }
 
-/// Makes the page absent. Only the owner of a RESERVED, READING, EXCLUSIVE or CLAIMED word calls this, and
-/// does so before the frame is used for anything else (PC-9).
+/// Makes the page absent. Only the owner of a RESERVED, READING, EXCLUSIVE or CLAIMED word calls
+/// this, and does so before the frame is used for anything else (PC-9).
 pub(crate) fn clear<W: Word>(word: &W) {
     debug_assert!(
         state_of(word.load(Ordering::Relaxed)) >= state::READING,
@@ -390,8 +402,8 @@ pub(crate) fn try_lock<W: Word>(word: &W, seen: u64) -> bool {
     locked
 }
 
-/// EXCLUSIVE to `state` (RESIDENT without pins, or ARRIVED) at `place`, with a new version. Only the owner
-/// calls this.
+/// EXCLUSIVE to `state` (RESIDENT without pins, or ARRIVED) at `place`, with a new version. Only
+/// the owner calls this.
 pub(crate) fn unlock<W: Word>(word: &W, place: Place, state: u64) {
     let mut seen = word.load(Ordering::Relaxed);
     loop {

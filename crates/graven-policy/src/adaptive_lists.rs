@@ -1,12 +1,13 @@
 //! T1, T2, their ghosts B1 and B2, and the target between them: what ARC and CAR share.
 //!
 //! # How it works
-//! T1 holds pages seen once, T2 pages seen again; B1 and B2 are their ghosts. A fault found in B1 raises the
-//! target of T1 by `max(1, |B2| / |B1|)`, one found in B2 lowers it by `max(1, |B1| / |B2|)`.
+//! T1 holds pages seen once, T2 pages seen again; B1 and B2 are their ghosts. A fault found in B1
+//! raises the target of T1 by `max(1, |B2| / |B1|)`, one found in B2 lowers it by
+//! `max(1, |B1| / |B2|)`.
 //!
 //! # Invariants
-//! * AR-1 T1 and B1 together hold at most the capacity, all four at most twice the capacity (in pages of one
-//!   size; with sizes one page more).
+//! * AR-1 T1 and B1 together hold at most the capacity, all four at most twice the capacity (in
+//!   pages of one size; with sizes one page more).
 //!
 //! # Source
 //! N. Megiddo, D. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.

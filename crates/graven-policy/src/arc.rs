@@ -1,8 +1,8 @@
 //! ARC: two LRU lists, for pages seen once and more often, with a target learnt from their ghosts.
 //!
 //! # How it works
-//! T1 holds pages seen once, T2 pages seen again ([`crate::adaptive_lists`]). A page found among the ghosts enters
-//! T2. Victims come from T1 when it is above its target, else from T2.
+//! T1 holds pages seen once, T2 pages seen again ([`crate::adaptive_lists`]). A page found among
+//! the ghosts enters T2. Victims come from T1 when it is above its target, else from T2.
 //!
 //! # Costs
 //! 24 bytes a frame and about 36 bytes a ghost, as many ghosts as frames; a hit moves one node.
@@ -51,7 +51,8 @@ impl Arc {
         })
     }
 
-    /// Forgets ghosts for a page that was none of them; T1, if it fills the cache, gives a page that leaves no ghost.
+    /// Forgets ghosts for a page that was none of them; T1, if it fills the cache, gives a page
+    /// that leaves no ghost.
     fn make_room<F: Frames + ?Sized>(&mut self, frames: &mut F) -> Option<(FrameIdx, PageId)> {
         let both = &mut self.0;
         if both.seen_once() >= both.capacity {

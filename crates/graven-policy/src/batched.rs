@@ -1,19 +1,21 @@
-//! Batching of hits: a policy that hears of hits a batch at a time, as under BP-Wrapper with one thread.
+//! Batching of hits: a policy that hears of hits a batch at a time, as under BP-Wrapper with one
+//! thread.
 //!
 //! # How it works
-//! Ordered hits wait in a buffer and reach the policy, in their order, when it is full. A hit on a page that has left
-//! meanwhile is dropped by the policy itself, as any late hit. Faults do not empty the buffer: a page cache hands over the
-//! ring of a thread on a hit, never on a fault.
+//! Ordered hits wait in a buffer and reach the policy, in their order, when it is full. A hit on a
+//! page that has left meanwhile is dropped by the policy itself, as any late hit. Faults do not
+//! empty the buffer: a page cache hands over the ring of a thread on a hit, never on a fault.
 //!
 //! # Costs
 //! 16 bytes a waiting hit; a hit is one store.
 //!
 //! # Source
-//! X. Ding, S. Jiang, X. Zhang, "BP-Wrapper: a system framework making any replacement algorithms (almost) lock contention
-//! free", ICDE 2009.
+//! X. Ding, S. Jiang, X. Zhang, "BP-Wrapper: a system framework making any replacement algorithms
+//! (almost) lock contention free", ICDE 2009.
 //!
 //! # Deviations
-//! The paper hands over what waits at a fault, too, which orders hits exactly with one thread and costs each fault a batch.
+//! The paper hands over what waits at a fault, too, which orders hits exactly with one thread and
+//! costs each fault a batch.
 
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 

@@ -1,19 +1,22 @@
 //! Belady's MIN: evict the page whose next use is farthest; the bound that nothing online beats.
 //!
 //! # How it works
-//! Every access has at most one earlier access whose next use it is, so a resident page is fully described
-//! by the position of its next use. A set of positions (a 64-ary tree of bits) holds the resident pages that
-//! are used again, a count those that are not. Access `i` is a hit exactly when `i` is in the set; the victim
-//! is the largest member, or any of the never-used-again. No page is looked up at all.
+//! Every access has at most one earlier access whose next use it is, so a resident page is fully
+//! described by the position of its next use. A set of positions (a 64-ary tree of bits) holds the
+//! resident pages that are used again, a count those that are not. Access `i` is a hit exactly when
+//! `i` is in the set; the victim is the largest member, or any of the never-used-again. No page is
+//! looked up at all.
 //!
-//! With *bypass* the newcomer is a candidate too, which bounds policies that may refuse to admit a page.
+//! With *bypass* the newcomer is a candidate too, which bounds policies that may refuse to admit a
+//! page.
 //!
 //! # Costs
-//! One backward pass for next uses (4 bytes an access), then a few bit operations an access; 1/8 byte an
-//! access for the set.
+//! One backward pass for next uses (4 bytes an access), then a few bit operations an access; 1/8
+//! byte an access for the set.
 //!
 //! # Source
-//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
 
 use crate::registry::Spec;
 
@@ -59,7 +62,8 @@ pub fn next_uses(pages: &[u32], unique: usize) -> Vec<u32> {
     next
 }
 
-/// Hits of the optimal policy on a trace of pages `0..unique` in an empty cache of `capacity` pages.
+/// Hits of the optimal policy on a trace of pages `0..unique` in an empty cache of `capacity`
+/// pages.
 ///
 /// # Panics
 /// As [`next_uses`].
@@ -93,8 +97,8 @@ pub fn hits(pages: &[u32], unique: usize, capacity: usize, bypass: Bypass) -> u6
     hits
 }
 
-/// A set of positions below a fixed bound with its largest member: level 0 has a bit per position, every
-/// level above a bit per non-zero word.
+/// A set of positions below a fixed bound with its largest member: level 0 has a bit per position,
+/// every level above a bit per non-zero word.
 struct PositionSet {
     levels: Vec<Vec<u64>>,
 }

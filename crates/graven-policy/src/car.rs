@@ -1,8 +1,9 @@
 //! CAR: ARC with clocks in place of its LRU lists, so that a hit sets one bit.
 //!
 //! # How it works
-//! T1 and T2 are clocks with one reference bit; a page of T1 found with its bit set moves to T2. Ghosts and
-//! target as in ARC ([`crate::adaptive_lists`]), except that the target moves after the victim was chosen.
+//! T1 and T2 are clocks with one reference bit; a page of T1 found with its bit set moves to T2.
+//! Ghosts and target as in ARC ([`crate::adaptive_lists`]), except that the target moves after the
+//! victim was chosen.
 //!
 //! # Costs
 //! 24 bytes a frame and about 36 bytes a ghost, as many ghosts as frames; a hit stores one bit.

@@ -1,34 +1,39 @@
 //! CLOCK-Pro: one ring of hot, cold and remembered pages with three hands.
 //!
 //! # How it works
-//! Resident pages are hot or cold; evicted cold pages stay on the ring as *test* entries, at most as many as
-//! the capacity. The cold hand evicts a cold page without its bit and turns one with its bit hot; the hot
-//! hand turns hot pages without their bit cold while there are more than the target allows; the test hand
-//! removes test entries, and where the hot hand comes upon it, it goes one entry ahead: a page that is colder than the
-//! hot ones the hot hand looks at has had its time. A fault on a test entry raises the target of cold pages by one and
-//! loads the page hot; a test entry removed unused lowers it by one. New pages enter behind the hot hand.
+//! Resident pages are hot or cold; evicted cold pages stay on the ring as *test* entries, at most
+//! as many as the capacity. The cold hand evicts a cold page without its bit and turns one with its
+//! bit hot; the hot hand turns hot pages without their bit cold while there are more than the
+//! target allows; the test hand removes test entries, and where the hot hand comes upon it, it goes
+//! one entry ahead: a page that is colder than the hot ones the hot hand looks at has had its time.
+//! A fault on a test entry raises the target of cold pages by one and loads the page hot; a test
+//! entry removed unused lowers it by one. New pages enter behind the hot hand.
 //!
-//! With `adapt=utility` the target moves as in CLOCK-Pro+. A fault on a test entry would have been a hit with one more cold
-//! page, and there are `Cn` such entries; a hit on a cold page that was hot before would have found it hot with one more hot
-//! page, and there are `Cd` of those. So the first raises the target of cold pages by `min(1, Cd / Cn)`, the second lowers it
-//! by `min(1, Cn / Cd)`, and a test entry that is removed unused says nothing.
+//! With `adapt=utility` the target moves as in CLOCK-Pro+. A fault on a test entry would have been
+//! a hit with one more cold page, and there are `Cn` such entries; a hit on a cold page that was
+//! hot before would have found it hot with one more hot page, and there are `Cd` of those. So the
+//! first raises the target of cold pages by `min(1, Cd / Cn)`, the second lowers it by
+//! `min(1, Cn / Cd)`, and a test entry that is removed unused says nothing.
 //!
 //! # Invariants
-//! * CP-1 the weights of hot, cold, test and demoted entries are those of the ring, test at most the capacity; demoted
-//!   entries are cold.
+//! * CP-1 the weights of hot, cold, test and demoted entries are those of the ring, test at most
+//!   the capacity; demoted entries are cold.
 //!
 //! # Costs
-//! 32 bytes a page, resident or remembered, and 8 to 16 bytes of index a remembered one; a hit stores one bit.
+//! 32 bytes a page, resident or remembered, and 8 to 16 bytes of index a remembered one; a hit
+//! stores one bit.
 //!
 //! # Source
-//! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005;
-//! C. Li, "CLOCK-Pro+: improving CLOCK-Pro cache replacement with utility-driven adaptation", SYSTOR 2019, as section 2.4.7
-//! of T. Elding Larsson, L. Gustavsson, master's thesis, Lund University, 2021, tells it.
+//! S. Jiang, F. Chen, X. Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement",
+//! USENIX ATC 2005; C. Li, "CLOCK-Pro+: improving CLOCK-Pro cache replacement with utility-driven
+//! adaptation", SYSTOR 2019, as section 2.4.7 of T. Elding Larsson, L. Gustavsson, master's thesis,
+//! Lund University, 2021, tells it.
 //!
 //! # Deviations
-//! Only the test hand ends test periods, of pages that are not resident. The test hand passes the cold hand instead of
-//! pushing it ahead, so that one call evicts one page. The thesis prints `Cd / Cn` for both directions; its own argument,
-//! and the symmetry of the two utilities, give `Cn / Cd` for the second. The thesis's listing A.4 is `thesis-clockpro`.
+//! Only the test hand ends test periods, of pages that are not resident. The test hand passes the
+//! cold hand instead of pushing it ahead, so that one call evicts one page. The thesis prints
+//! `Cd / Cn` for both directions; its own argument, and the symmetry of the two utilities, give
+//! `Cn / Cd` for the second. The thesis's listing A.4 is `thesis-clockpro`.
 
 use crate::page_index::PageIndex;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
@@ -260,7 +265,8 @@ impl ClockPro {
         self.hand_hot = next;
     }
 
-    /// Turns hot pages cold while there are more than the target allows; takes its steps from `budget`.
+    /// Turns hot pages cold while there are more than the target allows; takes its steps from
+    /// `budget`.
     fn limit_hot<F: Frames + ?Sized>(&mut self, frames: &F, budget: &mut usize) {
         while self.weight(State::Hot) as f64 > self.capacity as f64 - self.cold_target
             && *budget > 0

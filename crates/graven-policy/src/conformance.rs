@@ -1,9 +1,11 @@
-//! The kit that every policy has to pass: random cache lives with pins, sizes, removals and resizes.
+//! The kit that every policy has to pass: random cache lives with pins, sizes, removals and
+//! resizes.
 //!
 //! # How it works
-//! [`KitFrames`] is a cache that knows everything: which frame holds which page, which frames are pinned, how
-//! many looks a policy takes. [`run`] drives a policy through scenarios and panics with the name of the
-//! invariant (PO-1 to PO-6 of the crate) that broke; [`Policy::check`] recounts after every step.
+//! [`KitFrames`] is a cache that knows everything: which frame holds which page, which frames are
+//! pinned, how many looks a policy takes. [`run`] drives a policy through scenarios and panics with
+//! the name of the invariant (PO-1 to PO-6 of the crate) that broke; [`Policy::check`] recounts
+//! after every step.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -370,7 +372,8 @@ fn live(build: Build<'_>, scenario: Scenario, seed: u64) -> Vec<PageId> {
     kit.victims
 }
 
-/// With every frame pinned there is no victim, twice, and no usage count falls (asserted by the frames).
+/// With every frame pinned there is no victim, twice, and no usage count falls (asserted by the
+/// frames).
 fn pin_everything(kit: &mut Kit) {
     kit.frames.pinned.fill(true);
     let held = kit.resident.len();

@@ -1,23 +1,23 @@
 //! Eviction queue with sequence numbers: LRU without unlinking.
 //!
 //! # How it works
-//! Every use appends a node (frame, sequence number) to one queue and stores the number with the frame. A
-//! node taken from the old end is stale when the frame has been used since, or emptied: it is thrown away.
-//! Only the last node of a frame counts, so the victims are those of LRU. A frame that is busy is appended
-//! again: its holder's unpin would do the same. When stale nodes outnumber live ones three to one the queue
-//! is purged.
+//! Every use appends a node (frame, sequence number) to one queue and stores the number with the
+//! frame. A node taken from the old end is stale when the frame has been used since, or emptied: it
+//! is thrown away. Only the last node of a frame counts, so the victims are those of LRU. A frame
+//! that is busy is appended again: its holder's unpin would do the same. When stale nodes outnumber
+//! live ones three to one the queue is purged.
 //!
 //! # Invariants
 //! * EQ-1 every resident frame has exactly one live node.
 //! * EQ-2 the queue holds at most `4 * resident + 64` nodes after a purge is due.
 //!
 //! # Costs
-//! 12 bytes a frame and 8 bytes a node (at most 4 nodes a frame); a hit appends one node; purging is
-//! amortised over the hits that made the nodes stale.
+//! 12 bytes a frame and 8 bytes a node (at most 4 nodes a frame); a hit appends one node; purging
+//! is amortised over the hits that made the nodes stale.
 //!
 //! # Source
-//! T. Neumann, M. Freitag, "Umbra: a disk-based system with in-memory performance", CIDR 2020, and the
-//! buffer pools of DuckDB and Kuzu, which use the same queue.
+//! T. Neumann, M. Freitag, "Umbra: a disk-based system with in-memory performance", CIDR 2020, and
+//! the buffer pools of DuckDB and Kuzu, which use the same queue.
 
 use std::collections::VecDeque;
 

@@ -7,7 +7,8 @@
 //! 24 bytes a frame; nothing on a hit; constant work on a fault.
 //!
 //! # Source
-//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2), 1966.
+//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966.
 
 use crate::lists::Lists;
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,29 +1,34 @@
 //! GCLOCK: one arm (or a random start for every eviction) sweeps saturating usage counts.
 //!
 //! # How it works
-//! A hit raises the frame's usage while it is below `max`. A sweep looks at count `k` of a resident frame:
-//! when `k <= threshold` it claims the frame, otherwise it stores `k - 1`; the arm moves on in both cases.
-//! A newcomer starts with `init`. Scanned and read-ahead pages start with 0.
-//! `max=1,init=0,threshold=0` is CLOCK; `max=4,init=1,threshold=1` is what Neo4j does; with `max=0` hits do nothing.
+//! A hit raises the frame's usage while it is below `max`. A sweep looks at count `k` of a resident
+//! frame: when `k <= threshold` it claims the frame, otherwise it stores `k - 1`; the arm moves on
+//! in both cases. A newcomer starts with `init`. Scanned and read-ahead pages start with 0.
+//! `max=1,init=0,threshold=0` is CLOCK; `max=4,init=1,threshold=1` is what Neo4j does; with `max=0`
+//! hits do nothing.
 //!
-//! Scanned pages are also queued in order of loading. While the queue weighs more than `scan` percent of the capacity, victims
-//! come from it and the arm stands still, so a scan ages no other page. A queued page that an ordinary access used leaves the
-//! queue and is the arm's. With `scan=0`, as Neo4j has it, the arm alone chooses.
+//! Scanned pages are also queued in order of loading. While the queue weighs more than `scan`
+//! percent of the capacity, victims come from it and the arm stands still, so a scan ages no other
+//! page. A queued page that an ordinary access used leaves the queue and is the arm's. With
+//! `scan=0`, as Neo4j has it, the arm alone chooses.
 //!
 //! # Invariants
-//! * GC-1 the queue has at most as many entries as there are slots, and weighs what its entries weigh.
+//! * GC-1 the queue has at most as many entries as there are slots, and weighs what its entries
+//!   weigh.
 //!
 //! # Concurrency
 //! Counts live with the frames; a hit is one relaxed update without the policy's lock.
 //!
 //! # Costs
-//! 8 bytes and 1 bit a frame, 16 bytes a scanned page; a hit is one saturating count; an eviction looks at up to
-//! `2 * max * resident` frames, amortised at the number of hits since the last visit.
+//! 8 bytes and 1 bit a frame, 16 bytes a scanned page; a hit is one saturating count; an eviction
+//! looks at up to `2 * max * resident` frames, amortised at the number of hits since the last
+//! visit.
 //!
 //! # Source
 //! A. J. Smith, "Sequentiality and prefetching in database systems", ACM TODS 3(3), 1978 (GCLOCK);
-//! V. Nicola, A. Dan, D. Dias, "Analysis of the generalized clock buffer replacement scheme", SIGMETRICS 1992.
-//! The queue of scanned pages is our own; the idea is that of the small ring that PostgreSQL gives to a sequential scan.
+//! V. Nicola, A. Dan, D. Dias, "Analysis of the generalized clock buffer replacement scheme",
+//! SIGMETRICS 1992. The queue of scanned pages is our own; the idea is that of the small ring that
+//! PostgreSQL gives to a sequential scan.
 
 use std::collections::VecDeque;
 
@@ -140,7 +145,8 @@ impl GClock {
         Some(oldest)
     }
 
-    /// The oldest scanned page that was not used otherwise, while they have more than their share; looks at each once.
+    /// The oldest scanned page that was not used otherwise, while they have more than their share;
+    /// looks at each once.
     fn evict_scanned<F: Frames + ?Sized>(&mut self, frames: &mut F) -> Option<(FrameIdx, PageId)> {
         let share = self.capacity * u64::from(self.config.scan) / 100;
         for _ in 0..self.scanned.len() {
@@ -290,7 +296,8 @@ mod tests {
         simulator.outcome().hits - before
     }
 
-    /// Goal: a scan, however long, displaces no hot page; without the queue the arm evicts nearly all of them.
+    /// Goal: a scan, however long, displaces no hot page; without the queue the arm evicts nearly
+    /// all of them.
     #[test]
     fn a_scan_passes_through_its_share() {
         assert_eq!(hot_hits_after_scan(6), u64::from(HOT));

@@ -1,10 +1,11 @@
-//! Graven's own policy: newcomers wait for as long as a learnt share of the time that main's next victim went unused.
+//! Graven's own policy: newcomers wait for as long as a learnt share of the time that main's next
+//! victim went unused.
 //!
 //! # How it works
-//! Newcomers wait in a FIFO ring. One that was used while it waited goes on to the main ring, a clock that remembers uses.
-//! Time is counted in faults (in large caches: in ticks of some faults). Every resident page carries the time at which it
-//! was loaded, or last *confirmed*: moved to main, or kept by main's arm. A page that leaves becomes a ghost with that
-//! time.
+//! Newcomers wait in a FIFO ring. One that was used while it waited goes on to the main ring, a
+//! clock that remembers uses. Time is counted in faults (in large caches: in ticks of some faults).
+//! Every resident page carries the time at which it was loaded, or last *confirmed*: moved to main,
+//! or kept by main's arm. A page that leaves becomes a ghost with that time.
 //!
 //! ```text
 //!   fault --no ghost, or not worth it--> waiting ring --used, worth it--> main ring --unused--> ghost
@@ -18,10 +19,11 @@
 //! to main, as loops and scans want it. So no ring has a size. A main ring full of pages of
 //! yesterday gives them up by itself, since no other page's age grows as theirs.
 //!
-//! *Patience* moves by what a few more frames would have gained. A page that faults as one of the last few (3 % of the
-//! frames) to have left a ring would have been a hit had that ring been so much longer: left the waiting ring, patience
-//! grows; left main, it shrinks, in both cases by as much as the recent returns of both kinds speak one language. Besides
-//! it shrinks a little with every page that leaves the waiting ring unused.
+//! *Patience* moves by what a few more frames would have gained. A page that faults as one of the
+//! last few (3 % of the frames) to have left a ring would have been a hit had that ring been so
+//! much longer: left the waiting ring, patience grows; left main, it shrinks, in both cases by as
+//! much as the recent returns of both kinds speak one language. Besides it shrinks a little with
+//! every page that leaves the waiting ring unused.
 //!
 //! *Pages worth it.* The main ring is for pages that will be used within a turn of its arm. How
 //! likely that is, is learnt for each kind of page (see `graven/prospects.rs`). It is compared with
@@ -37,16 +39,18 @@
 //! too: it grows with each returned page that is used before the arm meets it, and shrinks with
 //! each that is not. So about half of them are. Any other page waits again.
 //!
-//! *How much a use is worth.* While patience is near 0, the use of a page is no news about its next: one hit in the
-//! short waiting ring does not lead to main, and main remembers up to 7 uses. Otherwise one may, and 3 are remembered.
+//! *How much a use is worth.* While patience is near 0, the use of a page is no news about its
+//! next: one hit in the short waiting ring does not lead to main, and main remembers up to 7 uses.
+//! Otherwise one may, and 3 are remembered.
 //!
 //! # Invariants
 //! * GR-1 every resident page is on exactly one ring.
 //! * GR-2 to GR-4 stand in `graven/rings.rs` and `graven/ghosts.rs`.
 //!
 //! # Costs
-//! 16 bytes a frame, and 8 bytes a ghost, 3 to 6 ghosts a frame; a hit is one saturating count. With what is learnt by
-//! kinds, a replay of `arc-OLTP` in 5 % of its pages takes a quarter more instructions than without.
+//! 16 bytes a frame, and 8 bytes a ghost, 3 to 6 ghosts a frame; a hit is one saturating count.
+//! With what is learnt by kinds, a replay of `arc-OLTP` in 5 % of its pages takes a quarter more
+//! instructions than without.
 //!
 //! # Source
 //! Our own; after S. Jiang, X. Zhang, LIRS, SIGMETRICS 2002 (the test); J. Yang et al., S3-FIFO,
@@ -68,20 +72,24 @@ const MAIN: usize = 1;
 const MAX_COUNT: u8 = 7;
 /// An [`Admission`] is the number of a kind, and this bit if the page goes to main at once.
 const PROVEN: u64 = 1 << 8;
-/// Ticks while as many pages fault as there are frames in use, in large caches; in others every fault is one.
+/// Ticks while as many pages fault as there are frames in use, in large caches; in others every
+/// fault is one.
 const TICKS: u32 = 1 << 13;
-/// How often as well as main's candidates a kind of returning pages has to do to enter main at once.
+/// How often as well as main's candidates a kind of returning pages has to do to enter main at
+/// once.
 const RETURN_FACTOR: f64 = 2.0;
 /// No page that returns later, as a share of the candidate's age, enters main at once.
 const SHARE_MAX: f64 = 2.0;
 /// Weight of a new age in the running mean.
 const AGE_WEIGHT: f64 = 1.0 / 8.0;
-/// Share of the candidate's age below which a returning page is proven: at first, its factor, its bounds.
+/// Share of the candidate's age below which a returning page is proven: at first, its factor, its
+/// bounds.
 const PROVEN_SHARE: f64 = 0.7;
 const PROVEN_STEP: f64 = 1.02;
 const PROVEN_MIN: f64 = 0.2;
 const PROVEN_MAX: f64 = 0.95;
-/// A return counts for patience if so many pages, as a share of the frames, left the same ring since.
+/// A return counts for patience if so many pages, as a share of the frames, left the same ring
+/// since.
 const NEAR_SHARE: f64 = 0.03;
 /// Such returns remembered, as the factor by which each weakens the earlier ones.
 const EVIDENCE_KEPT: f64 = 0.98;
@@ -123,7 +131,8 @@ pub struct Graven {
 }
 
 impl Graven {
-    /// An empty cache of `capacity` whose patience is `percent` at first or, unless it `adapts`, for good.
+    /// An empty cache of `capacity` whose patience is `percent` at first or, unless it `adapts`,
+    /// for good.
     #[must_use]
     pub fn new(percent: u64, adapts: bool, capacity: u64) -> Self {
         Self {
@@ -251,7 +260,8 @@ impl Graven {
         Some((frame, page))
     }
 
-    /// Whether a page of the waiting ring's end, used `count` times, goes on to main; ends its trial if it was used.
+    /// Whether a page of the waiting ring's end, used `count` times, goes on to main; ends its
+    /// trial if it was used.
     fn goes_on(&mut self, frame: FrameIdx, count: u8) -> bool {
         if count == 0 {
             return false;
@@ -263,7 +273,8 @@ impl Graven {
         count >= enough && self.prospects.are_better(Kind::used(count), 1.0)
     }
 
-    /// Moves used pages at the waiting ring's end to main; its oldest unused page that is not busy is the candidate.
+    /// Moves used pages at the waiting ring's end to main; its oldest unused page that is not busy
+    /// is the candidate.
     fn waiting_candidate<F: Frames + ?Sized>(
         &mut self,
         frames: &F,
@@ -288,7 +299,8 @@ impl Graven {
         None
     }
 
-    /// Turns main's arm to a page that is not busy, not used, and not worth keeping for earlier uses.
+    /// Turns main's arm to a page that is not busy, not used, and not worth keeping for earlier
+    /// uses.
     fn main_candidate<F: Frames + ?Sized>(
         &mut self,
         frames: &F,
@@ -458,8 +470,8 @@ mod tests {
     use crate::simulator::replay;
     use graven_random::SplitMix64;
 
-    /// Goal: where the popular pages change, earlier uses do not keep a page: at least a fifth of the way from Neo4j's
-    /// clock to the optimum is closed.
+    /// Goal: where the popular pages change, earlier uses do not keep a page: at least a fifth of
+    /// the way from Neo4j's clock to the optimum is closed.
     #[test]
     fn yesterdays_popularity_is_given_up() {
         let mut random = SplitMix64::new(1);

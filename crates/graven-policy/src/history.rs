@@ -1,28 +1,29 @@
 //! History: Neo4j's clock whose recently evicted pages return with a boosted count.
 //!
 //! # How it works
-//! The clock of `neo4j` (newcomers at 1, evict at 1 or 0, counts up to `max`). Evicted pages are remembered;
-//! one that faults again is forgotten there and starts at 7. The memory holds `size` percent of the cache's pages
-//! (as many by default), in one of three forms:
+//! The clock of `neo4j` (newcomers at 1, evict at 1 or 0, counts up to `max`). Evicted pages are
+//! remembered; one that faults again is forgotten there and starts at 7. The memory holds `size`
+//! percent of the cache's pages (as many by default), in one of three forms:
 //! * `exact` - a queue of ids with an index; the oldest id leaves when it is full.
-//! * `bitset` - ids are hashed to bits; a queue remembers the order and every insertion clears the bits of
-//!   the ids that it pushes out. Two ids on one bit boost or forget each other.
-//! * `cleaned` - the same, but bits are cleared by a cleaner that wakes when the queue is 1/8 too long.
+//! * `bitset` - ids are hashed to bits; a queue remembers the order and every insertion clears the
+//!   bits of the ids that it pushes out. Two ids on one bit boost or forget each other.
+//! * `cleaned` - the same, but bits are cleared by a cleaner that wakes when the queue is 1/8 too
+//!   long.
 //!
-//! The share of set bits, which is the chance that a page never seen counts as a returning one, is reported
-//! as `false_return_rate`.
+//! The share of set bits, which is the chance that a page never seen counts as a returning one, is
+//! reported as `false_return_rate`.
 //!
 //! # Costs
-//! 8 bytes and 1 bit a frame for the clock; 36 bytes a page for `exact`, 4 bytes and 8 bits for the others.
-//! Nothing but the count on a hit.
+//! 8 bytes and 1 bit a frame for the clock; 36 bytes a page for `exact`, 4 bytes and 8 bits for the
+//! others. Nothing but the count on a hit.
 //!
 //! # Source
 //! T. Elding Larsson, L. Gustavsson, "Cache replacement policies and their impact on graph database
 //! operations", master's thesis, Lund University, 2021, sections 3.4.6 and 4.3.5, listing B.6.
 //!
 //! # Deviations
-//! The thesis's two bitsets differ in how concurrent writers of one word lose bits; a policy runs under its
-//! lock here, so what is left of the difference is when bits are cleared.
+//! The thesis's two bitsets differ in how concurrent writers of one word lose bits; a policy runs
+//! under its lock here, so what is left of the difference is when bits are cleared.
 
 use std::collections::VecDeque;
 
@@ -140,7 +141,8 @@ fn remembered_weight(capacity: u64, percent: u64) -> u64 {
 }
 
 impl History {
-    /// An empty cache of `capacity` whose hits count up to `max`; it remembers `size` percent of that.
+    /// An empty cache of `capacity` whose hits count up to `max`; it remembers `size` percent of
+    /// that.
     #[must_use]
     pub fn new(max: u8, memory: Memory, size: u64, arm: Arm, capacity: u64, seed: u64) -> Self {
         let clock = neo4j(max, arm, seed).with_highest(BOOSTED);
@@ -196,11 +198,13 @@ impl<F: Frames + ?Sized> Policy<F> for History {
     fn on_load(&mut self, frames: &F, frame: FrameIdx, page: PageId, hint: Hint, _: Admission) {
         let weight = u64::from(frames.weight(frame).max(1));
         if weight > self.page_weight && self.memory != Memory::Exact {
-            // The hashed forms are sized in pages of the largest size seen, so that they stay bounded.
+            // The hashed forms are sized in pages of the largest size seen, so that they stay
+            // bounded.
             self.page_weight = weight;
             self.remembered = Self::empty_memory(self.memory, self.pages());
         }
-        // The look-up comes after the eviction that made room: the victim may have pushed this page out.
+        // The look-up comes after the eviction that made room: the victim may have pushed this page
+        // out.
         let returned = self.take(page);
         let usage = match hint {
             Hint::Normal if returned => BOOSTED,

@@ -1,8 +1,8 @@
 //! LFU: the page with the fewest hits since it came in leaves.
 //!
 //! # How it works
-//! Counts start at 1 and are forgotten on eviction. Among equal counts the page that *reached* its count
-//! first leaves: the order is (count, moment of reaching it). Scanned pages start at 0.
+//! Counts start at 1 and are forgotten on eviction. Among equal counts the page that *reached* its
+//! count first leaves: the order is (count, moment of reaching it). Scanned pages start at 0.
 //!
 //! # Costs
 //! About 60 bytes a frame (an ordered set); a hit moves an entry in logarithmic time.
@@ -11,8 +11,8 @@
 //! A. Aho, P. Denning, J. Ullman, "Principles of optimal page replacement", JACM 18(1), 1971.
 //!
 //! # Deviations
-//! Counts without memory ("in-cache LFU"): variants that remember counts of evicted pages or break ties by
-//! recency give other numbers.
+//! Counts without memory ("in-cache LFU"): variants that remember counts of evicted pages or break
+//! ties by recency give other numbers.
 
 use std::collections::BTreeSet;
 

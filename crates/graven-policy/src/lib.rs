@@ -1,22 +1,24 @@
 //! Replacement policies: which frame goes next.
 //!
-//! One policy lives in one file, single-threaded, without locks, clocks or I/O. The simulator runs it
-//! directly; the page cache runs the very same code behind a *hit protocol* (atomic, locked, sharded,
-//! batched, combining, sampled) chosen separately. One policy instance orders all frames of all size
-//! classes through one dense index; weights and shares are in bytes.
+//! One policy lives in one file, single-threaded, without locks, clocks or I/O. The simulator runs
+//! it directly; the page cache runs the very same code behind a *hit protocol* (atomic, locked,
+//! sharded, batched, combining, sampled) chosen separately. One policy instance orders all frames
+//! of all size classes through one dense index; weights and shares are in bytes.
 //!
 //! # How it works
-//! A fault is three calls under the policy's lock: [`Policy::on_miss`] (the ghosts learn that the page is
-//! wanted), any number of [`Policy::evict`] until there is room, then [`Policy::on_load`]. The page cache's
-//! background evictor calls `evict` ahead of faults; then a fault is `on_miss` and `on_load` only.
-//! Hits reach the policy in one of the ways that [`HitKind`] names; only [`HitKind::Append`] calls code.
+//! A fault is three calls under the policy's lock: [`Policy::on_miss`] (the ghosts learn that the
+//! page is wanted), any number of [`Policy::evict`] until there is room, then [`Policy::on_load`].
+//! The page cache's background evictor calls `evict` ahead of faults; then a fault is `on_miss` and
+//! `on_load` only. Hits reach the policy in one of the ways that [`HitKind`] names; only
+//! [`HitKind::Append`] calls code.
 //!
 //! # Invariants
 //! Every policy keeps these; [`conformance`] tests them, [`Policy::check`] recounts the structure.
-//! * PO-1 A frame is resident in the policy from `on_load` until `evict` returns it or `on_remove` names it.
+//! * PO-1 A frame is resident in the policy from `on_load` until `evict` returns it or `on_remove`
+//!   names it.
 //! * PO-2 `evict` returns only frames that [`Frames::try_claim`] answered with [`Claim::Claimed`].
-//! * PO-3 A busy frame keeps its place in the order (list policies may move it to the far end of its own
-//!   list once a sweep met it) and its usage count.
+//! * PO-3 A busy frame keeps its place in the order (list policies may move it to the far end of
+//!   its own list once a sweep met it) and its usage count.
 //! * PO-4 One call of `evict` ends after a bounded number of looks, whatever is busy.
 //! * PO-5 Ghosts are bounded by a fixed multiple of the capacity.
 //! * PO-6 Same calls and same seed, same victims.
@@ -108,14 +110,16 @@ pub enum Hint {
 pub enum Claim {
     /// The frame is now exclusively the caller's: its page leaves the cache.
     Claimed,
-    /// Pinned, being read or written, or dirty (the cache writes it soon): skip it, keep its place and its usage.
+    /// Pinned, being read or written, or dirty (the cache writes it soon): skip it, keep its place
+    /// and its usage.
     Busy,
 }
 
 /// The cache's frames as a policy sees them: usage counts, stamps, weights and the right to evict.
 ///
-/// The page cache keeps usage bits in the page-table entry and answers with atomics; the simulator keeps
-/// plain arrays. Implementations must be total: any index below [`Frames::frame_count`] may be asked.
+/// The page cache keeps usage bits in the page-table entry and answers with atomics; the simulator
+/// keeps plain arrays. Implementations must be total: any index below [`Frames::frame_count`] may
+/// be asked.
 pub trait Frames {
     /// Number of slots in the dense index space; may grow between calls, never shrinks.
     fn frame_count(&self) -> usize;
@@ -129,7 +133,8 @@ pub trait Frames {
     fn epoch(&self) -> u32;
     /// Size of the resident page in bytes (1 in a simulation that counts pages).
     fn weight(&self, frame: FrameIdx) -> u32;
-    /// Whether the frame is pinned, being read or written: a sweep passes it without lowering its usage.
+    /// Whether the frame is pinned, being read or written: a sweep passes it without lowering its
+    /// usage.
     fn is_busy(&self, frame: FrameIdx) -> bool;
     /// Tries to take the resident page for eviction.
     fn try_claim(&mut self, frame: FrameIdx) -> Claim;
@@ -140,8 +145,9 @@ pub trait Policy<F: Frames + ?Sized>: Send {
     /// What a hit must do; constant over the life of the policy.
     fn hit_kind(&self) -> HitKind;
 
-    /// `page` is not resident and is wanted now; called before room is made for it. The returned token is
-    /// handed to `evict` and `on_load`; several misses may be outstanding and may be abandoned (failed reads).
+    /// `page` is not resident and is wanted now; called before room is made for it. The returned
+    /// token is handed to `evict` and `on_load`; several misses may be outstanding and may be
+    /// abandoned (failed reads).
     fn on_miss(&mut self, page: PageId) -> Admission {
         let _ = page;
         Admission::default()
@@ -157,25 +163,27 @@ pub trait Policy<F: Frames + ?Sized>: Send {
         admission: Admission,
     );
 
-    /// An ordered hit ([`HitKind::Append`] only); `page` lets a late hit on a recycled frame be dropped.
+    /// An ordered hit ([`HitKind::Append`] only); `page` lets a late hit on a recycled frame be
+    /// dropped.
     fn on_hit(&mut self, frames: &F, frame: FrameIdx, page: PageId) {
         let _ = (frames, frame, page);
     }
 
-    /// Chooses one victim, claims it through [`Frames::try_claim`], forgets it as resident and returns it
-    /// with its page. Looks at a bounded number of frames (at most twice the resident ones times the
-    /// largest count); `None` when everything it looked at was busy or nothing is resident.
+    /// Chooses one victim, claims it through [`Frames::try_claim`], forgets it as resident and
+    /// returns it with its page. Looks at a bounded number of frames (at most twice the resident
+    /// ones times the largest count); `None` when everything it looked at was busy or nothing is
+    /// resident.
     fn evict(&mut self, frames: &mut F, incoming: Admission) -> Option<(FrameIdx, PageId)>;
 
-    /// How many frames an evictor frees at once, given `frames` frames, when none is left; 1 unless the
-    /// rules being reproduced say otherwise. Freed frames are reused last freed, first.
+    /// How many frames an evictor frees at once, given `frames` frames, when none is left; 1 unless
+    /// the rules being reproduced say otherwise. Freed frames are reused last freed, first.
     fn eviction_batch(&self, frames: usize) -> usize {
         let _ = frames;
         1
     }
 
-    /// Whether the policy wants [`Policy::evict`] to be called although there is room (after a hit that made
-    /// a page fall out of its lists). A cache may wait for the next fault instead.
+    /// Whether the policy wants [`Policy::evict`] to be called although there is room (after a hit
+    /// that made a page fall out of its lists). A cache may wait for the next fault instead.
     fn has_surplus(&self) -> bool {
         false
     }

@@ -1,10 +1,10 @@
 //! LIRS: pages with a short distance between their last two uses keep their frames.
 //!
 //! # How it works
-//! Stack S orders pages by last use; queue Q holds the resident pages that are not protected (HIR). The
-//! others (LIR) get all but 1 % of the capacity. A HIR page that is used while in S has proven a distance
-//! shorter than the oldest LIR page's: they change roles. S is pruned so that its bottom is always LIR.
-//! Evicted HIR pages stay in S as ghosts.
+//! Stack S orders pages by last use; queue Q holds the resident pages that are not protected (HIR).
+//! The others (LIR) get all but 1 % of the capacity. A HIR page that is used while in S has proven
+//! a distance shorter than the oldest LIR page's: they change roles. S is pruned so that its bottom
+//! is always LIR. Evicted HIR pages stay in S as ghosts.
 //!
 //! ```text
 //!   new page --> HIR in S and Q --evict--> ghost in S --use--> LIR (demotes the bottom of S to Q)
@@ -12,23 +12,28 @@
 //! ```
 //!
 //! # Invariants
-//! * LR-1 the bottom of S is LIR (or S is empty); every LIR page is in S; Q holds exactly the resident HIR pages.
+//! * LR-1 the bottom of S is LIR (or S is empty); every LIR page is in S; Q holds exactly the
+//!   resident HIR pages.
 //! * LR-2 ghosts are in S and weigh at most `ghosts` times the capacity.
 //!
 //! # Costs
-//! 40 bytes a page, resident or ghost, and 8 to 16 bytes of index a ghost; a hit moves one or two nodes.
+//! 40 bytes a page, resident or ghost, and 8 to 16 bytes of index a ghost; a hit moves one or two
+//! nodes.
 //!
 //! # Source
-//! S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy", SIGMETRICS 2002.
+//! S. Jiang, X. Zhang, "LIRS: an efficient low inter-reference recency set replacement policy",
+//! SIGMETRICS 2002.
 //!
 //! # Deviations
-//! Ghosts are bounded (by default 3 times the capacity, oldest eviction first): the paper's stack grows with the trace. With 2
-//! times it loses up to 4 points of hit ratio in caches of some tens of pages, with 3 times less than 1.5.
+//! Ghosts are bounded (by default 3 times the capacity, oldest eviction first): the paper's stack
+//! grows with the trace. With 2 times it loses up to 4 points of hit ratio in caches of some tens
+//! of pages, with 3 times less than 1.5.
 
 use crate::page_index::PageIndex;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 
-/// Rings through sentinels: node 0 for S (link 0) and Q (link 1), node 1 for the ghosts by age (link 1).
+/// Rings through sentinels: node 0 for S (link 0) and Q (link 1), node 1 for the ghosts by age
+/// (link 1).
 const S: usize = 0;
 const Q: usize = 1;
 const GHOSTS: u32 = 1;

@@ -1,9 +1,9 @@
 //! Doubly linked lists of resident frames: the body of every list policy.
 //!
 //! # How it works
-//! One node per frame, in an array; each frame is on at most one list. Every list is a ring through a
-//! sentinel node, so linking has no branches. Sentinels come first in the array: frame `f` is node
-//! `f + lists`. The *front* is the newest end, the *back* the oldest.
+//! One node per frame, in an array; each frame is on at most one list. Every list is a ring through
+//! a sentinel node, so linking has no branches. Sentinels come first in the array: frame `f` is
+//! node `f + lists`. The *front* is the newest end, the *back* the oldest.
 //!
 //! # Invariants
 //! * LI-1 `next` and `prev` of neighbours agree, and every node of ring `l` has `list == l`.
@@ -215,7 +215,8 @@ impl Lists {
         Some((list, PageId(self.nodes[node].page)))
     }
 
-    /// Claims the oldest frame of `list` that is not busy and takes it off; looks at each frame once.
+    /// Claims the oldest frame of `list` that is not busy and takes it off; looks at each frame
+    /// once.
     #[inline]
     pub(crate) fn evict_back<F: Frames + ?Sized>(
         &mut self,

@@ -1,9 +1,9 @@
 //! LRU: the page that was not used for the longest time leaves.
 //!
 //! # How it works
-//! One list in order of the last hit. Scanned pages wait on a list of their own, first in, first out, until
-//! an ordinary hit; victims come from it while it holds more than 1/16 of the capacity, so that a scan
-//! passes through a small part of the cache.
+//! One list in order of the last hit. Scanned pages wait on a list of their own, first in, first
+//! out, until an ordinary hit; victims come from it while it holds more than 1/16 of the capacity,
+//! so that a scan passes through a small part of the cache.
 //!
 //! # Costs
 //! 24 bytes a frame; a hit moves one node.

@@ -1,20 +1,21 @@
 //! LRU-K: the page whose K-th last use is oldest leaves.
 //!
 //! # How it works
-//! Every page keeps the times of its last `k` uses, counted in accesses. Pages used fewer than `k` times come
-//! first, in order of their last use; then the others by their `k`-th last use. The times of evicted pages
-//! are kept for as many pages as the cache holds.
+//! Every page keeps the times of its last `k` uses, counted in accesses. Pages used fewer than `k`
+//! times come first, in order of their last use; then the others by their `k`-th last use. The
+//! times of evicted pages are kept for as many pages as the cache holds.
 //!
 //! # Costs
-//! About 100 bytes a frame and 80 a ghost; a hit moves an entry of an ordered set in logarithmic time.
+//! About 100 bytes a frame and 80 a ghost; a hit moves an entry of an ordered set in logarithmic
+//! time.
 //!
 //! # Source
-//! E. O'Neil, P. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk buffering",
-//! SIGMOD 1993.
+//! E. O'Neil, P. O'Neil, G. Weikum, "The LRU-K page replacement algorithm for database disk
+//! buffering", SIGMOD 1993.
 //!
 //! # Deviations
-//! No period for correlated references (the cache counts one hit per pin); the time history is kept is
-//! bounded in pages instead of in seconds.
+//! No period for correlated references (the cache counts one hit per pin); the time history is kept
+//! is bounded in pages instead of in seconds.
 
 use std::collections::BTreeSet;
 

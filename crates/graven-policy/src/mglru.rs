@@ -1,10 +1,11 @@
-//! Multi-generational LRU: pages wait in four generations; a used one skips ahead when its generation is due.
+//! Multi-generational LRU: pages wait in four generations; a used one skips ahead when its
+//! generation is due.
 //!
 //! # How it works
-//! A newcomer enters the third generation from the front (the second oldest), a scanned page the oldest.
-//! Victims come from the oldest: a page with hits moves up by as many generations as it has hits, at most to
-//! the youngest, and its count starts anew; a page without leaves. When the oldest generation is empty the
-//! next one takes its place and a new youngest one is opened.
+//! A newcomer enters the third generation from the front (the second oldest), a scanned page the
+//! oldest. Victims come from the oldest: a page with hits moves up by as many generations as it has
+//! hits, at most to the youngest, and its count starts anew; a page without leaves. When the oldest
+//! generation is empty the next one takes its place and a new youngest one is opened.
 //!
 //! # Costs
 //! 24 bytes a frame; a hit is one saturating count.
@@ -13,7 +14,8 @@
 //! Y. Zhao, "Multi-Gen LRU" (Linux 6.1, `Documentation/mm/multigen_lru.rst`).
 //!
 //! # Deviations
-//! Ageing is driven by evictions alone; there is no page-table walk and no refault feedback between tiers.
+//! Ageing is driven by evictions alone; there is no page-table walk and no refault feedback between
+//! tiers.
 
 use crate::lists::Lists;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,17 +1,18 @@
 //! Neo4j's page cache (Muninn) with its reserve of free frames.
 //!
 //! # How it works
-//! The clock of `neo4j` (counts up to 4, newcomers at 1, evict at 1 or 0). In mode `batch` the background
-//! arm refills the reserve, `keepFree` frames at once, when a fault finds it empty; frames are reused
-//! last freed, first. In mode `coop` there is no reserve: every fault evicts for itself from a random start.
-//! The real cache lies between the two. Pages that were read ahead start with 0.
+//! The clock of `neo4j` (counts up to 4, newcomers at 1, evict at 1 or 0). In mode `batch` the
+//! background arm refills the reserve, `keepFree` frames at once, when a fault finds it empty;
+//! frames are reused last freed, first. In mode `coop` there is no reserve: every fault evicts for
+//! itself from a random start. The real cache lies between the two. Pages that were read ahead
+//! start with 0.
 //!
 //! # Costs
 //! As GCLOCK; the reserve keeps 5 % of the frames empty half of the time on average.
 //!
 //! # Source
-//! Neo4j 5.26 (`MuninnPageCache`, `EvictionTask`), read in the sources and confirmed by replaying traces
-//! through the real cache.
+//! Neo4j 5.26 (`MuninnPageCache`, `EvictionTask`), read in the sources and confirmed by replaying
+//! traces through the real cache.
 
 use crate::gclock::{Arm, GClock};
 use crate::neo4j::neo4j;

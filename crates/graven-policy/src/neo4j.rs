@@ -1,10 +1,11 @@
 //! Neo4j's page replacement as a slot clock, and its family "count to k".
 //!
 //! # How it works
-//! GCLOCK whose newcomers start with 1, whose counts go up to `count` (4 in Neo4j) and whose arm evicts a
-//! frame that it finds at 1 or 0. `count` k equals GCLOCK with counts up to k - 1 from 0, so "count to 2" is
-//! CLOCK and "count to 1" is FIFO. With [`Arm::Thread`] every eviction starts at a random slot, as threads
-//! do that evict for themselves. The rules with the reserve of free frames are in `muninn`.
+//! GCLOCK whose newcomers start with 1, whose counts go up to `count` (4 in Neo4j) and whose arm
+//! evicts a frame that it finds at 1 or 0. `count` k equals GCLOCK with counts up to k - 1 from 0,
+//! so "count to 2" is CLOCK and "count to 1" is FIFO. With [`Arm::Thread`] every eviction starts at
+//! a random slot, as threads do that evict for themselves. The rules with the reserve of free
+//! frames are in `muninn`.
 //!
 //! # Costs
 //! As GCLOCK.

@@ -1,8 +1,9 @@
 //! Index from page ids to node numbers of an array that the caller owns.
 //!
 //! # How it works
-//! Open addressing with linear probing over 4-byte node numbers; the page of a node is asked from the owner
-//! of the nodes. Deletion shifts later entries back, so there are no tombstones. At most half full.
+//! Open addressing with linear probing over 4-byte node numbers; the page of a node is asked from
+//! the owner of the nodes. Deletion shifts later entries back, so there are no tombstones. At most
+//! half full.
 //!
 //! # Costs
 //! 8 to 16 bytes an entry; one or two probes a look-up.

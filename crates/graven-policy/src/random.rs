@@ -1,15 +1,15 @@
 //! RANDOM: the victim is a drawn slot.
 //!
 //! # How it works
-//! Slots are drawn until one is resident and can be claimed; after [`DRAWS`] failures (an index space that
-//! is mostly empty, or many pins) the slots after the last draw are tried in order.
+//! Slots are drawn until one is resident and can be claimed; after [`DRAWS`] failures (an index
+//! space that is mostly empty, or many pins) the slots after the last draw are tried in order.
 //!
 //! # Costs
 //! 8 bytes and 1 bit a frame; nothing on a hit.
 //!
 //! # Source
-//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 5(2),
-//! 1966 (class 1).
+//! L. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+//! Journal 5(2), 1966 (class 1).
 
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,11 +1,12 @@
 //! Names, parameters and construction of all policies; nothing else lists them.
 //!
 //! # How it works
-//! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of the golden
-//! hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to one. The keys `protocol` and
-//! `batch` are no parameters of a policy: they tell the page cache how hits reach it. [`visit`] builds the policy with
-//! its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it. [`register`] adds a policy of
-//! another program, which is then taken by name as the others are.
+//! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of
+//! the golden hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to
+//! one. The keys `protocol` and `batch` are no parameters of a policy: they tell the page cache how
+//! hits reach it. [`visit`] builds the policy with its own type, so that a simulation loop is
+//! compiled per policy; [`parse`] boxes it. [`register`] adds a policy of another program, which is
+//! then taken by name as the others are.
 
 use crate::PolicyError;
 use crate::gclock::Arm;
@@ -139,7 +140,8 @@ pub struct Spec {
     pub params: Vec<(&'static str, String)>,
     /// The hit protocol, if the specification names one.
     pub protocol: Option<Protocol>,
-    /// How many hits of a thread are handed over at once, if the specification says so, `1..=`[`BATCH_MAX`].
+    /// How many hits of a thread are handed over at once, if the specification says so,
+    /// `1..=`[`BATCH_MAX`].
     pub batch: Option<u8>,
 }
 

@@ -1,10 +1,11 @@
 //! S3-FIFO: a small FIFO for newcomers, a main FIFO with reinsertion, a ghost FIFO.
 //!
 //! # How it works
-//! Newcomers enter the small queue (a tenth of the capacity), or the main one if their ghost is found. Hits
-//! count up to 3. A victim of the small queue with two hits or more moves to main, else it leaves and becomes
-//! a ghost (ghosts: nine tenths of the capacity). A victim of main with hits re-enters with one less. Until the first
-//! eviction newcomers go to main once the small queue is full.
+//! Newcomers enter the small queue (a tenth of the capacity), or the main one if their ghost is
+//! found. Hits count up to 3. A victim of the small queue with two hits or more moves to main, else
+//! it leaves and becomes a ghost (ghosts: nine tenths of the capacity). A victim of main with hits
+//! re-enters with one less. Until the first eviction newcomers go to main once the small queue is
+//! full.
 //!
 //! # Costs
 //! 24 bytes a frame and about 32 bytes a frame for the ghosts; a hit is one saturating count.

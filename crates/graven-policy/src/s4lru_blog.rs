@@ -1,16 +1,17 @@
 //! S4LRU as a blog post told it: a page climbs only when it is hit at the head of its list.
 //!
 //! # How it works
-//! Four lists. A hit moves a page to the head of its own list; only a page that already was the head goes to
-//! the head of the next higher list. Lists 1 to 3 hold a quarter of the capacity each and drop their tails to
-//! the list below; list 0 takes what is left. Victims come from the lowest list. Nearly LRU in practice.
+//! Four lists. A hit moves a page to the head of its own list; only a page that already was the
+//! head goes to the head of the next higher list. Lists 1 to 3 hold a quarter of the capacity each
+//! and drop their tails to the list below; list 0 takes what is left. Victims come from the lowest
+//! list. Nearly LRU in practice.
 //!
 //! # Costs
 //! 24 bytes a frame; a hit moves one to four nodes.
 //!
 //! # Source
-//! The wording of the founding study of this project (document 000), after Q. Huang et al., "An analysis of
-//! Facebook photo caching", SOSP 2013, which means something else (see `slru`).
+//! The wording of the founding study of this project (document 000), after Q. Huang et al., "An
+//! analysis of Facebook photo caching", SOSP 2013, which means something else (see `slru`).
 
 use crate::lists::Lists;
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,15 +1,16 @@
 //! SIEVE: a FIFO whose hand sifts out unvisited pages without moving the others.
 //!
 //! # How it works
-//! The hand starts at the oldest page and walks to newer ones: a visited page loses its bit, the first
-//! unvisited one is evicted and the hand stays at the next newer page; past the newest it wraps to the
-//! oldest. New pages enter at the newest end, unvisited.
+//! The hand starts at the oldest page and walks to newer ones: a visited page loses its bit, the
+//! first unvisited one is evicted and the hand stays at the next newer page; past the newest it
+//! wraps to the oldest. New pages enter at the newest end, unvisited.
 //!
 //! # Costs
 //! 24 bytes a frame; a hit stores one bit.
 //!
 //! # Source
-//! Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. Rashmi, "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
+//! Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. Rashmi, "SIEVE is simpler than LRU", NSDI 2024,
+//! algorithm 1.
 
 use crate::lists::Lists;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,17 +1,18 @@
-//! The simulated cache: plain arrays as [`Frames`] and the loop that plays a trace against one policy.
+//! The simulated cache: plain arrays as [`Frames`] and the loop that plays a trace against one
+//! policy.
 //!
 //! # How it works
-//! Pages are dense indexes `0..unique`; one array maps a page to its frame. The loop is generic over the
-//! policy, so every call is direct and hits of counter policies are inlined. A hit changes the usage count,
-//! or calls the policy, as [`HitKind`] says; a fault in a full cache evicts first
+//! Pages are dense indexes `0..unique`; one array maps a page to its frame. The loop is generic
+//! over the policy, so every call is direct and hits of counter policies are inlined. A hit changes
+//! the usage count, or calls the policy, as [`HitKind`] says; a fault in a full cache evicts first
 //! ([`Policy::eviction_batch`] frames at once), then loads into the frame freed last.
 //!
 //! # Costs
 //! 4 bytes a page of the trace and 13 bytes a frame, beside the policy's own.
 //!
 //! # Source
-//! The definitions of hit and fault are those of the golden hit counts: one page per access, one thread,
-//! no pins, an empty cache at the start.
+//! The definitions of hit and fault are those of the golden hit counts: one page per access, one
+//! thread, no pins, an empty cache at the start.
 
 use std::cell::Cell;
 
@@ -111,8 +112,8 @@ pub struct Simulator<P> {
 }
 
 impl<P: Policy<ArrayFrames>> Simulator<P> {
-    /// An empty cache for pages `0..unique`. The coarse clock of stamping policies advances, as the page cache's does,
-    /// 64 times while as many pages are loaded as there are frames in use.
+    /// An empty cache for pages `0..unique`. The coarse clock of stamping policies advances, as the
+    /// page cache's does, 64 times while as many pages are loaded as there are frames in use.
     #[must_use]
     pub fn new(policy: P, unique: usize, capacity: usize) -> Self {
         Self {
@@ -127,9 +128,9 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         }
     }
 
-    /// The same with page `i` called `i << spacing` before the policy: the name that a page cache gives to page `i` of its
-    /// first file where pages are `2^spacing` units long. To be set before the first access; only policies that hash names
-    /// into something smaller can tell.
+    /// The same with page `i` called `i << spacing` before the policy: the name that a page cache
+    /// gives to page `i` of its first file where pages are `2^spacing` units long. To be set before
+    /// the first access; only policies that hash names into something smaller can tell.
     #[must_use]
     pub fn spaced(mut self, spacing: u32) -> Self {
         self.spacing = spacing;
@@ -141,8 +142,8 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
         PageId(u64::from(page) << self.spacing)
     }
 
-    /// Plays accesses in order, each with a hint for the case that it faults. A scan's accesses to resident pages do
-    /// not count as use, but do as hits.
+    /// Plays accesses in order, each with a hint for the case that it faults. A scan's accesses to
+    /// resident pages do not count as use, but do as hits.
     pub fn replay_hinted(&mut self, accesses: impl IntoIterator<Item = (u32, Hint)>) {
         let kind = self.policy.hit_kind();
         for (page, hint) in accesses {

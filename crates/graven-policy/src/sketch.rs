@@ -1,16 +1,19 @@
 //! Count-min sketch of 4-bit counters that age by halving.
 //!
 //! # How it works
-//! Four rows of counters; a page has one counter in each, its estimate is the smallest. An access raises all four,
-//! up to 15. After ten accesses a page of the capacity all counters are halved, and so is the number of accesses that
-//! the next halving waits for: what was halved still stands for that many.
+//! Four rows of counters; a page has one counter in each, its estimate is the smallest. An access
+//! raises all four, up to 15. After ten accesses a page of the capacity all counters are halved,
+//! and so is the number of accesses that the next halving waits for: what was halved still stands
+//! for that many.
 //!
 //! # Costs
-//! 2 bytes a column for all four rows; columns are four times the pages, as a power of two: 8 to 16 bytes a page.
+//! 2 bytes a column for all four rows; columns are four times the pages, as a power of two: 8 to 16
+//! bytes a page.
 //!
 //! # Source
-//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017; sizes
-//! and the raising of all rows after the sketch of Caffeine, by the same authors.
+//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM
+//! TOS 13(4), 2017; sizes and the raising of all rows after the sketch of Caffeine, by the same
+//! authors.
 
 use graven_random::SplitMix64;
 

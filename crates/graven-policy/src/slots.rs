@@ -1,8 +1,9 @@
 //! Resident pages by slot, for policies that sweep the frames in index order.
 //!
 //! # How it works
-//! One page id per slot and one bit per slot that says whether it is resident, so that a sweep passes
-//! 64 empty slots in one step: with many size classes in one index space most slots are empty.
+//! One page id per slot and one bit per slot that says whether it is resident, so that a sweep
+//! passes 64 empty slots in one step: with many size classes in one index space most slots are
+//! empty.
 //!
 //! # Invariants
 //! * SL-1 the number of set bits is `resident`; no bit is set at or beyond `pages.len()`.
@@ -75,7 +76,8 @@ impl Slots {
         Some(PageId(self.pages[slot]))
     }
 
-    /// The first resident slot at or after `from`, wrapping to slot 0 at the end; `None` when all are empty.
+    /// The first resident slot at or after `from`, wrapping to slot 0 at the end; `None` when all
+    /// are empty.
     #[inline]
     pub(crate) fn next_resident(&self, from: usize) -> Option<usize> {
         let from = if from >= self.pages.len() { 0 } else { from };

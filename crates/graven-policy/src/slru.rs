@@ -1,17 +1,19 @@
 //! Segmented LRU: segments of equal share; a hit moves a page to the next higher one.
 //!
 //! # How it works
-//! A hit in segment `k` moves the page to the head of segment `min(k + 1, top)`. A segment above its share
-//! drops its tail to the head of the next lower one, and so on; a cascade that reaches segment 0 trims it to
-//! its share, and what falls out leaves the cache ([`Policy::has_surplus`]). A newcomer enters the lowest
-//! segment with room, so that warming up fills all of them, else segment 0.
+//! A hit in segment `k` moves the page to the head of segment `min(k + 1, top)`. A segment above
+//! its share drops its tail to the head of the next lower one, and so on; a cascade that reaches
+//! segment 0 trims it to its share, and what falls out leaves the cache ([`Policy::has_surplus`]).
+//! A newcomer enters the lowest segment with room, so that warming up fills all of them, else
+//! segment 0.
 //!
 //! # Costs
 //! 24 bytes a frame; a hit moves one node per segment of the cascade.
 //!
 //! # Source
-//! R. Karedla, J. Love, B. Wherry, "Caching strategies to improve disk system performance", IEEE Computer
-//! 27(3), 1994; four segments: Q. Huang et al., "An analysis of Facebook photo caching", SOSP 2013.
+//! R. Karedla, J. Love, B. Wherry, "Caching strategies to improve disk system performance", IEEE
+//! Computer 27(3), 1994; four segments: Q. Huang et al., "An analysis of Facebook photo caching",
+//! SOSP 2013.
 
 use crate::lists::Lists;
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy};

@@ -1,30 +1,33 @@
-//! CLOCK-Pro as a thesis put it into Neo4j: on a slot array, hot pages capped at 5 % or another share.
+//! CLOCK-Pro as a thesis put it into Neo4j: on a slot array, hot pages capped at 5 % or another
+//! share.
 //!
 //! # How it works
-//! Slots hold resident pages, each hot or cold, in its test period or not; a slot may also remember the page
-//! that was evicted from it. The cold arm clears bits: a cold page in its test period whose bit was set turns
-//! hot, one without its bit is evicted and, if in its test period, remembered by the slot. The hot arm turns a
-//! hot page without its bit cold and ends test periods on its way; the test arm drops remembered pages. A
-//! remembered page that faults again loads hot.
+//! Slots hold resident pages, each hot or cold, in its test period or not; a slot may also remember
+//! the page that was evicted from it. The cold arm clears bits: a cold page in its test period
+//! whose bit was set turns hot, one without its bit is evicted and, if in its test period,
+//! remembered by the slot. The hot arm turns a hot page without its bit cold and ends test periods
+//! on its way; the test arm drops remembered pages. A remembered page that faults again loads hot.
 //!
-//! The number of hot pages starts at 1 % of the frames. `adaptive` moves it by one (down when a cold page is
-//! hit in its test period or a remembered page returns, up when a test period ends without use) and `plus` by
-//! the ratio of demoted to remembered pages, both within 0 to `cap` percent of the frames (5 in the thesis).
+//! The number of hot pages starts at 1 % of the frames. `adaptive` moves it by one (down when a
+//! cold page is hit in its test period or a remembered page returns, up when a test period ends
+//! without use) and `plus` by the ratio of demoted to remembered pages, both within 0 to `cap`
+//! percent of the frames (5 in the thesis).
 //!
 //! # Invariants
 //! * TC-1 every remembered page is remembered by exactly one slot, at most as many as the capacity.
 //!
 //! # Costs
-//! 21 bytes a frame and 8 to 16 bytes of index a remembered page; a hit stores one bit (`adaptive`: a call).
+//! 21 bytes a frame and 8 to 16 bytes of index a remembered page; a hit stores one bit (`adaptive`:
+//! a call).
 //!
 //! # Source
 //! T. Elding Larsson, L. Gustavsson, "Cache replacement policies and their impact on graph database
-//! operations", master's thesis, Lund University, 2021, listings A.3, A.4 and B.5; after S. Jiang, F. Chen,
-//! X. Zhang, USENIX ATC 2005, and C. Li, "CLOCK-Pro+", SYSTOR 2019.
+//! operations", master's thesis, Lund University, 2021, listings A.3, A.4 and B.5; after S. Jiang,
+//! F. Chen, X. Zhang, USENIX ATC 2005, and C. Li, "CLOCK-Pro+", SYSTOR 2019.
 //!
 //! # Deviations
-//! The listings forget to clear the right slot's note when a remembered page returns and would spin on it;
-//! here the note is dropped with its page. Sizes count as pages.
+//! The listings forget to clear the right slot's note when a remembered page returns and would spin
+//! on it; here the note is dropped with its page. Sizes count as pages.
 
 use crate::page_index::PageIndex;
 use crate::slots::Slots;

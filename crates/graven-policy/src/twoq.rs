@@ -1,16 +1,17 @@
 //! 2Q (full version): newcomers pass through a FIFO; what returns after it goes to an LRU list.
 //!
 //! # How it works
-//! A1in is a FIFO of a quarter of the capacity, Am an LRU list, A1out a ghost FIFO of half the capacity. A
-//! hit in A1in does nothing. Victims come from A1in while it exceeds its share (their ids go to A1out), else
-//! from Am, without trace. A page that faults while in A1out enters Am, any other A1in.
+//! A1in is a FIFO of a quarter of the capacity, Am an LRU list, A1out a ghost FIFO of half the
+//! capacity. A hit in A1in does nothing. Victims come from A1in while it exceeds its share (their
+//! ids go to A1out), else from Am, without trace. A page that faults while in A1out enters Am, any
+//! other A1in.
 //!
 //! # Costs
 //! 24 bytes a frame and 18 bytes a frame for the ghosts; a hit moves at most one node.
 //!
 //! # Source
-//! T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement algorithm",
-//! VLDB 1994, figure 3.
+//! T. Johnson, D. Shasha, "2Q: a low overhead high performance buffer management replacement
+//! algorithm", VLDB 1994, figure 3.
 
 use crate::ghost::Ghost;
 use crate::lists::Lists;

@@ -1,10 +1,12 @@
-//! WATT: of a random sample, the page used least often in any of the spans that its timestamps mark leaves.
+//! WATT: of a random sample, the page used least often in any of the spans that its timestamps mark
+//! leaves.
 //!
 //! # How it works
-//! A hit stores the coarse time in the frame's stamp, nothing else. Every page has the times of its last uses, newest
-//! first. Its value is the largest of `i / (now - t_i)` over the `i`-th last use: how often it was used per time, over
-//! the span that speaks best for it, so that a burst long ago weighs little and steady use a lot. An eviction looks at a
-//! few random pages, writes down the stamps it finds, and takes the one of the least value.
+//! A hit stores the coarse time in the frame's stamp, nothing else. Every page has the times of its
+//! last uses, newest first. Its value is the largest of `i / (now - t_i)` over the `i`-th last use:
+//! how often it was used per time, over the span that speaks best for it, so that a burst long ago
+//! weighs little and steady use a lot. An eviction looks at a few random pages, writes down the
+//! stamps it finds, and takes the one of the least value.
 //!
 //! Scanned pages and pages read ahead have no use to their name until they are hit.
 //!
@@ -12,16 +14,18 @@
 //! * WA-1 every slot has a history; times of a history do not increase.
 //!
 //! # Costs
-//! 8 bytes and 1 bit a frame for its page, 40 for its history, and the stamp of 4; a hit stores a stamp if the coarse
-//! clock moved since the last; an eviction costs a random look for each page of the sample.
+//! 8 bytes and 1 bit a frame for its page, 40 for its history, and the stamp of 4; a hit stores a
+//! stamp if the coarse clock moved since the last; an eviction costs a random look for each page of
+//! the sample.
 //!
 //! # Source
-//! D. Voehringer, V. Leis, "Write-aware timestamp tracking: effective and efficient page replacement for modern
-//! hardware", PVLDB 16(11), 2023.
+//! D. Voehringer, V. Leis, "Write-aware timestamp tracking: effective and efficient page
+//! replacement for modern hardware", PVLDB 16(11), 2023.
 //!
 //! # Deviations
-//! A use is noted when a sample meets its page, so uses between two samplings count once; a coarse tick is 1/64 of as
-//! many loads as there are frames. Writes have no times of their own: the cache answers that a dirty page is busy.
+//! A use is noted when a sample meets its page, so uses between two samplings count once; a coarse
+//! tick is 1/64 of as many loads as there are frames. Writes have no times of their own: the cache
+//! answers that a dirty page is busy.
 
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
@@ -70,7 +74,8 @@ pub struct Watt {
 }
 
 impl Watt {
-    /// An empty cache that remembers `uses` (1..=8) times of a page and looks at `sample` (1..=32) of them to evict.
+    /// An empty cache that remembers `uses` (1..=8) times of a page and looks at `sample` (1..=32)
+    /// of them to evict.
     ///
     /// # Panics
     /// When one of them is out of range.

@@ -1,16 +1,19 @@
-//! W-TinyLFU: a small LRU window; its victims enter the main part only if they are asked for more often than
-//! the page they would replace.
+//! W-TinyLFU: a small LRU window; its victims enter the main part only if they are asked for more
+//! often than the page they would replace.
 //!
 //! # How it works
-//! Window: LRU of 1 % of the capacity. Main: segmented LRU with 80 % protected. A sketch counts all accesses
-//! of the recent past. When room is needed and the window is full, its oldest page is the candidate: it
-//! replaces the oldest page on probation if the sketch has seen it more often, else it leaves itself.
+//! Window: LRU of 1 % of the capacity. Main: segmented LRU with 80 % protected. A sketch counts all
+//! accesses of the recent past. When room is needed and the window is full, its oldest page is the
+//! candidate: it replaces the oldest page on probation if the sketch has seen it more often, else
+//! it leaves itself.
 //!
 //! # Costs
-//! 24 bytes a frame and 8 to 16 bytes for the sketch; a hit moves one or two nodes and counts in four rows.
+//! 24 bytes a frame and 8 to 16 bytes for the sketch; a hit moves one or two nodes and counts in
+//! four rows.
 //!
 //! # Source
-//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017.
+//! G. Einziger, R. Friedman, B. Manes, "TinyLFU: a highly efficient cache admission policy", ACM
+//! TOS 13(4), 2017.
 //!
 //! # Deviations
 //! The window is fixed at 1 %; Caffeine's hill climbing is left out.
@@ -112,7 +115,8 @@ impl<F: Frames + ?Sized> Policy<F> for WTinyLfu {
         } else {
             PROTECTED
         };
-        // Full is where another page of the oldest one's size would not fit: shares of bytes are rarely whole pages.
+        // Full is where another page of the oldest one's size would not fit: shares of bytes are
+        // rarely whole pages.
         let oldest = self.lists.back(WINDOW).filter(|oldest| {
             let weight = self.lists.weight(WINDOW) + u64::from(frames.weight(*oldest));
             weight > self.window_share

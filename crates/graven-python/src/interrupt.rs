@@ -1,11 +1,13 @@
 //! Control-C while a statement runs.
 //!
 //! # How it works
-//! Python's own handler of the signal only notes that there was one; what a program wants done (raising `KeyboardInterrupt`, as a rule) is
-//! done by the main thread when it runs Python again. A statement that takes minutes would keep it from that. So a handler is put
-//! before Python's, which notes the signal for this module, too, and hands it on. A thread that watches long calls of the main
-//! thread then stops the statement, the call returns, and Python does what it noted. Where the program sets another handler by
-//! Python's means, that is preceded as well from the next look of this thread on. Short calls pay for a lock and a clock.
+//! Python's own handler of the signal only notes that there was one; what a program wants done
+//! (raising `KeyboardInterrupt`, as a rule) is done by the main thread when it runs Python again. A
+//! statement that takes minutes would keep it from that. So a handler is put before Python's, which
+//! notes the signal for this module, too, and hands it on. A thread that watches long calls of the
+//! main thread then stops the statement, the call returns, and Python does what it noted. Where the
+//! program sets another handler by Python's means, that is preceded as well from the next look of
+//! this thread on. Short calls pay for a lock and a clock.
 //!
 //! # Invariants
 //! * PY-3 The handler does nothing but store a flag and call the one before which it was put. It is
@@ -116,7 +118,8 @@ impl Watch {
             listen();
             if let Some(cancel) = long {
                 if SIGNALLED.load(Ordering::SeqCst) {
-                    // Again and again: a statement that was about to begin has forgotten what was asked before.
+                    // Again and again: a statement that was about to begin has forgotten what was
+                    // asked before.
                     cancel.cancel();
                 }
                 thread::sleep(LOOKS_EVERY);
@@ -135,7 +138,8 @@ extern "C" fn note(signal: libc::c_int) {
     }
     SIGNALLED.store(true, Ordering::SeqCst);
     let before = BEFORE.load(Ordering::SeqCst);
-    // SAFETY: `listen` stored the address of a handler that takes the signal's number, before it set this one.
+    // SAFETY: `listen` stored the address of a handler that takes the signal's number, before it
+    // set this one.
     let before: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(before) };
     before(signal);
     WITHIN.store(false, Ordering::SeqCst);
@@ -144,7 +148,8 @@ extern "C" fn note(signal: libc::c_int) {
 /// Puts the own handler before the one that is there, if that is a plain one.
 fn listen() {
     let own_address = note as extern "C" fn(libc::c_int) as usize;
-    // SAFETY: all zeros is a valid `sigaction`, and null is no new action: the present one is only read.
+    // SAFETY: all zeros is a valid `sigaction`, and null is no new action: the present one is only
+    // read.
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
     let read = unsafe { libc::sigaction(libc::SIGINT, std::ptr::null(), &raw mut before) };
@@ -156,12 +161,13 @@ fn listen() {
     BEFORE.store(handler, Ordering::SeqCst);
     let mut own = before;
     own.sa_sigaction = own_address;
-    // SAFETY: PY-3: `note` is safe in a handler, and stays as long as the program. Where it cannot be set, Control-C waits.
+    // SAFETY: PY-3: `note` is safe in a handler, and stays as long as the program. Where it cannot
+    // be set, Control-C waits.
     unsafe { libc::sigaction(libc::SIGINT, &raw const own, std::ptr::null_mut()) };
 }
 
-/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C. What it gives is kept then, unless it is an error: the
-/// interpreter does what was noted as soon as it goes on.
+/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C. What it gives is
+/// kept then, unless it is an error: the interpreter does what was noted as soon as it goes on.
 ///
 /// # Errors
 /// What Python does at Control-C, and what became of `work`.

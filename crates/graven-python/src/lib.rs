@@ -1,4 +1,5 @@
-//! The `graven` package for Python: the library behind classes of Python, with the names that programs for Kuzu use.
+//! The `graven` package for Python: the library behind classes of Python, with the names that
+//! programs for Kuzu use.
 //!
 //! # How it works
 //! ```text
@@ -7,13 +8,16 @@
 //! graven/frames.py      results as pandas, Polars, Arrow and NetworkX objects
 //! graven._graven        this crate: Database, Connection, Transaction, PreparedStatement, QueryResult
 //! ```
-//! Everything that may wait or work for long runs without the interpreter's lock: other threads of Python go on meanwhile. Rows come
-//! batch by batch as they are asked for, and become objects of Python one by one.
+//! Everything that may wait or work for long runs without the interpreter's lock: other threads of
+//! Python go on meanwhile. Rows come batch by batch as they are asked for, and become objects of
+//! Python one by one.
 //!
 //! # Invariants
-//! * PY-1 No value is changed on the way: what Python's own types cannot hold (nanoseconds, years beyond 9999, months of a
-//!   duration) comes in types of the package, and goes back as what it was.
-//! * PY-2 The interpreter's lock is never held while a statement runs, and never waited for by the library.
+//! * PY-1 No value is changed on the way: what Python's own types cannot hold (nanoseconds, years
+//!   beyond 9999, months of a duration) comes in types of the package, and goes back as what it
+//!   was.
+//! * PY-2 The interpreter's lock is never held while a statement runs, and never waited for by the
+//!   library.
 //!
 //! # Concurrency
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.

@@ -40,8 +40,8 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
     Ok(params)
 }
 
-/// What a table is read by: an object that hands out a stream of Arrow's batches, such as a DataFrame or an Arrow table. A column alone is
-/// a list.
+/// What a table is read by: an object that hands out a stream of Arrow's batches, such as a
+/// DataFrame or an Arrow table. A column alone is a list.
 fn frame(it: &Bound<'_, PyAny>) -> PyResult<Option<Frame>> {
     for list in ["tolist", "to_list"] {
         if it.getattr_opt(list)?.is_some() {
@@ -181,7 +181,8 @@ fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
             None => false,
         };
         if is_time && has_integer(&plain, depth)? {
-            let message = "moments and spans of NumPy in units that datetime does not have would become integers: convert \
+            let message = "moments and spans of NumPy in units that datetime does not have would \
+                become integers: convert \
                            them, with astype('datetime64[us]') for example";
             return Err(PyTypeError::new_err(message));
         }
@@ -190,7 +191,8 @@ fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         }
     }
     let message = format!(
-        "a value of type {} cannot be a parameter: use None, bool, int, float, str, bytes, list, dict, or what \
+        "a value of type {} cannot be a parameter: use None, bool, int, float, str, bytes, list, \
+            dict, or what \
          datetime and graven.values have",
         type_name(it)
     );

@@ -1,8 +1,10 @@
-//! Dates, times, durations and points: as Python has them where it can, as the package has them where it cannot (PY-1).
+//! Dates, times, durations and points: as Python has them where it can, as the package has them
+//! where it cannot (PY-1).
 //!
 //! # How it works
-//! `datetime` holds years 1 to 9999 and microseconds. A value beyond that, or in a zone that Python does not know or
-//! places elsewhere at that moment, becomes a `graven.Temporal`: its text, which goes back as the same value.
+//! `datetime` holds years 1 to 9999 and microseconds. A value beyond that, or in a zone that Python
+//! does not know or places elsewhere at that moment, becomes a `graven.Temporal`: its text, which
+//! goes back as the same value.
 
 use std::sync::Arc;
 
@@ -170,7 +172,8 @@ pub(crate) fn stored(it: &Bound<'_, PyAny>) -> PyResult<Option<PropertyValue>> {
         let nanosecond_of_day = nanos(it)?;
         match utc_offset(it)? {
             None if !it.getattr("tzinfo")?.is_none() => {
-                let message = "a time in a zone has no offset without a date: use timezone instead of ZoneInfo";
+                let message = "a time in a zone has no offset without a date: use timezone instead \
+                    of ZoneInfo";
                 return Err(PyValueError::new_err(message));
             }
             None => PropertyValue::LocalTime(nanosecond_of_day),

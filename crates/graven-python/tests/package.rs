@@ -1,7 +1,9 @@
-//! Goal: the package does what its users see, from Python. The tests are those beside this file; this one puts the compiled part and the
-//! files of Python side by side, as an installed package has them, and runs them with the interpreter that is there.
+//! Goal: the package does what its users see, from Python. The tests are those beside this file;
+//! this one puts the compiled part and the files of Python side by side, as an installed package
+//! has them, and runs them with the interpreter that is there.
 //!
-//! `PYTHON` names another interpreter. What needs another package (pandas, say) is left out where that is missing.
+//! `PYTHON` names another interpreter. What needs another package (pandas, say) is left out where
+//! that is missing.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,8 +1,9 @@
 //! Seeded random numbers, the same on every machine: SplitMix64.
 //!
 //! # How it works
-//! A counter that grows by an odd constant, through a function that scrambles its bits ([`mix`]). Every seed is a good one,
-//! a copy goes on as its original does, and a number costs two multiplications.
+//! A counter that grows by an odd constant, through a function that scrambles its bits ([`mix`]).
+//! Every seed is a good one, a copy goes on as its original does, and a number costs two
+//! multiplications.
 //!
 //! # Deviations
 //! None from the published generator; golden hit counts and generated networks depend on that.
@@ -69,7 +70,8 @@ pub const fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Scrambles: every bit of the result depends on every bit of `bits`, and no two numbers give the same.
+/// Scrambles: every bit of the result depends on every bit of `bits`, and no two numbers give the
+/// same.
 #[must_use]
 pub const fn mix(bits: u64) -> u64 {
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -81,7 +83,8 @@ pub const fn mix(bits: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Goal: the stream is the published one (first outputs for seed 1234567, as in the reference C code).
+    /// Goal: the stream is the published one (first outputs for seed 1234567, as in the reference C
+    /// code).
     #[test]
     fn the_stream_is_the_published_one() {
         let mut random = SplitMix64::new(1_234_567);
@@ -89,7 +92,8 @@ mod tests {
         assert_eq!(random.bits(), 3_203_168_211_198_807_973);
     }
 
-    /// Goal: numbers below a limit stay below it and reach both ends; a limit of 0 is none to divide by.
+    /// Goal: numbers below a limit stay below it and reach both ends; a limit of 0 is none to
+    /// divide by.
     #[test]
     fn below_covers_its_range() {
         let mut random = SplitMix64::new(1);

@@ -168,7 +168,8 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: those that do not log in lose their places to those that come, the greediest first; those that have, leave room to others.
+    //! Goal: those that do not log in lose their places to those that come, the greediest first;
+    //! those that have, leave room to others.
 
     use super::*;
     use std::net::Ipv4Addr;

@@ -1,16 +1,18 @@
 //! Attempts to log in: after failures, further ones from the same address wait, longer each time.
 //!
 //! # How it works
-//! Some failures are free, for people mistype. From then on an address may try again only after a pause that doubles with each failure,
-//! up to some seconds. An attempt that comes earlier waits for its turn, and is refused without a look at it where that takes too long:
-//! many connections at a time do not make guessing faster. A success forgets the failures of its address; so does time.
+//! Some failures are free, for people mistype. From then on an address may try again only after a
+//! pause that doubles with each failure, up to some seconds. An attempt that comes earlier waits
+//! for its turn, and is refused without a look at it where that takes too long: many connections at
+//! a time do not make guessing faster. A success forgets the failures of its address; so does time.
 //!
 //! # Invariants
-//! * BO-4 Between two looks at passwords from an address lies the pause that its failures have earned.
+//! * BO-4 Between two looks at passwords from an address lies the pause that its failures have
+//!   earned.
 //!
 //! # Costs
-//! An entry for each address that failed lately, at most some thousands. What an address is: of IPv6 the first 64 bits, which one
-//! machine can choose the rest of.
+//! An entry for each address that failed lately, at most some thousands. What an address is: of
+//! IPv6 the first 64 bits, which one machine can choose the rest of.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv6Addr};

@@ -1,4 +1,5 @@
-//! Messages in chunks: each begins with its length in two bytes, and a chunk of length 0 ends the message.
+//! Messages in chunks: each begins with its length in two bytes, and a chunk of length 0 ends the
+//! message.
 
 use std::io::{self, Write};
 
@@ -49,7 +50,8 @@ async fn pass_over(from: &mut (impl AsyncRead + Unpin), bytes: usize) -> io::Res
     }
 }
 
-/// Reads a message; false where the connection ended before one began. Empty messages keep a connection open, and mean nothing.
+/// Reads a message; false where the connection ended before one began. Empty messages keep a
+/// connection open, and mean nothing.
 ///
 /// # Errors
 /// See [`Unread`].
@@ -113,7 +115,8 @@ pub(crate) fn write(to: &mut impl Write, message: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: any message comes out as it went in; nothing else makes the reader wait for ever or take too much.
+    //! Goal: any message comes out as it went in; nothing else makes the reader wait for ever or
+    //! take too much.
 
     use super::*;
 

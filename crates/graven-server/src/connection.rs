@@ -1,10 +1,11 @@
 //! A connection: one task reads messages, and threads that are borrowed for it answer them.
 //!
 //! # How it works
-//! The reader takes messages off the wire into a queue; the session takes them from there, on a thread that it has as long
-//! as there are messages to answer. An idle connection has no thread. A RESET, and the end of the connection, are noticed by
-//! the reader, which asks the statement that runs to stop until the session has come to the RESET, or has ended: whatever the
-//! session makes of a message, it has come to it when it takes the next one.
+//! The reader takes messages off the wire into a queue; the session takes them from there, on a
+//! thread that it has as long as there are messages to answer. An idle connection has no thread. A
+//! RESET, and the end of the connection, are noticed by the reader, which asks the statement that
+//! runs to stop until the session has come to the RESET, or has ended: whatever the session makes
+//! of a message, it has come to it when it takes the next one.
 
 use std::io;
 use std::net::SocketAddr;
@@ -39,7 +40,8 @@ const GREETING: Duration = Duration::from_secs(5);
 /// How often a statement is asked to stop until it has.
 const ASKED_EVERY: Duration = Duration::from_millis(5);
 
-/// How long what follows a message that is too long is read and dropped, so that the client reads the answer.
+/// How long what follows a message that is too long is read and dropped, so that the client reads
+/// the answer.
 const DROPPED_FOR: Duration = Duration::from_secs(5);
 
 /// Messages of at most so many bytes are not counted in the budget.
@@ -195,7 +197,8 @@ async fn converse(
     tokio::select! {
         answered = &mut answering => {
             if state.refused.load(Ordering::SeqCst) {
-                // A connection that is closed with something unread is reset, and the answer may be lost.
+                // A connection that is closed with something unread is reset, and the answer may be
+                // lost.
                 reading.await;
             }
             return answered;
@@ -369,7 +372,8 @@ impl Reading {
             }
             if is_reset {
                 self.cancel.cancel();
-                // Again and again: a statement that was about to begin has forgotten what was asked before.
+                // Again and again: a statement that was about to begin has forgotten what was asked
+                // before.
                 while state.resets.load(Ordering::SeqCst) > 0 {
                     let _ = timeout(ASKED_EVERY, state.reset.notified()).await;
                     if state.resets.load(Ordering::SeqCst) > 0 {

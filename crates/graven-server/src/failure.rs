@@ -1,4 +1,5 @@
-//! Errors under the names that drivers know: what they retry, and which exception they raise, follows from these.
+//! Errors under the names that drivers know: what they retry, and which exception they raise,
+//! follows from these.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::admission::Full;
 pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
-    /// Line and column in the text of the statement that it is about, and that text, where it is known.
+    /// Line and column in the text of the statement that it is about, and that text, where it is
+    /// known.
     pub(crate) place: Option<(Arc<str>, (u32, u32))>,
 }
 
@@ -55,7 +57,8 @@ impl Failure {
         Failure::new(
             "Neo.TransientError.Request.NoThreadsAvailable",
             format!(
-                "the server is full: all {} connections {owner} are open; close some, or raise --connections",
+                "the server is full: all {} connections {owner} are open; close some, or raise \
+                    --connections",
                 full.places
             ),
         )
@@ -64,7 +67,8 @@ impl Failure {
     /// A message that is longer than messages may be.
     pub(crate) fn too_long(most: usize) -> Self {
         Failure::request(format!(
-            "a message of more than {most} bytes, the server's limit: send fewer or smaller parameters at a time, or raise \
+            "a message of more than {most} bytes, the server's limit: send fewer or smaller \
+                parameters at a time, or raise \
              --message-limit"
         ))
     }
@@ -125,7 +129,8 @@ pub(crate) const TIMED_OUT_AS_WANTED: &str =
 /// What cannot be reached now, and may be later.
 const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
 
-/// Neo4j's name for one of Graven's. Those that begin with `Neo.TransientError` are tried again by drivers.
+/// Neo4j's name for one of Graven's. Those that begin with `Neo.TransientError` are tried again by
+/// drivers.
 fn code(own: &str) -> &'static str {
     let (area, detail) = own.split_once('.').unwrap_or((own, ""));
     match (area, detail) {

@@ -1,4 +1,5 @@
-//! Failures as GQL has them, from version 5.7 on: a status for each of Neo4j's codes, and what it says by itself.
+//! Failures as GQL has them, from version 5.7 on: a status for each of Neo4j's codes, and what it
+//! says by itself.
 //!
 //! # Source
 //! ISO/IEC 39075, clause 23 (GQLSTATUS); Neo4j 5.26: GQLSTATUS codes of errors.
@@ -10,7 +11,8 @@ use crate::notification::{position, record};
 /// Status and description of an error that has none of its own.
 const OTHER: (&str, &str) = (
     "50N42",
-    "error: general processing exception - unexpected error. Unexpected error has occurred. See debug log for details.",
+    "error: general processing exception - unexpected error. Unexpected error has occurred. See \
+        debug log for details.",
 );
 
 /// Neo4j's code from its category on, the status, and its description.
@@ -110,37 +112,45 @@ const STATUSES: &[(&str, &str, &str)] = &[
     (
         "Security.Unauthorized",
         "42NFF",
-        "error: syntax error or access rule violation - permission/access denied. Access denied, see the security logs for details.",
+        "error: syntax error or access rule violation - permission/access denied. Access denied, \
+            see the security logs for details.",
     ),
     (
         "Security.Forbidden",
         "42NFF",
-        "error: syntax error or access rule violation - permission/access denied. Access denied, see the security logs for details.",
+        "error: syntax error or access rule violation - permission/access denied. Access denied, \
+            see the security logs for details.",
     ),
     (
         "Security.CredentialsExpired",
         "42NFD",
-        "error: syntax error or access rule violation - credentials expired. Permission denied. The credentials you provided were valid, but must be changed before you can use this instance.",
+        "error: syntax error or access rule violation - credentials expired. Permission denied. \
+            The credentials you provided were valid, but must be changed before you can use this \
+            instance.",
     ),
     (
         "Transaction.Terminated",
         "25N05",
-        "error: invalid transaction state - transaction terminated or closed. The transaction has been terminated or closed.",
+        "error: invalid transaction state - transaction terminated or closed. The transaction has \
+            been terminated or closed.",
     ),
     (
         "Transaction.TransactionTimedOut",
         "25N05",
-        "error: invalid transaction state - transaction terminated or closed. The transaction has been terminated or closed.",
+        "error: invalid transaction state - transaction terminated or closed. The transaction has \
+            been terminated or closed.",
     ),
     (
         "Transaction.TransactionTimedOutClientConfiguration",
         "25N05",
-        "error: invalid transaction state - transaction terminated or closed. The transaction has been terminated or closed.",
+        "error: invalid transaction state - transaction terminated or closed. The transaction has \
+            been terminated or closed.",
     ),
     (
         "Transaction.TransactionNotFound",
         "25N05",
-        "error: invalid transaction state - transaction terminated or closed. The transaction has been terminated or closed.",
+        "error: invalid transaction state - transaction terminated or closed. The transaction has \
+            been terminated or closed.",
     ),
     (
         "Transaction.Outdated",

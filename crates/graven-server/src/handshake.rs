@@ -13,16 +13,19 @@ const MAGIC: [u8; 4] = [0x60, 0x60, 0xb0, 0x17];
 /// Newest minor version of each major one that is spoken, and the oldest.
 const SPOKEN: [(u8, std::ops::RangeInclusive<u8>); 3] = [(6, 0..=0), (5, 0..=8), (4, 1..=4)];
 
-/// A proposal of the form 0, 0, n, 0xff is none of a version: the client understands manifests of the forms up to n.
+/// A proposal of the form 0, 0, n, 0xff is none of a version: the client understands manifests of
+/// the forms up to n.
 const MANIFEST: u8 = 0xff;
 
-/// The form of manifest that is spoken: all versions, and what else the server can do, from which the client chooses.
+/// The form of manifest that is spoken: all versions, and what else the server can do, from which
+/// the client chooses.
 const FORM: u8 = 1;
 
 /// Bytes of a number in groups of seven bits, at most.
 const NUMBER_BYTES_MAX: usize = 10;
 
-/// Agrees on a version with a client; none if there is no common one, or the client speaks another protocol, which it is told.
+/// Agrees on a version with a client; none if there is no common one, or the client speaks another
+/// protocol, which it is told.
 ///
 /// # Errors
 /// The connection broke off.
@@ -94,7 +97,8 @@ fn spoken(major: u8, minor: u8, range: u8) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: the first proposal that is spoken is taken, at its newest; others are refused politely.
+    //! Goal: the first proposal that is spoken is taken, at its newest; others are refused
+    //! politely.
 
     use super::*;
 

@@ -1,4 +1,5 @@
-//! A database for programs that speak Bolt, the protocol of Neo4j's drivers, and counters for those that watch it.
+//! A database for programs that speak Bolt, the protocol of Neo4j's drivers, and counters for those
+//! that watch it.
 //!
 //! # How it works
 //! ```text
@@ -16,8 +17,9 @@
 //!     summary         what is said before the first row and after the last
 //! metrics     counters for Prometheus and a page, over HTTP
 //! ```
-//! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is kept but what one message
-//! answers. A statement of a transaction has run to its end before its first row leaves, as in the library.
+//! Rows leave as they are asked for (`PULL`), straight from the statement that runs: nothing is
+//! kept but what one message answers. A statement of a transaction has run to its end before its
+//! first row leaves, as in the library.
 //!
 //! # Invariants
 //! * BO-1 A message has at most as many bytes as the options say and eight million values, which
@@ -33,7 +35,8 @@
 //!   client reads.
 //!
 //! # Costs
-//! Some kilobytes a connection that is idle, and a thread while it is answered. A message is copied once on its way in, a row once on its way out.
+//! Some kilobytes a connection that is idle, and a thread while it is answered. A message is copied
+//! once on its way in, a row once on its way out.
 //!
 //! # Source
 //! Neo4j's documentation of Bolt and PackStream (messages, versions 4.1 to 6.0, structures).
@@ -70,7 +73,8 @@ pub use options::{Options, Tls, User};
 pub(crate) struct Version(u8, u8);
 
 impl Version {
-    /// Whether nodes and relationships have ids of text beside their numbers, and moments count from UTC.
+    /// Whether nodes and relationships have ids of text beside their numbers, and moments count
+    /// from UTC.
     fn is_5(self) -> bool {
         self.0 >= 5
     }

@@ -35,7 +35,8 @@ const MORE_THREADS: usize = UNKNOWN_MAX + 32;
 /// How long a thread without work stays.
 const IDLE_THREADS: Duration = Duration::from_secs(10);
 
-/// Pause after a connection that could not be accepted, and between two looks whether all have ended.
+/// Pause after a connection that could not be accepted, and between two looks whether all have
+/// ended.
 const PAUSE: Duration = Duration::from_millis(5);
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
@@ -102,7 +103,8 @@ impl Server {
         };
         if options.user.is_none() && !options.open_to_all && !database.has_users()? {
             return Err(Error::usage(format!(
-                "{}: any client that reaches this address could read and change everything: create a user in the \
+                "{}: any client that reaches this address could read and change everything: create \
+                    a user in the \
                  database (CREATE USER), name a user and a password, or open the server to all",
                 options.address
             )));

@@ -1,10 +1,13 @@
-//! Notices and outcomes under the names that drivers know: Neo4j's codes, titles, severities and categories, and the statuses of GQL.
+//! Notices and outcomes under the names that drivers know: Neo4j's codes, titles, severities and
+//! categories, and the statuses of GQL.
 //!
 //! # How it works
-//! A client may say that it wants no notices below a severity, or none of some categories: for all that it does, or for a transaction.
+//! A client may say that it wants no notices below a severity, or none of some categories: for all
+//! that it does, or for a transaction.
 //!
 //! # Source
-//! Neo4j 5.26: status codes for notifications, GQLSTATUS codes of successes, warnings and information (ISO/IEC 39075).
+//! Neo4j 5.26: status codes for notifications, GQLSTATUS codes of successes, warnings and
+//! information (ISO/IEC 39075).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -192,8 +195,10 @@ fn texts(notice: &Notice, kind: &Kind) -> (String, String) {
         _ => return (own.to_owned(), format!("{} {own}", kind.condition)),
     };
     let described = format!(
-        "One of the {thing} in your query is not available in the database, make sure you didn't misspell it or that the label is \
-         available when you run this statement in your application (the missing {missing} is: {name}){more}"
+        "One of the {thing} in your query is not available in the database, make sure you didn't \
+            misspell it or that the label is \
+         available when you run this statement in your application (the missing {missing} is: \
+         {name}){more}"
     );
     let what = match kind.own {
         "UnknownLabel" => "label",
@@ -327,7 +332,8 @@ fn rank(gql: &str) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: notices have the names, texts and places that drivers know; a filter leaves out what it says and nothing else.
+    //! Goal: notices have the names, texts and places that drivers know; a filter leaves out what
+    //! it says and nothing else.
 
     use super::*;
 
@@ -381,7 +387,8 @@ mod tests {
         assert_eq!(codes, ["01N50", "00000", "03N90", "03N42"]);
         assert_eq!(
             text_at(&statuses[0], "status_description"),
-            "warn: unknown label. The label `Nowher` does not exist. Verify that the spelling is correct."
+            "warn: unknown label. The label `Nowher` does not exist. Verify that the spelling is \
+                correct."
         );
     }
 

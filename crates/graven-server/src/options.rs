@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long a client may leave something open without asking for anything, unless the options say so.
+/// How long a client may leave something open without asking for anything, unless the options say
+/// so.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// How often a client that waits hears of the server, unless the options say so.
@@ -12,7 +13,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(60);
 /// Longest message, unless the options say so.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
-/// Connections at a time, unless the options say so: an idle one takes some kilobytes and no thread.
+/// Connections at a time, unless the options say so: an idle one takes some kilobytes and no
+/// thread.
 const CONNECTIONS: usize = 1024;
 
 /// A user that the server knows by itself, an admin.
@@ -60,7 +62,8 @@ pub enum Tls {
     SelfSigned {
         /// The folder.
         folder: PathBuf,
-        /// Names and addresses of this machine that it is for, besides `localhost` and its own name.
+        /// Names and addresses of this machine that it is for, besides `localhost` and its own
+        /// name.
         names: Vec<String>,
     },
 }
@@ -86,15 +89,19 @@ pub struct Options {
     pub tls_only: bool,
     /// Longest message that is taken; longer ones are refused, and the connection goes on.
     pub message_bytes_max: usize,
-    /// How often a client that waits is told that the server is there; a driver gives up after twice that time.
+    /// How often a client that waits is told that the server is there; a driver gives up after
+    /// twice that time.
     pub keep_alive: Duration,
     /// Where counters for Prometheus are to be had (`/metrics`); none: nowhere.
     pub metrics: Option<String>,
-    /// Names of this machine by which the page of counters may be asked for, besides its own, `localhost` and addresses.
+    /// Names of this machine by which the page of counters may be asked for, besides its own,
+    /// `localhost` and addresses.
     pub metrics_hosts: Vec<String>,
-    /// A transaction that lasts longer is rolled back; none: only those whose client says so (`tx_timeout`).
+    /// A transaction that lasts longer is rolled back; none: only those whose client says so
+    /// (`tx_timeout`).
     pub transaction_timeout: Option<Duration>,
-    /// A transaction, or a statement with rows left, whose client asks for nothing for so long is ended; none: never.
+    /// A transaction, or a statement with rows left, whose client asks for nothing for so long is
+    /// ended; none: never.
     pub idle_timeout: Option<Duration>,
 }
 

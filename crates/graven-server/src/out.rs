@@ -1,8 +1,9 @@
 //! Where answers go: gathered, and sent by the thread that answers.
 //!
 //! # How it works
-//! Between two messages the wire is whole, and a sign of life may be put there: an empty chunk, which drivers pass over. It is put there by
-//! the task of the connection while a thread still works on an answer, if the wire is whole and free just then.
+//! Between two messages the wire is whole, and a sign of life may be put there: an empty chunk,
+//! which drivers pass over. It is put there by the task of the connection while a thread still
+//! works on an answer, if the wire is whole and free just then.
 //!
 //! # Invariants
 //! * BO-13 A sign of life stands between two messages, never within one.
@@ -193,7 +194,8 @@ impl Drop for Out {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: signs of life come between messages alone (BO-13), and only where nothing else was sent.
+    //! Goal: signs of life come between messages alone (BO-13), and only where nothing else was
+    //! sent.
 
     use super::*;
     use tokio::io::AsyncReadExt;

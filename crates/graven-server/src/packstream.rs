@@ -1,8 +1,9 @@
 //! PackStream: values as bytes, each with a marker of its type and size.
 //!
 //! # How it works
-//! A [`Writer`] appends to a buffer; a [`Reader`] takes values off the front of one. What the library has no value for, dates and
-//! nodes, are structures: a signature and fields, made and read by [`crate::stored`] and `values`.
+//! A [`Writer`] appends to a buffer; a [`Reader`] takes values off the front of one. What the
+//! library has no value for, dates and nodes, are structures: a signature and fields, made and read
+//! by [`crate::stored`] and `values`.
 
 mod values;
 
@@ -11,7 +12,8 @@ use crate::Version;
 /// Lists, maps and structures within each other, at most.
 const DEPTH_MAX: usize = 100;
 
-/// Values in a message, at most (BO-1): one takes some tens of bytes in memory, and a byte on the wire.
+/// Values in a message, at most (BO-1): one takes some tens of bytes in memory, and a byte on the
+/// wire.
 const VALUES_MAX: usize = 8 << 20;
 
 /// What cannot be read.
@@ -190,7 +192,8 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: values come back as they were; the sizes of markers are those of the specification; no bytes make the reader panic.
+    //! Goal: values come back as they were; the sizes of markers are those of the specification; no
+    //! bytes make the reader panic.
 
     use std::sync::Arc;
 

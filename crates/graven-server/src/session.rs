@@ -1,9 +1,10 @@
 //! What a connection does: one message after the other.
 //!
 //! # How it works
-//! A statement outside a transaction is run by RUN and keeps its result until the last row was pulled; in a transaction several
-//! statements may have rows left, each under its number. A failure makes the session ignore what follows until RESET (BO-2). RESET itself
-//! is noticed by the reader, which stops the statement that runs; the session learns of it by [`ResetAhead`].
+//! A statement outside a transaction is run by RUN and keeps its result until the last row was
+//! pulled; in a transaction several statements may have rows left, each under its number. A failure
+//! makes the session ignore what follows until RESET (BO-2). RESET itself is noticed by the reader,
+//! which stops the statement that runs; the session learns of it by [`ResetAhead`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,10 +26,12 @@ use crate::summary::Stream;
 use crate::timeouts::Timer;
 use crate::{Version, chunk};
 
-/// The name under which drivers know the only database of a server, and the one they ask for unless told otherwise.
+/// The name under which drivers know the only database of a server, and the one they ask for unless
+/// told otherwise.
 const DATABASE: &str = "neo4j";
 
-/// The name under which drivers ask for users and databases, and whether they may log in: the same database.
+/// The name under which drivers ask for users and databases, and whether they may log in: the same
+/// database.
 const SYSTEM: &str = "system";
 
 /// How long a client waits for the news of a conflict.
@@ -444,7 +447,8 @@ impl<W: Write> Session<W> {
                 if [DATABASE, SYSTEM, &self.service.name].contains(&&**name) => {}
             Some(other) => {
                 let message = format!(
-                    "there is no database {other}: this server has `{}`, which `{DATABASE}` means as well",
+                    "there is no database {other}: this server has `{}`, which `{DATABASE}` means \
+                        as well",
                     self.service.name
                 );
                 let code = "Neo.ClientError.Database.DatabaseNotFound";

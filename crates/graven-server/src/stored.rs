@@ -114,7 +114,8 @@ fn time_of_day(nanos: i64) -> Result<i64, Unreadable> {
         .ok_or_else(|| bad("a time of day must be within a day"))
 }
 
-/// The numbers of a vector: of the kind whose marker is given, one after the other, the most significant byte first.
+/// The numbers of a vector: of the kind whose marker is given, one after the other, the most
+/// significant byte first.
 fn vector(kind: &[u8], bytes: &[u8]) -> Result<Value, Unreadable> {
     fn all<const N: usize>(bytes: &[u8], number: fn([u8; N]) -> Value) -> Option<Vec<Value>> {
         let (numbers, rest) = bytes.as_chunks::<N>();

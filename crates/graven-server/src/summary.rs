@@ -135,7 +135,8 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A step of a plan, as clients draw it. A hit of the database is an access to a page, whether it was in memory or not.
+/// A step of a plan, as clients draw it. A hit of the database is an access to a page, whether it
+/// was in memory or not.
 fn described(step: &PlanStep) -> Map {
     let mut args = Map::from([
         entry("Details", step.details.as_str()),

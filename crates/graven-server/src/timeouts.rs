@@ -1,9 +1,10 @@
 //! When what a client has left open ends by itself.
 //!
 //! # How it works
-//! A transaction, or a statement outside of one that has rows left, keeps the state of the graph that it began with, and what it
-//! wrote. It ends when it has lasted for too long as a whole, or when its client has asked for nothing for too long. The first
-//! limit is also that of the statements in it: each may run for what is left of it.
+//! A transaction, or a statement outside of one that has rows left, keeps the state of the graph
+//! that it began with, and what it wrote. It ends when it has lasted for too long as a whole, or
+//! when its client has asked for nothing for too long. The first limit is also that of the
+//! statements in it: each may run for what is left of it.
 
 use std::time::{Duration, Instant};
 

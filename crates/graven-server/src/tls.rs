@@ -1,7 +1,8 @@
 //! Certificates: read from files, or made on request.
 //!
 //! # Invariants
-//! * BO-12 A key that the server makes can be read by its owner alone; a pair that is there is used as it is, never replaced.
+//! * BO-12 A key that the server makes can be read by its owner alone; a pair that is there is used
+//!   as it is, never replaced.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -31,7 +32,8 @@ fn bad(path: &Path, why: impl std::fmt::Display) -> Error {
 /// What accepts TLS.
 ///
 /// # Errors
-/// A file that cannot be read or written, or holds something else; a key that does not belong to the certificate.
+/// A file that cannot be read or written, or holds something else; a key that does not belong to
+/// the certificate.
 pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Error> {
     let (certificate, key) = match tls {
         Tls::Files { certificate, key } => (certificate.clone(), key.clone()),

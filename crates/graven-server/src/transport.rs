@@ -1,11 +1,13 @@
-//! What carries the bytes of a connection: TCP, TLS, a WebSocket, or a WebSocket within TLS, all on one port.
+//! What carries the bytes of a connection: TCP, TLS, a WebSocket, or a WebSocket within TLS, all on
+//! one port.
 //!
 //! # How it works
-//! The first byte tells them apart: a TLS handshake begins with 0x16, the request for a WebSocket with `G` of `GET`, Bolt with
-//! 0x60. Inside TLS the same byte is looked at again.
+//! The first byte tells them apart: a TLS handshake begins with 0x16, the request for a WebSocket
+//! with `G` of `GET`, Bolt with 0x60. Inside TLS the same byte is looked at again.
 //!
 //! # Invariants
-//! * BO-9 Where the server accepts TLS alone, nothing that a client says outside of it is answered but by a refusal.
+//! * BO-9 Where the server accepts TLS alone, nothing that a client says outside of it is answered
+//!   but by a refusal.
 //!
 //! # Source
 //! RFC 8446 (records and alerts), RFC 6455; how Neo4j's server tells them apart.

@@ -1,4 +1,5 @@
-//! Bolt inside a WebSocket, as programs in a browser speak it: the bytes of binary messages, one after the other.
+//! Bolt inside a WebSocket, as programs in a browser speak it: the bytes of binary messages, one
+//! after the other.
 //!
 //! # Invariants
 //! * BO-11 A server without passwords is closed to the pages of other machines, which a browser on

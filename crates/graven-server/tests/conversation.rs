@@ -1,5 +1,5 @@
-//! Goal: a client that speaks the protocol byte by byte gets what the specification says, at every step of a conversation, and nothing
-//! that it does harms others.
+//! Goal: a client that speaks the protocol byte by byte gets what the specification says, at every
+//! step of a conversation, and nothing that it does harms others.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -378,7 +378,8 @@ fn waits_until(is_so: impl Fn() -> bool) {
 
 /// How many statements with this text run.
 fn shown(database: &Database, text: &str) -> i64 {
-    let running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS $text AND NOT currentQuery STARTS WITH 'SHOW' RETURN count(*)";
+    let running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery CONTAINS $text AND NOT \
+        currentQuery STARTS WITH 'SHOW' RETURN count(*)";
     number(database, running, &Params::new().with("text", text))
 }
 

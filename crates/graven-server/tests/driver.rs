@@ -1,5 +1,6 @@
-//! Goal: the official driver for Python gets what it expects from this server. `driver.py` says what; it is left out where the driver
-//! is not installed. `PYTHON` names an interpreter that has it.
+//! Goal: the official driver for Python gets what it expects from this server. `driver.py` says
+//! what; it is left out where the driver is not installed. `PYTHON` names an interpreter that has
+//! it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

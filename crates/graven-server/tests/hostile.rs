@@ -1,7 +1,8 @@
-//! Goal: whatever a client sends, before and after it has logged in, its connection ends with it or goes on by the rules, and slots, threads
-//! and memory of the server come back to what they were.
-//! Method: every message of the protocol, cut at every byte, with fields of wrong types, too many and too few of them, sizes that
-//! lie, nonsense behind it, and out of its place; thousands of connections to a server with few places, beside a client that stays.
+//! Goal: whatever a client sends, before and after it has logged in, its connection ends with it or
+//! goes on by the rules, and slots, threads and memory of the server come back to what they were.
+//! Method: every message of the protocol, cut at every byte, with fields of wrong types, too many
+//! and too few of them, sizes that lie, nonsense behind it, and out of its place; thousands of
+//! connections to a server with few places, beside a client that stays.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,5 +1,6 @@
-//! Goal: the official driver for JavaScript gets what it expects from this server, in Node over TCP and TLS, and as in a browser over a WebSocket.
-//! `driver.cjs` says what. It is left out where there is no Node, or no driver in the folder that `JAVASCRIPT` names.
+//! Goal: the official driver for JavaScript gets what it expects from this server, in Node over TCP
+//! and TLS, and as in a browser over a WebSocket. `driver.cjs` says what. It is left out where
+//! there is no Node, or no driver in the folder that `JAVASCRIPT` names.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +21,8 @@ fn the_driver_for_javascript_is_content() {
     if !asked.is_ok_and(|asked| asked.status.success()) {
         let folder = Path::new(&folder).display();
         eprintln!(
-            "SKIPPED: there is no Node, or no neo4j-driver in {folder} (JAVASCRIPT names another folder)"
+            "SKIPPED: there is no Node, or no neo4j-driver in {folder} (JAVASCRIPT names another \
+                folder)"
         );
         return;
     }

@@ -1,4 +1,5 @@
-//! Goal: the same conversation over every carrier and in every version, on one port; what is not accepted is refused in words.
+//! Goal: the same conversation over every carrier and in every version, on one port; what is not
+//! accepted is refused in words.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -46,7 +47,8 @@ fn self_signed(options: &mut Options, folder: &std::path::Path) {
 
 const MAGIC: [u8; 4] = [0x60, 0x60, 0xb0, 0x17];
 
-/// HELLO without a name of the client, and LOGON without a scheme, or both in one before version 5.1.
+/// HELLO without a name of the client, and LOGON without a scheme, or both in one before version
+/// 5.1.
 const HELLO: &[u8] = &[0, 3, 0xb1, 0x01, 0xa0, 0, 0];
 const LOGON: &[u8] = &[0, 3, 0xb1, 0x6a, 0xa0, 0, 0];
 /// `RETURN 7`, and all its rows.

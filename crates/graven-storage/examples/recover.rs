@@ -1,10 +1,12 @@
 //! What opening takes after a crash, for transactions of any size and databases of any memory.
 //!
-//! `cargo run --release -p graven-storage --example recover FOLDER nodes|relationships|mixed COUNT PER_TRANSACTION MIB`
-//! makes a database of 200,000 nodes, commits COUNT operations in transactions of so many, leaves it without a
-//! checkpoint, and opens it three times with MIB of memory: seconds, also per 100 MB of log. An operation is a node with
-//! four properties, a relationship between two nodes picked by chance, or two nodes with a relationship between them.
-//! As many threads recover as there are processors. With COUNT 0 it opens what an earlier call left: for profilers, which then see nothing else.
+//! `cargo run --release -p graven-storage --example recover FOLDER KIND COUNT PER_TRANSACTION MIB`,
+//! where KIND is `nodes`, `relationships` or `mixed`, makes a database of 200,000 nodes, commits
+//! COUNT operations in transactions of so many, leaves it without a checkpoint, and opens it three
+//! times with MIB of memory: seconds, also per 100 MB of log. An operation is a node with four
+//! properties, a relationship between two nodes picked by chance, or two nodes with a relationship
+//! between them. As many threads recover as there are processors. With COUNT 0 it opens what an
+//! earlier call left: for profilers, which then see nothing else.
 
 use graven_io::{File, OpenOptions as FileOptions};
 use graven_pagecache::{Budget, Config, PageCache, SpillFile};
@@ -161,7 +163,8 @@ fn main() -> Outcome {
         let busy = busy_seconds() - busy;
         assert!(wanted.is_none_or(|wanted| counts(&store) == wanted));
         println!(
-            "{what}: {:.1} MB of log, opened in {took:.3} s ({busy:.2} s of the processors), {:.2} s ({:.2} s) per 100 MB",
+            "{what}: {:.1} MB of log, opened in {took:.3} s ({busy:.2} s of the processors), {:.2} \
+                s ({:.2} s) per 100 MB",
             bytes as f64 / 1e6,
             took * 1e8 / bytes as f64,
             busy * 1e8 / bytes as f64

@@ -1,10 +1,13 @@
-//! How the file grows and shrinks under scattered small updates, and what checkpoints cost commits meanwhile.
+//! How the file grows and shrinks under scattered small updates, and what checkpoints cost commits
+//! meanwhile.
 //!
-//! `cargo run --release -p graven-storage --example scattered [FOLDER] [UPDATES]` makes a database of 200,000 nodes and
-//! 1,000,000 relationships, updates random properties one by one (a relationship is added and one removed now and then),
-//! half of it between two checkpoints and half beside one, and prints lengths of the file and commit times. There is
-//! no log: commit times are those of the engine alone. A third argument asks for eight checkpoints on the way and two more
-//! afterwards: `alone`; `oldest`, beside a snapshot as old as everything; `snapshots`, beside snapshots that come and go.
+//! `cargo run --release -p graven-storage --example scattered [FOLDER] [UPDATES]` makes a database
+//! of 200,000 nodes and 1,000,000 relationships, updates random properties one by one (a
+//! relationship is added and one removed now and then), half of it between two checkpoints and half
+//! beside one, and prints lengths of the file and commit times. There is no log: commit times are
+//! those of the engine alone. A third argument asks for eight checkpoints on the way and two more
+//! afterwards: `alone`; `oldest`, beside a snapshot as old as everything; `snapshots`, beside
+//! snapshots that come and go.
 
 use graven_io::OpenOptions;
 use graven_pagecache::{Budget, Config, PageCache};

@@ -1,8 +1,9 @@
-//! Loads the SF10 KNOWS graph, prints its size and the time of the 3-hop question, one thread, all resident.
+//! Loads the SF10 KNOWS graph, prints its size and the time of the 3-hop question, one thread, all
+//! resident.
 //!
-//! `cargo run --release -p graven-storage --example sweep [MEMORY_MIB [ROUNDS [FILE]]]`; with FILE the database is
-//! written there and read with direct I/O, else it lies in memory. Times are CPU time of the thread. Every
-//! published answer is compared.
+//! `cargo run --release -p graven-storage --example sweep [MEMORY_MIB [ROUNDS [FILE]]]`; with FILE
+//! the database is written there and read with direct I/O, else it lies in memory. Times are CPU
+//! time of the thread. Every published answer is compared.
 
 use graven_io::{File, IoMode, MemoryFile, OpenOptions};
 use graven_pagecache::{Budget, Config, PageCache};
@@ -363,7 +364,8 @@ fn main() -> Result<()> {
         let faults = cache.stats().per_kind[graven_pagecache::PageKind::Adjacency].faults
             - before[graven_pagecache::PageKind::Adjacency].faults;
         println!(
-            "round {round}: {cpu:.3} ms CPU, {wall:.3} ms wall a question, {faults} faults; {wrong} of {compared} wrong"
+            "round {round}: {cpu:.3} ms CPU, {wall:.3} ms wall a question, {faults} faults; \
+                {wrong} of {compared} wrong"
         );
     }
     Ok(())

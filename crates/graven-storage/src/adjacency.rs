@@ -1,21 +1,25 @@
 //! One direction of one relationship type: lists of neighbours, swept in node order.
 //!
 //! # How it works
-//! [`Adjacency::sweep`] is the kernel of traversals. Nodes arrive sorted; they are gathered into chunks of nodes
-//! that share few segments, the pages of a chunk are prefetched while the chunk before it is visited, each
-//! page is pinned once, and lists are decoded where the caller asks for them ([`List`]).
+//! [`Adjacency::sweep`] is the kernel of traversals. Nodes arrive sorted; they are gathered into
+//! chunks of nodes that share few segments, the pages of a chunk are prefetched while the chunk
+//! before it is visited, each page is pinned once, and lists are decoded where the caller asks for
+//! them ([`List`]).
 //!
-//! Forward lists know their relationship ids; for reverse lists [`Adjacency::neighbours`] looks the id up in the
-//! forward list of the other end, where parallel relationships stand in the same order.
+//! Forward lists know their relationship ids; for reverse lists [`Adjacency::neighbours`] looks the
+//! id up in the forward list of the other end, where parallel relationships stand in the same
+//! order.
 //!
-//! Lists that were changed since the file was written are put together from the file's list and the changes
-//! ([`merged`]); an adjacency without changes has no overlay and costs nothing more.
+//! Lists that were changed since the file was written are put together from the file's list and the
+//! changes ([`merged`]); an adjacency without changes has no overlay and costs nothing more.
 //!
 //! # Concurrency
-//! Immutable, except that one obtained from a transaction sees its later writes; any number of threads.
+//! Immutable, except that one obtained from a transaction sees its later writes; any number of
+//! threads.
 //!
 //! # Costs
-//! Nothing is allocated per list. Memory: the segment map (24 bytes a segment) and two chunks during a sweep.
+//! Nothing is allocated per list. Memory: the segment map (24 bytes a segment) and two chunks
+//! during a sweep.
 
 pub(crate) mod build;
 pub(crate) mod decode;
@@ -149,7 +153,8 @@ impl Adjacency {
         }
     }
 
-    /// This with changes on top, which come to `more` relationships; `narrow`: their node ids fit 32 bits.
+    /// This with changes on top, which come to `more` relationships; `narrow`: their node ids fit
+    /// 32 bits.
     pub(crate) fn with_overlay(
         mut self,
         overlay: AdjacencyOverlay,
@@ -190,7 +195,8 @@ impl Adjacency {
         self.inner.reach.direction
     }
 
-    /// Whether every node id fits 32 bits, so that [`List::decode`] and [`List::for_each_block`] work.
+    /// Whether every node id fits 32 bits, so that [`List::decode`] and [`List::for_each_block`]
+    /// work.
     #[must_use]
     pub fn ids_fit_u32(&self) -> bool {
         self.narrow
@@ -202,7 +208,8 @@ impl Adjacency {
         self.relationships
     }
 
-    /// Whether nodes around `node` have one neighbour each, as far as the file says: such lists are read as fast as a column.
+    /// Whether nodes around `node` have one neighbour each, as far as the file says: such lists are
+    /// read as fast as a column.
     ///
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].
@@ -223,8 +230,8 @@ impl Adjacency {
         }
     }
 
-    /// Appends the ids of the relationships from each of `starts` (ascending, repeated for parallel ones) to
-    /// `end`.
+    /// Appends the ids of the relationships from each of `starts` (ascending, repeated for parallel
+    /// ones) to `end`.
     fn relationships_from(&self, starts: &[u64], end: NodeId, out: &mut Vec<RelId>) -> Result<()> {
         let distinct = starts.chunk_by(|a, b| a == b);
         let mut runs = distinct.map(|run| (run[0], run.len()));

@@ -1,16 +1,18 @@
 //! Copying an open database to another file, consistent and complete, while it is used.
 //!
 //! # How it works
-//! A checkpoint first puts into the file what was committed. The root that it made is held, so none of its pages is
-//! written to while units are copied from front to back, in place; what else is written meanwhile lies in units that
-//! this root does not reach, and the copy counts them as free or has them changed under it without harm. The copy
-//! gets a free space of its own and both superblocks last, after a sync; then it is opened and checked. It has no log:
-//! restoring is opening it.
+//! A checkpoint first puts into the file what was committed. The root that it made is held, so none
+//! of its pages is written to while units are copied from front to back, in place; what else is
+//! written meanwhile lies in units that this root does not reach, and the copy counts them as free
+//! or has them changed under it without harm. The copy gets a free space of its own and both
+//! superblocks last, after a sync; then it is opened and checked. It has no log: restoring is
+//! opening it.
 //!
-//! A copy can be *brought up to date* instead ([`Store::backup_since`]), in a duplicate of an earlier backup: every page of
-//! the root is looked at in both files, and copied where the headers differ, which hold checksum, LSN and place. So one
-//! unit a page is read, and what was written since then is all that is written. A duplicate that differs for other
-//! reasons, say because it was opened and changed, is brought to the same state.
+//! A copy can be *brought up to date* instead ([`Store::backup_since`]), in a duplicate of an
+//! earlier backup: every page of the root is looked at in both files, and copied where the headers
+//! differ, which hold checksum, LSN and place. So one unit a page is read, and what was written
+//! since then is all that is written. A duplicate that differs for other reasons, say because it
+//! was opened and changed, is brought to the same state.
 //!
 //! # Invariants
 //! * CK-6: until its superblocks are there the copy cannot be opened.
@@ -45,11 +47,12 @@ pub struct BackupReport {
 }
 
 impl Store {
-    /// Copies everything committed so far to `out`, which must be empty, and checks the copy through `cache`.
+    /// Copies everything committed so far to `out`, which must be empty, and checks the copy
+    /// through `cache`.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if `out` has content, or the store may only be read and is not [`Store::is_folded`]; what a
-    /// checkpoint, reading and writing give.
+    /// [`Error::Incomplete`] if `out` has content, or the store may only be read and is not
+    /// [`Store::is_folded`]; what a checkpoint, reading and writing give.
     pub fn backup(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
         let length = out.len()?;
         if length > 0 {
@@ -64,8 +67,8 @@ impl Store {
         source.finish(out, cache, bytes)
     }
 
-    /// Brings `out`, a duplicate of an earlier backup of this database, up to date and checks it through `cache`. Until it
-    /// is done it cannot be opened.
+    /// Brings `out`, a duplicate of an earlier backup of this database, up to date and checks it
+    /// through `cache`. Until it is done it cannot be opened.
     ///
     /// # Errors
     /// [`Error::Incomplete`] if `out` is no backup of this database; as [`Store::backup`].
@@ -117,7 +120,8 @@ impl Store {
                 return Err(Error::Incomplete {
                     store: self.file().path().display().to_string(),
                     what: format!(
-                        "its log holds commits that its data file has not, and it may only be read ({why}): back up a \
+                        "its log holds commits that its data file has not, and it may only be read \
+                            ({why}): back up a \
                          duplicate of both that may be written to"
                     ),
                 });
@@ -205,8 +209,8 @@ struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Copies the page at `unit` if it differs; where the next one begins. What is no page is copied up to `end`: the
-    /// check of the copy says what is wrong with it.
+    /// Copies the page at `unit` if it differs; where the next one begins. What is no page is
+    /// copied up to `end`: the check of the copy says what is wrong with it.
     fn page(&mut self, unit: u64, end: u64) -> Result<u64> {
         if superblock::is_superblock_unit(unit) {
             return Ok(unit + 1);
@@ -240,7 +244,8 @@ impl Update<'_> {
     }
 }
 
-/// Copies the first `bytes` bytes but the superblocks; what lies behind the end of `from` is free and stays zero.
+/// Copies the first `bytes` bytes but the superblocks; what lies behind the end of `from` is free
+/// and stays zero.
 fn copy(from: &dyn File, to: &dyn File, bytes: u64) -> Result<()> {
     let mut buffer = AlignedBuffer::zeroed(CHUNK_BYTES as usize);
     let mut offset = 0;

@@ -1,11 +1,11 @@
 //! Blocks of up to 32 deltas, bit-packed: the inner loop of every adjacency list.
 //!
 //! # How it works
-//! Values are packed least significant bit first, one width per block, so eight values of width `w` fill
-//! exactly `w` bytes. The AVX2 path loads the two halves of such a group, shuffles each value's four bytes
-//! into its lane, shifts and masks, and adds up the running sum inside the register: about 15 instructions
-//! for eight neighbours. Widths above 25 (a value can then straddle five bytes) and other processors take
-//! the scalar path; both give the same numbers.
+//! Values are packed least significant bit first, one width per block, so eight values of width `w`
+//! fill exactly `w` bytes. The AVX2 path loads the two halves of such a group, shuffles each
+//! value's four bytes into its lane, shifts and masks, and adds up the running sum inside the
+//! register: about 15 instructions for eight neighbours. Widths above 25 (a value can then straddle
+//! five bytes) and other processors take the scalar path; both give the same numbers.
 //!
 //! # Invariants
 //! * ST-BP-1 A block of `count` values of width `w` occupies `packed_len(count, w)` bytes.
@@ -14,7 +14,8 @@
 //!   out.
 //!
 //! # Costs
-//! About 15 instructions for eight values with AVX2. `cargo run --release --example sweep` measures whole questions.
+//! About 15 instructions for eight values with AVX2. `cargo run --release --example sweep` measures
+//! whole questions.
 
 pub(crate) mod list;
 pub(crate) mod run;
@@ -58,8 +59,9 @@ pub(crate) fn pack(values: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes the block at the start of `bytes`: writes the running sums `base + d0`, `base + d0 + d1`, ... into
-/// `out[..count]` (the rest of `out` is unspecified) and returns the last of them (`base` for no values).
+/// Decodes the block at the start of `bytes`: writes the running sums `base + d0`,
+/// `base + d0 + d1`, ... into `out[..count]` (the rest of `out` is unspecified) and returns the
+/// last of them (`base` for no values).
 ///
 /// `None` if `bytes` is shorter than the block, `width` above 32 or `count` above [`BLOCK`].
 #[inline]
@@ -86,8 +88,9 @@ pub(crate) fn unpack_sums(
             padded = padded_copy(&bytes[..len]);
             &padded
         };
-        // SAFETY: AVX2 was just detected; `source` holds the block and GROUP_REACH bytes after its start of
-        // the last group (checked or padded above); `out` has room for four groups of eight.
+        // SAFETY: AVX2 was just detected; `source` holds the block and GROUP_REACH bytes after its
+        // start of the last group (checked or padded above); `out` has room for four groups of
+        // eight.
         unsafe { avx2::unpack_sums(source, count, width, base, out) };
         return Some(out[count - 1]);
     }
@@ -167,8 +170,8 @@ mod avx2 {
     /// As the parent's function of this name, for widths the vector path can take.
     ///
     /// # Safety
-    /// AVX2 is available; from the start of each group of eight values that `count` begins, at least
-    /// `GROUP_REACH` bytes of `bytes` are readable.
+    /// AVX2 is available; from the start of each group of eight values that `count` begins, at
+    /// least `GROUP_REACH` bytes of `bytes` are readable.
     #[target_feature(enable = "avx2")]
     pub(in crate::bitpack) unsafe fn unpack_sums(
         bytes: &[u8],
@@ -190,8 +193,8 @@ mod avx2 {
         let mut sum = _mm256_set1_epi32(base as i32);
         for group in 0..count.div_ceil(8) {
             let start = bytes.as_ptr().wrapping_add(group * width);
-            // SAFETY: the caller promises GROUP_REACH = 32 readable bytes from here; the upper half starts
-            // at most 12 bytes in and reads 16.
+            // SAFETY: the caller promises GROUP_REACH = 32 readable bytes from here; the upper half
+            // starts at most 12 bytes in and reads 16.
             let raw = unsafe {
                 _mm256_inserti128_si256(
                     _mm256_castsi128_si256(_mm_loadu_si128(start.cast())),
@@ -221,8 +224,8 @@ mod tests {
 
     use super::*;
 
-    /// Every width and count, with and without bytes behind the block: decoding gives back the running sums,
-    /// and the scalar path agrees.
+    /// Every width and count, with and without bytes behind the block: decoding gives back the
+    /// running sums, and the scalar path agrees.
     #[test]
     fn st_bp_every_width_and_count_round_trips() {
         let mut random = SplitMix64::new(1);

@@ -1,4 +1,5 @@
-//! Small graphs made in memory and written as database files: for tests of every layer and for examples.
+//! Small graphs made in memory and written as database files: for tests of every layer and for
+//! examples.
 
 use crate::ids::{NodeId, RelId};
 use crate::index::key::key_bytes;
@@ -26,8 +27,9 @@ struct BuilderRelationship {
     properties: Properties,
 }
 
-/// A small graph. Node ids are given in the order of [`GraphBuilder::node`], relationship ids by type (in the
-/// order the types were met), start, end and the order of [`GraphBuilder::relationship`].
+/// A small graph. Node ids are given in the order of [`GraphBuilder::node`], relationship ids by
+/// type (in the order the types were met), start, end and the order of
+/// [`GraphBuilder::relationship`].
 #[derive(Clone, Debug, Default)]
 pub struct GraphBuilder {
     nodes: Vec<BuilderNode>,

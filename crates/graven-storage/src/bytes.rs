@@ -1,7 +1,8 @@
 //! Bounds-checked reading and writing of little-endian fields and variable-length integers.
 //!
 //! # Invariants
-//! * ST-1: a decoder never panics on bytes of a file: every read goes through [`Reader`] or a checked slice.
+//! * ST-1: a decoder never panics on bytes of a file: every read goes through [`Reader`] or a
+//!   checked slice.
 
 /// What a decoder found wrong, in words for [`crate::Error::Damaged`].
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,13 +1,14 @@
 //! The catalogue: names, label sets, stores, indexes, statistics of one snapshot, all in memory.
 //!
 //! # How it works
-//! Written as one run of bytes into a chain of catalogue pages ([`crate::chain`]), read whole when a store is
-//! opened. Labels, types and keys are numbered densely in the order they were met. Every node belongs to one
-//! *label set*; [`Statistics`] count relationships per (label set, type, label set), from which the counts per
-//! label are exact sums.
+//! Written as one run of bytes into a chain of catalogue pages ([`crate::chain`]), read whole when
+//! a store is opened. Labels, types and keys are numbered densely in the order they were met. Every
+//! node belongs to one *label set*; [`Statistics`] count relationships per (label set, type, label
+//! set), from which the counts per label are exact sums.
 //!
 //! # Costs
-//! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is indexing.
+//! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is
+//! indexing.
 
 pub(crate) mod encode;
 mod names;
@@ -72,7 +73,8 @@ pub struct StoreDescription {
     pub entries: u64,
 }
 
-/// A range of relationship ids that belong to one type and ascend with the forward lists: what bulk loading gives.
+/// A range of relationship ids that belong to one type and ascend with the forward lists: what bulk
+/// loading gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RelationshipExtent {
     pub(crate) first: u64,
@@ -289,8 +291,8 @@ impl Catalog {
             .sum()
     }
 
-    /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means any. With labels it is an estimate
-    /// where labels changed since the newest checkpoint.
+    /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means
+    /// any. With labels it is an estimate where labels changed since the newest checkpoint.
     #[must_use]
     pub fn pattern_count(
         &self,
@@ -323,8 +325,8 @@ impl Catalog {
             .sum()
     }
 
-    /// Type of a relationship id that bulk loading gave; those given later are in a store of their own, see
-    /// [`crate::Snapshot::relationship_endpoints`].
+    /// Type of a relationship id that bulk loading gave; those given later are in a store of their
+    /// own, see [`crate::Snapshot::relationship_endpoints`].
     #[must_use]
     pub fn type_of(&self, relationship: RelId) -> Option<TypeId> {
         self.extent_of(relationship).map(|(rel_type, _)| rel_type)

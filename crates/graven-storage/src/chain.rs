@@ -1,9 +1,9 @@
 //! A run of bytes of any length as a chain of pages with a directory.
 //!
 //! # How it works
-//! The head page holds the length and the references of the other pages, then the first bytes. What does not
-//! fit goes to pages of 64 KiB. Readers prefetch all parts together. Used for the catalogue, free space
-//! and values too long for a segment.
+//! The head page holds the length and the references of the other pages, then the first bytes. What
+//! does not fit goes to pages of 64 KiB. Readers prefetch all parts together. Used for the
+//! catalogue, free space and values too long for a segment.
 //!
 //! # On disk
 //! | offset | size | field |

@@ -1,11 +1,11 @@
 //! Verifying everything reachable in a file: `graven check`.
 //!
 //! # How it works
-//! Every store is read page by page through the page cache, which verifies checksums and that a page is the one that the reference to it
-//! was made for; each decoder's findings, the order
-//! of ids, counts of the catalogue, both directions of every adjacency against each other, indexes against
-//! their column and all pages against the free space are compared. A finding does not end the check: it becomes a
-//! [`Problem`] and the next segment is read.
+//! Every store is read page by page through the page cache, which verifies checksums and that a
+//! page is the one that the reference to it was made for; each decoder's findings, the order of
+//! ids, counts of the catalogue, both directions of every adjacency against each other, indexes
+//! against their column and all pages against the free space are compared. A finding does not end
+//! the check: it becomes a [`Problem`] and the next segment is read.
 //!
 //! # Costs
 //! Reads the file once, columns of indexes twice. Memory: 16 bytes a page, charged to the budget.
@@ -79,11 +79,12 @@ impl Store {
         Ok(free.extents().collect())
     }
 
-    /// Reads everything in the file that is reachable and reports what is wrong. What was committed since the last
-    /// checkpoint is not in the file; there is no checkpoint meanwhile.
+    /// Reads everything in the file that is reachable and reports what is wrong. What was committed
+    /// since the last checkpoint is not in the file; there is no checkpoint meanwhile.
     ///
     /// # Errors
-    /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not returned.
+    /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not
+    /// returned.
     pub fn check(&self) -> Result<Report> {
         let _no_checkpoint = self.checkpointer().pause();
         let root = &self.newest_root();

@@ -8,16 +8,19 @@
 //!   -> sync -> the older superblock -> sync                                     now it is durable
 //!   -> new root for snapshots -> release what no root reaches -> cut the file
 //! ```
-//! Readers keep their root; writers go on in the next generation of changes. Nothing that a valid superblock or a living
-//! snapshot reaches is written to, so a crash at any moment leaves the state before or after.
+//! Readers keep their root; writers go on in the next generation of changes. Nothing that a valid
+//! superblock or a living snapshot reaches is written to, so a crash at any moment leaves the state
+//! before or after.
 //!
-//! Where what the older superblock holds back is much, a checkpoint begins with an *empty* one: the newest superblock is
-//! written over the older one with the next number. After a checkpoint that left much of the file free, its tail is moved
-//! down by a checkpoint without changes, and an empty one makes the units free.
+//! Where what the older superblock holds back is much, a checkpoint begins with an *empty* one: the
+//! newest superblock is written over the older one with the next number. After a checkpoint that
+//! left much of the file free, its tail is moved down by a checkpoint without changes, and an empty
+//! one makes the units free.
 //!
 //! # Invariants
 //! * CK-1, CK-2: `space.rs`. CK-3: `lists.rs`.
-//! * CK-4: a superblock is written after everything it reaches is durable, over the older one of the two.
+//! * CK-4: a superblock is written after everything it reaches is durable, over the older one of
+//!   the two.
 //! * CK-5: when a sync or the write of a superblock fails, it is unknown what is durable. Then
 //!   there are no more checkpoints until the file is opened again, and the log is not cut. A failed
 //!   write of a page only ends its checkpoint, as does any lack of memory: all steps that may lack
@@ -27,9 +30,10 @@
 //! One checkpoint at a time, under a mutex; readers and writers never wait for it.
 //!
 //! # Costs
-//! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the file. Memory:
-//! 64 to 256 KiB of buffer, 24 bytes a segment of the store being folded and of those that changed, label runs,
-//! 8 bytes a page freed or written; charged to the budget as `checkpoint`.
+//! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the
+//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the store being folded and of those
+//! that changed, label runs, 8 bytes a page freed or written; charged to the budget as
+//! `checkpoint`.
 
 pub(crate) mod activity;
 pub mod changes;
@@ -71,7 +75,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-/// What the older superblock alone holds back is released first where it is more than this part of the file.
+/// What the older superblock alone holds back is released first where it is more than this part of
+/// the file.
 const WAITING_SHARE: u64 = 8;
 /// The tail is moved down where more than this part of the file is free.
 const FREE_SHARE: u64 = 8;
@@ -187,7 +192,8 @@ impl Checkpointer {
         }
     }
 
-    /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and has to be installed.
+    /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and
+    /// has to be installed.
     pub(crate) fn fold(
         &self,
         root: &Root,
@@ -230,7 +236,8 @@ impl Checkpointer {
         Ok(units > SMALL_FILE_UNITS && free > units / FREE_SHARE && space.held_units() == 0)
     }
 
-    /// Moves the tail of the file into free units; a new root with the same content, to be installed.
+    /// Moves the tail of the file into free units; a new root with the same content, to be
+    /// installed.
     pub(crate) fn compact(
         &self,
         root: &Root,
@@ -247,7 +254,8 @@ impl Checkpointer {
         published.fold(root, &changes, move_from, self.pace(options))
     }
 
-    /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks know it.
+    /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks
+    /// know it.
     pub(crate) fn settle(&self, root: &Root) -> Result<()> {
         let mut state = self.state.lock();
         Published::load(&mut state, &self.found, root)?.settle(root)
@@ -385,7 +393,8 @@ impl Fold<'_> {
                     path: self.root.pages.path().to_path_buf(),
                     store: format!("adjacency of type {rel_type}"),
                     what: format!(
-                        "a checkpoint would change it by {} relationships forward and {} in reverse; run graven check",
+                        "a checkpoint would change it by {} relationships forward and {} in \
+                            reverse; run graven check",
                         out.relationships, into.relationships
                     ),
                 });

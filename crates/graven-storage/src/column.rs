@@ -1,10 +1,12 @@
 //! One property of nodes, or of the relationships of one type.
 //!
 //! # How it works
-//! A column is a sequence of segments ([`segment`]) found through a [`SegmentMap`]. [`Column::gather`] takes ids in
-//! any order: it prefetches the pages of a window of ids, then reads run by run, a run being ids that stay in one
-//! segment, whose page is pinned and checked once. Ids that come closely one after the other, in a column larger than a quarter of the memory, are a scan: its pages
-//! do not displace what others come back to. What was changed since the segments were written comes from the column's overlay.
+//! A column is a sequence of segments ([`segment`]) found through a [`SegmentMap`].
+//! [`Column::gather`] takes ids in any order: it prefetches the pages of a window of ids, then
+//! reads run by run, a run being ids that stay in one segment, whose page is pinned and checked
+//! once. Ids that come closely one after the other, in a column larger than a quarter of the
+//! memory, are a scan: its pages do not displace what others come back to. What was changed since
+//! the segments were written comes from the column's overlay.
 
 mod bits;
 pub(crate) mod cutter;
@@ -30,7 +32,8 @@ use std::sync::Arc;
 
 /// Ids whose pages are prefetched together.
 const WINDOW: usize = 1024;
-/// Values of commits are asked room for from so many bytes on; those of the file where they have pages of their own.
+/// Values of commits are asked room for from so many bytes on; those of the file where they have
+/// pages of their own.
 const LONG_BYTES: u64 = 4 << 10;
 /// See [`Column::each`].
 const EACH_BYTES: u64 = 256 << 10;
@@ -39,7 +42,8 @@ const SCAN_SHARE: u64 = 4;
 /// and so many ids in a row span at most [`SCAN_GAP`] times as many.
 const SCAN_IDS: usize = 256;
 const SCAN_GAP: u64 = 4;
-/// Values are looked through one after the other for a wanted one, where they are at most so many times those that are asked for.
+/// Values are looked through one after the other for a wanted one, where they are at most so many
+/// times those that are asked for.
 const FIND_SHARE: usize = 4;
 /// Pages prefetched together may take this part of the memory limit.
 const PREFETCH_SHARE: u64 = 8;
@@ -115,7 +119,8 @@ impl Column {
         Ok(value.unwrap_or(PropertyValue::Null))
     }
 
-    /// As [`Column::get`]; `None` if there is no `room` for the value, as [`Column::gather_some`] asks.
+    /// As [`Column::get`]; `None` if there is no `room` for the value, as [`Column::gather_some`]
+    /// asks.
     ///
     /// # Errors
     /// As [`Column::get`].
@@ -159,8 +164,9 @@ impl Column {
         self.gather_some(ids, &mut |_| true, out).map(|_| ())
     }
 
-    /// As [`Column::gather`], as long as there is room; how many of `ids` that were. `room` is asked with the bytes of each
-    /// long value: before it is read from the file, or when it is read from commits that are not in the file yet.
+    /// As [`Column::gather`], as long as there is room; how many of `ids` that were. `room` is
+    /// asked with the bytes of each long value: before it is read from the file, or when it is read
+    /// from commits that are not in the file yet.
     ///
     /// # Errors
     /// As [`Column::gather`].
@@ -201,8 +207,8 @@ impl Column {
         Ok(out.len() - begin)
     }
 
-    /// Calls `take` with each of `ids` and its value, in order. At most [`EACH_BYTES`] of long values are in memory at a time,
-    /// or one that is longer.
+    /// Calls `take` with each of `ids` and its value, in order. At most [`EACH_BYTES`] of long
+    /// values are in memory at a time, or one that is longer.
     ///
     /// # Errors
     /// As [`Column::get`]; what `take` gives.
@@ -267,8 +273,9 @@ impl Column {
         })
     }
 
-    /// Appends the places of those of `ids`, which ascend, whose value is this text, without reading others into values. If some may have been
-    /// changed since the file was written: `false`, and nothing was appended.
+    /// Appends the places of those of `ids`, which ascend, whose value is this text, without
+    /// reading others into values. If some may have been changed since the file was written:
+    /// `false`, and nothing was appended.
     ///
     /// # Errors
     /// As [`Column::get`].
@@ -280,7 +287,8 @@ impl Column {
         }
     }
 
-    /// As [`Column::gather`] for integers. If some value is of another type: `false`, and `out` is as before.
+    /// As [`Column::gather`] for integers. If some value is of another type: `false`, and `out` is
+    /// as before.
     ///
     /// # Errors
     /// As [`Column::get`].
@@ -312,7 +320,8 @@ impl Column {
         Ok(whole)
     }
 
-    /// Appends the values of `ids`, in any order, if each of them has one and all are integers. If not: `false`, and `out` is as before.
+    /// Appends the values of `ids`, in any order, if each of them has one and all are integers. If
+    /// not: `false`, and `out` is as before.
     ///
     /// # Errors
     /// As [`Column::get`].
@@ -426,7 +435,8 @@ impl Run<'_> {
 }
 
 impl Inner {
-    /// Hands `ids` in runs to `take` until it gives `false`; whether it never did. Each segment is pinned and checked once a run.
+    /// Hands `ids` in runs to `take` until it gives `false`; whether it never did. Each segment is
+    /// pinned and checked once a run.
     fn runs(&self, ids: &[u64], mut take: impl FnMut(Run<'_>) -> Result<bool>) -> Result<bool> {
         let mut current = Current::default();
         for window in ids.chunks(WINDOW) {
@@ -536,7 +546,8 @@ impl Inner {
         })
     }
 
-    /// As [`Inner::integers_of`] for ids one after the other; segments that have no value for some of their ids are given up.
+    /// As [`Inner::integers_of`] for ids one after the other; segments that have no value for some
+    /// of their ids are given up.
     fn integers_in(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Result<bool> {
         let ends = [ids.start, ids.end - 1];
         out.reserve((ids.end - ids.start) as usize);
@@ -618,7 +629,8 @@ impl Inner {
         Ok(())
     }
 
-    /// The place of the segment that `id` belongs to, which stays pinned in `current`; none before the first one.
+    /// The place of the segment that `id` belongs to, which stays pinned in `current`; none before
+    /// the first one.
     fn locate<'c>(
         &self,
         id: u64,

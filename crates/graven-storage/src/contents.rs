@@ -1,9 +1,10 @@
 //! What of a store is in memory: resident pages by kind, label, type and property.
 //!
 //! # How it works
-//! The pages in the cache are listed first, then the directory tells which store each segment belongs to (read as a scan, so
-//! that looking changes little of what is seen), and the inner pages of indexes which index each leaf belongs to. A column
-//! segment counts for the label set of its first node. Pages of chains (long lists and values, the catalogue) count by their kind alone.
+//! The pages in the cache are listed first, then the directory tells which store each segment
+//! belongs to (read as a scan, so that looking changes little of what is seen), and the inner pages
+//! of indexes which index each leaf belongs to. A column segment counts for the label set of its
+//! first node. Pages of chains (long lists and values, the catalogue) count by their kind alone.
 
 use crate::Result;
 use crate::catalog::StoreKind;
@@ -65,7 +66,8 @@ struct Count<'a> {
 }
 
 impl Snapshot {
-    /// What of the file is in memory, by kind, label, type and property; parts without any page in memory are there, too.
+    /// What of the file is in memory, by kind, label, type and property; parts without any page in
+    /// memory are there, too.
     ///
     /// # Errors
     /// What reading the directory and inner index pages gives.

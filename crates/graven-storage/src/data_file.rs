@@ -19,7 +19,8 @@ use crate::segment_map::SegmentMap;
 use crate::superblock::Found;
 use crate::value::PropertyValue;
 
-/// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and tables.
+/// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and
+/// tables.
 const CATALOG_FACTOR: u64 = 4;
 
 /// Is told of damage that keeps some nodes' labels from being read; they are no nodes then.
@@ -68,7 +69,8 @@ impl Root {
         Root::open_despite(pages, found, None)
     }
 
-    /// As [`Root::open`]; what cannot be read of the labels is told to `damage`, if given, and missing if that returns.
+    /// As [`Root::open`]; what cannot be read of the labels is told to `damage`, if given, and
+    /// missing if that returns.
     pub(crate) fn open_despite(
         pages: Arc<Pages>,
         found: Found,

@@ -8,9 +8,9 @@
 //! frozen   what a running checkpoint folds in           never changes
 //! base     the segments of the data file                never changes
 //! ```
-//! All but the base are a [`layer::Layer`] in memory, and below it, if there was much, layers that lie in temporary pages
-//! ([`lower`]). [`change`] says what an entry is, [`committed`] holds the committed layers together, and [`overlay`] what
-//! columns, lists and indexes need of the stack.
+//! All but the base are a [`layer::Layer`] in memory, and below it, if there was much, layers that
+//! lie in temporary pages ([`lower`]). [`change`] says what an entry is, [`committed`] holds the
+//! committed layers together, and [`overlay`] what columns, lists and indexes need of the stack.
 
 pub(crate) mod about;
 pub(crate) mod batch;

@@ -1,9 +1,10 @@
 //! The segment directory: a B+tree from (store, first id) to the page of the segment.
 //!
 //! # How it works
-//! Entries are fixed-width and sorted, so a page is searched by bisection. The tree is built bottom-up by
-//! [`DirectoryBuilder`]; [`Directory::scan`] reads all entries of one store in order, [`Directory::floor`] finds the segment
-//! that may hold an id together with the first id of the one behind it.
+//! Entries are fixed-width and sorted, so a page is searched by bisection. The tree is built
+//! bottom-up by [`DirectoryBuilder`]; [`Directory::scan`] reads all entries of one store in order,
+//! [`Directory::floor`] finds the segment that may hold an id together with the first id of the one
+//! behind it.
 //!
 //! # On disk
 //! Page of kind segment directory, 4 KiB; payload:
@@ -15,8 +16,8 @@
 //! | 8 | 32 each | leaf: store (4), zero (4), first id (8), page (8), extra (8) |
 //! | 8 | 24 each | inner: store (4), zero (4), first id (8), child page (8) |
 //!
-//! `extra` is, in a forward adjacency, the first relationship id of the bulk load in this segment or behind it (all
-//! bits set if there is none), else the entries of the segment.
+//! `extra` is, in a forward adjacency, the first relationship id of the bulk load in this segment
+//! or behind it (all bits set if there is none), else the entries of the segment.
 
 use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
@@ -240,7 +241,8 @@ impl Directory {
         }
     }
 
-    /// Calls `visit_page` with every page of the tree and `visit` with every entry in order; checks the order.
+    /// Calls `visit_page` with every page of the tree and `visit` with every entry in order; checks
+    /// the order.
     pub(crate) fn scan_all(
         &self,
         pages: &Pages,
@@ -303,7 +305,8 @@ impl Directory {
         Ok(())
     }
 
-    /// The last segment of `store` whose first id is at most `id`, and the first id of the segment behind it.
+    /// The last segment of `store` whose first id is at most `id`, and the first id of the segment
+    /// behind it.
     pub(crate) fn floor(
         &self,
         pages: &Pages,

@@ -51,7 +51,8 @@ pub enum Error {
         known: u32,
     },
     /// The file uses a feature that this build does not know.
-    #[error("{}: the file uses features {unknown:#x} that this build does not know; open it with a newer one", path.display())]
+    #[error("{}: the file uses features {unknown:#x} that this build does not know; open it with a \
+        newer one", path.display())]
     UnknownFeature {
         /// The file.
         path: PathBuf,
@@ -60,7 +61,8 @@ pub enum Error {
     },
     /// The file is shorter than its superblock says.
     #[error(
-        "{}: the file has {found} bytes, its superblock says {expected}: it was cut off; restore a backup, or copy what \
+        "{}: the file has {found} bytes, its superblock says {expected}: it was cut off; restore a \
+            backup, or copy what \
          is left with `graven salvage`",
         path.display()
     )]
@@ -74,7 +76,8 @@ pub enum Error {
     },
     /// Neither superblock is intact.
     #[error(
-        "{}: both superblocks are damaged (first: {first}; second: {second}); only they say where everything lies, so \
+        "{}: both superblocks are damaged (first: {first}; second: {second}); only they say where \
+            everything lies, so \
          `graven salvage` can copy nothing either: restore a backup",
         path.display()
     )]
@@ -100,7 +103,8 @@ pub enum Error {
     },
     /// Labels of nodes cannot be read.
     #[error(
-        "the labels of nodes {first} to {} cannot be read: {why}; other nodes can be; `graven salvage` copies what is \
+        "the labels of nodes {first} to {} cannot be read: {why}; other nodes can be; `graven \
+            salvage` copies what is \
          readable to a new file",
         end - 1
     )]
@@ -114,7 +118,8 @@ pub enum Error {
     },
     /// The catalogue cannot be read, and without it nothing can.
     #[error(
-        "{why}; nothing can be read without the catalogue: restore a backup, or copy what an older state of the file \
+        "{why}; nothing can be read without the catalogue: restore a backup, or copy what an older \
+            state of the file \
          has with `graven salvage`"
     )]
     CatalogueLost {
@@ -196,9 +201,11 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
-    /// Another transaction changed the same thing first; the same work may succeed in a new transaction.
+    /// Another transaction changed the same thing first; the same work may succeed in a new
+    /// transaction.
     #[error(
-        "conflict on {entity}: another transaction changed it after this one began; run the transaction again"
+        "conflict on {entity}: another transaction changed it after this one began; run the \
+            transaction again"
     )]
     Conflict {
         /// What both changed.
@@ -235,7 +242,8 @@ pub enum Error {
     },
     /// A deleted node still has relationships.
     #[error(
-        "node {node} still has {count} relationship{}; delete what is left first or use DETACH DELETE",
+        "node {node} still has {count} relationship{}; delete what is left first or use DETACH \
+            DELETE",
         if *count == 1 { "" } else { "s" }
     )]
     NodeHasRelationships {
@@ -287,7 +295,9 @@ pub enum Error {
     },
     /// A transaction needs more memory for its changes than there is.
     #[error(
-        "the changes of this transaction take {bytes} bytes, a transaction may hold {limit} of the memory limit of {budget}; commit in smaller parts (CALL {{}} IN TRANSACTIONS) or raise the memory limit"
+        "the changes of this transaction take {bytes} bytes, a transaction may hold {limit} of the \
+            memory limit of {budget}; commit in smaller parts (CALL {{}} IN TRANSACTIONS) or raise \
+            the memory limit"
     )]
     TransactionTooLarge {
         /// Bytes of its changes.
@@ -297,9 +307,12 @@ pub enum Error {
         /// The memory limit.
         budget: u64,
     },
-    /// A new name would make the catalogue so large that the store would not open with the same memory again.
+    /// A new name would make the catalogue so large that the store would not open with the same
+    /// memory again.
     #[error(
-        "the new label, relationship type or property key `{name}` is one too many for the memory limit of {budget}: all names, with what the database keeps for each, may take a quarter of it; use properties for values that differ, or raise the memory limit"
+        "the new label, relationship type or property key `{name}` is one too many for the memory \
+            limit of {budget}: all names, with what the database keeps for each, may take a \
+            quarter of it; use properties for values that differ, or raise the memory limit"
     )]
     TooManyNames {
         /// The beginning of the name.
@@ -307,9 +320,11 @@ pub enum Error {
         /// The memory limit.
         budget: u64,
     },
-    /// A commit could not be written to the log, or an earlier one could not: the database takes no more writes.
+    /// A commit could not be written to the log, or an earlier one could not: the database takes no
+    /// more writes.
     #[error(
-        "the log failed, no more writes until the database is opened again (this commit durable: {durable}): {why}"
+        "the log failed, no more writes until the database is opened again (this commit durable: \
+            {durable}): {why}"
     )]
     LogFailed {
         /// Whether the commit that asked is durable.
@@ -319,7 +334,8 @@ pub enum Error {
     },
     /// There is no room for the log; writes work again when there is.
     #[error(
-        "no room for the log (this commit durable: {durable}): {why}; free space and run the transaction again"
+        "no room for the log (this commit durable: {durable}): {why}; free space and run the \
+            transaction again"
     )]
     DiskFull {
         /// Whether the commit that asked is durable.
@@ -336,7 +352,8 @@ pub enum Error {
         owner: String,
     },
     /// An earlier checkpoint failed so that it is unknown what of it is durable.
-    #[error("{}: no more checkpoints until the file is opened again, one failed: {why}", path.display())]
+    #[error("{}: no more checkpoints until the file is opened again, one failed: \
+        {why}", path.display())]
     CheckpointsStopped {
         /// The file.
         path: PathBuf,
@@ -345,8 +362,10 @@ pub enum Error {
     },
     /// There is no log where the data file may need one.
     #[error(
-        "{}: its log {} is missing, and commits may be in it that the data file has not: the data file was copied or moved \
-         alone, or not closed; put the log back, or copy the database with `graven backup`; to go on without those commits \
+        "{}: its log {} is missing, and commits may be in it that the data file has not: the data \
+            file was copied or moved \
+         alone, or not closed; put the log back, or copy the database with `graven backup`; to go \
+         on without those commits \
          open it with --without-log, or copy it with `graven salvage`",
         path.display(), log.display()
     )]
@@ -358,9 +377,12 @@ pub enum Error {
     },
     /// Where the log is to be made, there is something else.
     #[error(
-        "{}: there is the log of another database, or another file, where the log of {} is to be; nothing was written. Where a \
-         process has that database open, because this data file was moved or another one put in its place: close this one and \
-         open it by the name that it has now. Where none has: move {} away, beside its data file if there is one, and try again",
+        "{}: there is the log of another database, or another file, where the log of {} is to be; \
+            nothing was written. Where a \
+         process has that database open, because this data file was moved or another one put in \
+         its place: close this one and \
+         open it by the name that it has now. Where none has: move {} away, beside its data file \
+         if there is one, and try again",
         log.display(), path.display(), log.display()
     )]
     LogOccupied {
@@ -411,8 +433,8 @@ impl Error {
         matches!(self, Error::Conflict { .. })
     }
 
-    /// Whether the commit that gave this error is durable; `None` if it was no commit that failed at the log
-    /// (nothing of it is durable then).
+    /// Whether the commit that gave this error is durable; `None` if it was no commit that failed
+    /// at the log (nothing of it is durable then).
     #[must_use]
     pub fn durable(&self) -> Option<Durable> {
         match self {
@@ -431,7 +453,8 @@ fn what_to_do(found: u32, known: u32) -> &'static str {
     }
 }
 
-/// Values in a message: simple ones as the language writes them. Of dates and the like only `graven` knows how.
+/// Values in a message: simple ones as the language writes them. Of dates and the like only
+/// `graven` knows how.
 fn shown(values: &[PropertyValue]) -> String {
     let one = |value: &PropertyValue| match value {
         PropertyValue::String(text) => format!("\"{text}\""),

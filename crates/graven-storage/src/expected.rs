@@ -9,8 +9,8 @@ use crate::delta::change::{Change, ColumnOf};
 use crate::snapshot::Snapshot;
 
 impl Snapshot {
-    /// What the catalogue says of a column or an index, corrected by the changes on top of the file; `None` for other
-    /// stores. Writes of a transaction of its own are left out.
+    /// What the catalogue says of a column or an index, corrected by the changes on top of the
+    /// file; `None` for other stores. Writes of a transaction of its own are left out.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].

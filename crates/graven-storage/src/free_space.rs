@@ -1,21 +1,23 @@
 //! The free units of the file: extents, allocation, coalescing.
 //!
 //! # How it works
-//! Free extents are kept sorted by position, neighbours merged, and listed by the power of two that fits them.
-//! [`FreeSpace::allocate`] takes the lowest extent that fits, so that a file fills from its start and its tail becomes
-//! free; with none, the file grows. Stored as a chain of pages at each checkpoint.
+//! Free extents are kept sorted by position, neighbours merged, and listed by the power of two that
+//! fits them. [`FreeSpace::allocate`] takes the lowest extent that fits, so that a file fills from
+//! its start and its tail becomes free; with none, the file grows. Stored as a chain of pages at
+//! each checkpoint.
 //!
 //! # Deviations
-//! Extents of any number of units instead of buddies: pages need no alignment beyond 4 KiB, so a page of class
-//! `c` does not have to start at a multiple of its size and nothing is lost to padding.
+//! Extents of any number of units instead of buddies: pages need no alignment beyond 4 KiB, so a
+//! page of class `c` does not have to start at a multiple of its size and nothing is lost to
+//! padding.
 //!
 //! # Invariants
 //! * ST-4: extents ascend, do not touch, are not empty and lie within the file.
 //!
 //! # On disk
-//! varint count, then per extent varint gap to the end of the one before and varint length, in units. Behind it, if there
-//! are any, in the same form the extents that become free with the next checkpoint: only the older superblock reaches
-//! them.
+//! varint count, then per extent varint gap to the end of the one before and varint length, in
+//! units. Behind it, if there are any, in the same form the extents that become free with the next
+//! checkpoint: only the older superblock reaches them.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::superblock::SECOND_UNIT;
@@ -95,7 +97,8 @@ impl FreeSpace {
         })
     }
 
-    /// Takes room for a page of `class` as low as possible, growing the file if no extent fits; the first unit.
+    /// Takes room for a page of `class` as low as possible, growing the file if no extent fits; the
+    /// first unit.
     pub fn allocate(&mut self, class: SizeClass) -> u64 {
         self.allocate_below(class, u64::MAX).unwrap_or_else(|| {
             let unit = self.end;

@@ -1,18 +1,19 @@
 //! Which number every id has, in little memory however short the runs of one number are.
 //!
 //! # How it works
-//! Ids with one number come in runs, so a list of runs says it all. Where the runs are short, as for nodes that are created
-//! with one label and another in turn, a list takes more than the numbers: there a *window* of up to [`WINDOW`] ids becomes a
-//! palette of the numbers in it and a few bits for every id. Each window is kept in whichever way is smaller. The newest runs
-//! wait until a window is full.
+//! Ids with one number come in runs, so a list of runs says it all. Where the runs are short, as
+//! for nodes that are created with one label and another in turn, a list takes more than the
+//! numbers: there a *window* of up to [`WINDOW`] ids becomes a palette of the numbers in it and a
+//! few bits for every id. Each window is kept in whichever way is smaller. The newest runs wait
+//! until a window is full.
 //!
 //! # Invariants
-//! * ST-13: what [`IdRuns::runs`] hands out depends on the ids and numbers alone, not on how they were pushed: ascending,
-//!   disjoint, neighbours of one number in one run.
+//! * ST-13: what [`IdRuns::runs`] hands out depends on the ids and numbers alone, not on how they
+//!   were pushed: ascending, disjoint, neighbours of one number in one run.
 //!
 //! # Costs
-//! 32 bytes for a run, and never more than that and the bits of its window: two numbers in turn are a bit for every id. A
-//! look-up is a bisection of runs and windows.
+//! 32 bytes for a run, and never more than that and the bits of its window: two numbers in turn are
+//! a bit for every id. A look-up is a bisection of runs and windows.
 
 use std::ops::Range;
 
@@ -347,7 +348,8 @@ impl Iterator for Runs<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: runs of any length say what a list of a number for every id says, and memory is bounded by the shorter form.
+    //! Goal: runs of any length say what a list of a number for every id says, and memory is
+    //! bounded by the shorter form.
 
     use super::*;
     use proptest::prelude::*;

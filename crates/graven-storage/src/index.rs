@@ -2,10 +2,11 @@
 //! order-preserving keys.
 //!
 //! # How it works
-//! A look-up descends to the first leaf that can hold the key and reads forward. Several leaves may hold
-//! one key, so an inner page leads to the last child whose key is *below* the wanted one. Keys longer than
-//! [`key::KEY_BYTES_MAX`] are cut; entries that match a cut key are compared by their values. What was
-//! changed since the tree was written comes from the index's overlay, merged by key ([`IndexRange`]).
+//! A look-up descends to the first leaf that can hold the key and reads forward. Several leaves may
+//! hold one key, so an inner page leads to the last child whose key is *below* the wanted one. Keys
+//! longer than [`key::KEY_BYTES_MAX`] are cut; entries that match a cut key are compared by their
+//! values. What was changed since the tree was written comes from the index's overlay, merged by
+//! key ([`IndexRange`]).
 
 pub(crate) mod key;
 pub(crate) mod page;
@@ -119,8 +120,8 @@ impl Index {
             .collect()
     }
 
-    /// Ids of the nodes or relationships with these values, one for each property of the index, ascending; nothing if
-    /// one of them is null or NaN.
+    /// Ids of the nodes or relationships with these values, one for each property of the index,
+    /// ascending; nothing if one of them is null or NaN.
     ///
     /// # Errors
     /// As [`Index::seek`].
@@ -140,8 +141,9 @@ impl Index {
             .collect()
     }
 
-    /// Adds the nodes whose value equals `value`, ascending, if they are `most` at most, a small number; otherwise, or if that
-    /// cannot be told at once, `false`, and `out` is as before. As [`Index::seek`], without what a range needs to stop and go on.
+    /// Adds the nodes whose value equals `value`, ascending, if they are `most` at most, a small
+    /// number; otherwise, or if that cannot be told at once, `false`, and `out` is as before. As
+    /// [`Index::seek`], without what a range needs to stop and go on.
     ///
     /// # Errors
     /// As [`Index::seek`].
@@ -169,7 +171,8 @@ impl Index {
         Ok(whole)
     }
 
-    /// Adds what the tree below a page has under `key`; it may end early once `out` has more than `most`.
+    /// Adds what the tree below a page has under `key`; it may end early once `out` has more than
+    /// `most`.
     fn find_below(
         &self,
         page: PageRef,
@@ -219,9 +222,9 @@ impl Index {
         Ok(())
     }
 
-    /// Nodes whose value lies between the bounds, by value, then by node. Only values of one class compare: with
-    /// a bound of some type on one side, the other side ends with that class; bounds of two classes, or null or
-    /// NaN, give nothing; two open sides give all nodes in the index.
+    /// Nodes whose value lies between the bounds, by value, then by node. Only values of one class
+    /// compare: with a bound of some type on one side, the other side ends with that class; bounds
+    /// of two classes, or null or NaN, give nothing; two open sides give all nodes in the index.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
@@ -249,7 +252,8 @@ impl Index {
         Ok(IndexRange::new(self.clone(), start, low, high, true))
     }
 
-    /// Nodes whose first values equal `equal` and whose next value lies in `next`, by value, then by node.
+    /// Nodes whose first values equal `equal` and whose next value lies in `next`, by value, then
+    /// by node.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
@@ -269,7 +273,8 @@ impl Index {
         Ok(IndexRange::new(self.clone(), start, low, high, true))
     }
 
-    /// Whether exactly so many entities are in the index; false where that is not known without counting.
+    /// Whether exactly so many entities are in the index; false where that is not known without
+    /// counting.
     #[must_use]
     pub fn holds(&self, entities: u64) -> bool {
         self.overlay().is_none() && self.inner.description.entries == entities
@@ -351,8 +356,8 @@ impl Index {
         pages.checked(page, PageKind::IndexLeaf, scanned)
     }
 
-    /// The children of an inner page from the last one whose key is below `from` on, up to those whose keys are not
-    /// above `last`.
+    /// The children of an inner page from the last one whose key is below `from` on, up to those
+    /// whose keys are not above `last`.
     fn children(
         &self,
         page: PageRef,
@@ -397,8 +402,8 @@ pub enum IndexPart<'a> {
 }
 
 impl IndexPart<'_> {
-    /// Classes of comparable values in the order that `ORDER BY` wants; of the ones marked the order within is another
-    /// than that of the index.
+    /// Classes of comparable values in the order that `ORDER BY` wants; of the ones marked the
+    /// order within is another than that of the index.
     pub const CLASSES: [(u8, bool); 12] = [
         (0x30, true),
         (0x10, true),

@@ -51,7 +51,8 @@ pub struct Info {
 }
 
 impl Info {
-    /// Bytes a relationship of one type in both directions, ids and offsets included; `None` without any.
+    /// Bytes a relationship of one type in both directions, ids and offsets included; `None`
+    /// without any.
     #[must_use]
     pub fn bytes_per_relationship(&self, rel_type: crate::TypeId) -> Option<f64> {
         let both = (self.stores.iter())

@@ -1,9 +1,9 @@
 //! Which labels every node has: runs of nodes with one label set.
 //!
 //! # How it works
-//! Nodes are numbered by label set at load, so a few runs cover all of them; what was created in turns since is kept in a few
-//! bits for every node ([`IdRuns`]). All of it is in memory, charged to the budget; a look-up is a bisection. On disk the
-//! runs are segments of the label store.
+//! Nodes are numbered by label set at load, so a few runs cover all of them; what was created in
+//! turns since is kept in a few bits for every node ([`IdRuns`]). All of it is in memory, charged
+//! to the budget; a look-up is a bisection. On disk the runs are segments of the label store.
 //!
 //! # Invariants
 //! * ST-8: runs ascend and do not overlap; an id outside all runs is no node, unless it lies where
@@ -11,8 +11,8 @@
 //!   such node.
 //!
 //! # On disk
-//! Page of kind node column; payload: first id (8), number of runs (4), zero (4), then per run varint gap to the
-//! end of the run before, varint length, varint label set.
+//! Page of kind node column; payload: first id (8), number of runs (4), zero (4), then per run
+//! varint gap to the end of the run before, varint length, varint label set.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::id_runs::{IdRuns, Run, Runs};
@@ -90,8 +90,8 @@ impl LabelRuns {
         self.lost.first().map(lost_error)
     }
 
-    /// The error for asking for the nodes whose label set `wanted` accepts, if some of them cannot be read; `nodes` says
-    /// for each set how many there are.
+    /// The error for asking for the nodes whose label set `wanted` accepts, if some of them cannot
+    /// be read; `nodes` says for each set how many there are.
     pub(crate) fn lost_among(&self, wanted: impl Fn(u32) -> bool, nodes: &[u64]) -> Option<Error> {
         let first = self.lost.first()?;
         let known = self.runs().filter(|run| wanted(run.number));
@@ -197,8 +197,8 @@ impl LabelRuns {
     }
 }
 
-/// Ascending disjoint ranges of node ids; cheap to clone. Where they are short and many, as for nodes of two labels in turn, they are a
-/// bit for every id.
+/// Ascending disjoint ranges of node ids; cheap to clone. Where they are short and many, as for
+/// nodes of two labels in turn, they are a bit for every id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeRanges {
     ids: Arc<IdRuns>,
@@ -348,7 +348,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Goal: runs come back from their segments; look-ups and ranges agree with a list of sets per node.
+        /// Goal: runs come back from their segments; look-ups and ranges agree with a list of sets
+        /// per node.
         #[test]
         fn runs_agree_with_a_list(steps in proptest::collection::vec((0u64..3, 1u64..5, 0u32..3), 0..2000)) {
             let mut runs = LabelRuns::default();
@@ -382,7 +383,8 @@ mod tests {
         }
     }
 
-    /// Goal: where the nodes of one of two labels lie takes little, however they were created, also with changes on top.
+    /// Goal: where the nodes of one of two labels lie takes little, however they were created, also
+    /// with changes on top.
     #[test]
     fn nodes_in_turn_take_bits() {
         let mut runs = LabelRuns::default();
@@ -404,7 +406,8 @@ mod tests {
         }
     }
 
-    /// Goal: ranges that take much are charged until their last copy goes, and refused where there is no room; few are not charged.
+    /// Goal: ranges that take much are charged until their last copy goes, and refused where there
+    /// is no room; few are not charged.
     #[test]
     fn ranges_are_charged() {
         let mut runs = LabelRuns::default();

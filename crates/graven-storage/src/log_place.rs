@@ -19,7 +19,8 @@ pub trait LogPlace: Send + Sync + std::fmt::Debug {
     /// It cannot be opened.
     fn existing(&self) -> Result<Option<Arc<dyn File>>>;
 
-    /// The file for a new log, durable in its folder; what is in it is looked at before it is overwritten.
+    /// The file for a new log, durable in its folder; what is in it is looked at before it is
+    /// overwritten.
     ///
     /// # Errors
     /// It cannot be made.

@@ -113,7 +113,8 @@ pub(crate) fn padded_payload(pin: &PagePin) -> &[u8] {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // A page may still be pinned by a value that outlives the store; the cache then keeps the file.
+        // A page may still be pinned by a value that outlives the store; the cache then keeps the
+        // file.
         let _ = self.cache.remove_file(self.id);
     }
 }

@@ -1,23 +1,28 @@
 //! Opening with a log: what was committed since the checkpoint becomes the first version again.
 //!
 //! # How it works
-//! Commits are read in order and put together into batches; for each batch the entries of indexes and the counts
-//! are derived by comparing the graph before and after it. The result is what the commits had made. What is too much for
-//! memory goes to temporary pages, as for a large transaction ([`crate::transaction::spill`]), or, where there are none, is folded
-//! into the file. Otherwise nothing is written but the destroyed torn tail (by [`graven_log::Log::open`]), so a crash while recovering changes nothing and
-//! recovering twice gives the same.
+//! Commits are read in order and put together into batches; for each batch the entries of indexes
+//! and the counts are derived by comparing the graph before and after it. The result is what the
+//! commits had made. What is too much for memory goes to temporary pages, as for a large
+//! transaction ([`crate::transaction::spill`]), or, where there are none, is folded into the file.
+//! Otherwise nothing is written but the destroyed torn tail (by [`graven_log::Log::open`]), so a
+//! crash while recovering changes nothing and recovering twice gives the same.
 //!
-//! Where [`OpenOptions::threads`] allows it, one thread reads the log and puts a batch together ([`replay`]) while another applies the one before
-//! ([`apply`]), and the maps of a layer that goes to temporary pages are written side by side.
+//! Where [`OpenOptions::threads`] allows it, one thread reads the log and puts a batch together
+//! ([`replay`]) while another applies the one before ([`apply`]), and the maps of a layer that goes
+//! to temporary pages are written side by side.
 //!
-//! The log is made when the first commit needs it: a database that is only read stays as it is. The superblocks
-//! then name its generation, and from there on the database does not open without it, until it was closed with everything in
-//! the data file. What closing cleanly noted is taken back, durably, before the next commit is acknowledged.
+//! The log is made when the first commit needs it: a database that is only read stays as it is. The
+//! superblocks then name its generation, and from there on the database does not open without it,
+//! until it was closed with everything in the data file. What closing cleanly noted is taken back,
+//! durably, before the next commit is acknowledged.
 //!
 //! # Invariants
-//! * TX-11: both superblocks name the log's generation before anything committed to it is acknowledged.
+//! * TX-11: both superblocks name the log's generation before anything committed to it is
+//!   acknowledged.
 //! * TX-12: recovering is a function of base and log.
-//! * TX-25: while the log may hold a commit that the data file has not, the newest superblock says that the log is needed.
+//! * TX-25: while the log may hold a commit that the data file has not, the newest superblock says
+//!   that the log is needed.
 
 mod apply;
 mod chunk;
@@ -65,14 +70,16 @@ pub struct OpenOptions {
     pub spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there; `None`: than an eighth of the memory limit.
     pub seal_bytes: Option<u64>,
-    /// Whether a data file that needs a log is opened where there is none: without the commits that only the log has.
+    /// Whether a data file that needs a log is opened where there is none: without the commits that
+    /// only the log has.
     pub without_log: bool,
-    /// How long closing may take to fold what was committed into the data file, after which there is no log any more;
-    /// `None`: the log stays.
+    /// How long closing may take to fold what was committed into the data file, after which there
+    /// is no log any more; `None`: the log stays.
     pub fold_on_close: Option<Duration>,
     /// Whether the file is one of the format before this one, of which only a copy can be made.
     pub older_format: bool,
-    /// Threads that recover, the calling one among them: what a log says of different stores is put in order side by side.
+    /// Threads that recover, the calling one among them: what a log says of different stores is put
+    /// in order side by side.
     pub threads: usize,
 }
 
@@ -103,7 +110,8 @@ fn failed(path: &std::path::Path, error: impl std::fmt::Display) -> Error {
 }
 
 impl Store {
-    /// How recovery seals layers: a checkpoint merges them soon, so they become one only where they are many.
+    /// How recovery seals layers: a checkpoint merges them soon, so they become one only where they
+    /// are many.
     fn sealing(&self) -> Sealing {
         Sealing {
             tier: RECOVERY_TIER,
@@ -127,7 +135,8 @@ impl Store {
         Store::open_despite(file, cache, options, &mut Err)
     }
 
-    /// As [`Store::open_with`]; `despite` is told of damage to a log that is only read, and whether what lies before it does.
+    /// As [`Store::open_with`]; `despite` is told of damage to a log that is only read, and whether
+    /// what lies before it does.
     pub(crate) fn open_despite(
         file: Arc<dyn File>,
         cache: Arc<PageCache>,
@@ -288,7 +297,8 @@ impl Store {
                 from: position,
                 clean_end: None,
             };
-            // Made by a process that died before the superblocks named it; with records it is that of a copy.
+            // Made by a process that died before the superblocks named it; with records it is that
+            // of a copy.
             let recovery = Recovery::open(file.clone(), identity, start);
             if recovery.is_ok_and(|mut records| records.next().is_none()) {
                 return Ok(());
@@ -300,8 +310,9 @@ impl Store {
         })
     }
 
-    /// Makes everything durable. What was committed is folded into the data file, and the log removed, if that takes no longer than
-    /// [`OpenOptions::fold_on_close`]; otherwise the superblock notes where the log ends. Later commits fail.
+    /// Makes everything durable. What was committed is folded into the data file, and the log
+    /// removed, if that takes no longer than [`OpenOptions::fold_on_close`]; otherwise the
+    /// superblock notes where the log ends. Later commits fail.
     ///
     /// # Errors
     /// [`Error::LogFailed`]; the superblock cannot be written.

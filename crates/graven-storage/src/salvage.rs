@@ -15,8 +15,9 @@
 //! A log is read up to what is damaged in it: a state that the database once had.
 //!
 //! # Costs
-//! Reads forward lists once more for every property of their relationships. Memory, charged to the budget as `salvage`: a
-//! sixteenth of the limit for sorting, which goes on in temporary pages, and what is put together of lost lists.
+//! Reads forward lists once more for every property of their relationships. Memory, charged to the
+//! budget as `salvage`: a sixteenth of the limit for sorting, which goes on in temporary pages, and
+//! what is put together of lost lists.
 
 mod relationships;
 mod schema;
@@ -69,10 +70,12 @@ pub struct SalvageReport {
 }
 
 impl Store {
-    /// Opens a damaged file for [`Store::salvage`], as it was at its last checkpoint, with what could not be read.
+    /// Opens a damaged file for [`Store::salvage`], as it was at its last checkpoint, with what
+    /// could not be read.
     ///
     /// # Errors
-    /// [`Error::Superblocks`] and the like if neither superblock leads to a catalogue; what the page cache gives.
+    /// [`Error::Superblocks`] and the like if neither superblock leads to a catalogue; what the
+    /// page cache gives.
     pub fn open_damaged(
         file: Arc<dyn File>,
         cache: Arc<PageCache>,
@@ -140,7 +143,8 @@ impl Store {
             path: file.path().to_path_buf(),
             store: "catalogue".to_owned(),
             what: format!(
-                "neither superblock leads to one that can be read ({}); {}; without a catalogue the store of a page is \
+                "neither superblock leads to one that can be read ({}); {}; without a catalogue \
+                    the store of a page is \
                  unknown, so `graven salvage` can copy nothing: restore a backup",
                 why.join("; "),
                 survey::intact_pages(&*file)?,
@@ -148,8 +152,8 @@ impl Store {
         })
     }
 
-    /// Opens a sound file for [`Store::salvage`] with what its log holds before the damage in it, which is told. `options`
-    /// ask for reading only.
+    /// Opens a sound file for [`Store::salvage`] with what its log holds before the damage in it,
+    /// which is told. `options` ask for reading only.
     ///
     /// # Errors
     /// As [`Store::open_with`], but for a log of which a part is missing.
@@ -177,7 +181,8 @@ impl Store {
     /// Copies all that can be read to `out`, which must be empty.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if `out` has content; [`Error::Budget`]; what writing gives. Damage is reported.
+    /// [`Error::Incomplete`] if `out` has content; [`Error::Budget`]; what writing gives. Damage is
+    /// reported.
     pub fn salvage(&self, out: Arc<dyn File>) -> Result<SalvageReport> {
         let budget = self.cache().budget();
         let options = WriterOptions {

@@ -1,8 +1,8 @@
 //! Indexes and constraints as they are asked for and as the catalogue lists them.
 //!
 //! # How it works
-//! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence constraints
-//! also demand the properties. Names are unique over indexes and constraints together.
+//! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence
+//! constraints also demand the properties. Names are unique over indexes and constraints together.
 
 use crate::delta::change::ColumnOf;
 use crate::ids::{KeyId, LabelId, TypeId};
@@ -35,7 +35,8 @@ pub struct IndexSpec {
     pub name: Option<String>,
     /// What is indexed.
     pub entity: SchemaEntity,
-    /// The properties that make the key, in order. Only entities that have them all are in the index.
+    /// The properties that make the key, in order. Only entities that have them all are in the
+    /// index.
     pub keys: Vec<KeyId>,
     /// At most one entity per key.
     pub unique: bool,
@@ -43,7 +44,8 @@ pub struct IndexSpec {
     pub kind: IndexKind,
 }
 
-/// What an index was made as. All kinds are kept and used alike; each may be there once on the same keys.
+/// What an index was made as. All kinds are kept and used alike; each may be there once on the same
+/// keys.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum IndexKind {

@@ -1,9 +1,11 @@
-//! Which segment of a store holds an id: in memory where that is affordable, else through the directory.
+//! Which segment of a store holds an id: in memory where that is affordable, else through the
+//! directory.
 //!
 //! # How it works
-//! When a store is first used its directory entries are read into three arrays, charged to the budget. Where
-//! the arrays would take more than a sixteenth of the memory limit, look-ups go through the directory's pages
-//! instead; sweeps and gathers ask once per segment, so both are cheap there.
+//! When a store is first used its directory entries are read into three arrays, charged to the
+//! budget. Where the arrays would take more than a sixteenth of the memory limit, look-ups go
+//! through the directory's pages instead; sweeps and gathers ask once per segment, so both are
+//! cheap there.
 //!
 //! # Costs
 //! 24 bytes a segment in memory; a bisection per look-up.
@@ -106,7 +108,8 @@ impl SegmentMap {
         }))
     }
 
-    /// The segment that is responsible for `id`; `Err` holds the first id that has one, beyond `id`.
+    /// The segment that is responsible for `id`; `Err` holds the first id that has one, beyond
+    /// `id`.
     #[inline]
     pub(crate) fn floor(&self, pages: &Pages, id: u64) -> Result<Result<Located, u64>> {
         match self.form(pages)? {
@@ -164,7 +167,8 @@ impl SegmentMap {
         }
     }
 
-    /// The last segment whose `extra` is at most `value`, where `extra` ascends (forward adjacency as loaded).
+    /// The last segment whose `extra` is at most `value`, where `extra` ascends (forward adjacency
+    /// as loaded).
     pub(crate) fn floor_by_extra(&self, pages: &Pages, value: u64) -> Result<Option<Located>> {
         if let Form::Resident {
             first, page, extra, ..

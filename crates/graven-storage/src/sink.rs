@@ -1,19 +1,22 @@
 //! Where bulk writing puts pages: every writer has its own runs of the file.
 //!
 //! # How it works
-//! A [`PageStream`] belongs to one store. It takes a run of free units from the [`PageSink`], as long as all its runs
-//! before together and 1 MiB at most, and fills it page by page; each page is the smallest that holds its payload, sealed
-//! and written at once. So the pages of a store lie behind each other although several stores are written at the same
-//! time, and a sweep over one of them reads long pieces. What a stream leaves of its runs is free for the next one.
+//! A [`PageStream`] belongs to one store. It takes a run of free units from the [`PageSink`], as
+//! long as all its runs before together and 1 MiB at most, and fills it page by page; each page is
+//! the smallest that holds its payload, sealed and written at once. So the pages of a store lie
+//! behind each other although several stores are written at the same time, and a sweep over one of
+//! them reads long pieces. What a stream leaves of its runs is free for the next one.
 //!
-//! What everything else is found by (label runs, segment directory, catalogue) is known last and would lie at the end of the
-//! file, the first to go when one is cut off. So room for it is left at the *front*: the units between the superblocks, and
-//! gaps of a [`GAP_SHARE`]th of the file so far each time that has doubled. [`PageSink::front`] fills those, the lowest first;
-//! what it leaves of them is free.
+//! What everything else is found by (label runs, segment directory, catalogue) is known last and
+//! would lie at the end of the file, the first to go when one is cut off. So room for it is left at
+//! the *front*: the units between the superblocks, and gaps of a [`GAP_SHARE`]th of the file so far
+//! each time that has doubled. [`PageSink::front`] fills those, the lowest first; what it leaves of
+//! them is free.
 //!
 //! # Invariants
 //! * ST-2: no page overlaps a superblock or another page.
-//! * ST-11: a unit given to a stream is in one of its pages or free again when the stream is dropped.
+//! * ST-11: a unit given to a stream is in one of its pages or free again when the stream is
+//!   dropped.
 //!
 //! # Concurrency
 //! The free space is behind one mutex, taken once a run; streams write from several threads.
@@ -36,7 +39,8 @@ const RUN_POWER_MAX: u32 = 8;
 const FIRST_GAP_UNIT: u64 = 1 << 9;
 /// How often the file has grown when the next gap comes.
 const GAP_GROWTH: u64 = 2;
-/// A gap is this part of what lies before it: directories take about a 400th of the files they list.
+/// A gap is this part of what lies before it: directories take about a 400th of the files they
+/// list.
 const GAP_SHARE: u64 = 128;
 /// A gap has at least so many units: a page of 64 KiB.
 const GAP_UNITS_MIN: u64 = 16;
@@ -234,7 +238,8 @@ fn class_for(payload: &[u8]) -> Result<SizeClass> {
     })
 }
 
-/// Seals `payload` as `page` in `buffer`, which grows as needed, and writes it; the reference by which it is found.
+/// Seals `payload` as `page` in `buffer`, which grows as needed, and writes it; the reference by
+/// which it is found.
 fn write_page(
     file: &dyn File,
     buffer: &mut AlignedBuffer,

@@ -1,12 +1,13 @@
 //! One state of the graph: what readers see.
 //!
 //! # How it works
-//! A snapshot is a [`Version`], and for readers inside a transaction what that wrote: see [`crate::delta`]. Every
-//! question goes to the changes first and then to the file; stores without changes go to the file directly.
+//! A snapshot is a [`Version`], and for readers inside a transaction what that wrote: see
+//! [`crate::delta`]. Every question goes to the changes first and then to the file; stores without
+//! changes go to the file directly.
 //!
 //! # Concurrency
-//! Cheap to clone; any number of threads. Immutable, except that the snapshot of a transaction sees its later writes;
-//! its catalogue is as of the first use.
+//! Cheap to clone; any number of threads. Immutable, except that the snapshot of a transaction sees
+//! its later writes; its catalogue is as of the first use.
 
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, IndexDescription, StoreKind};
@@ -125,8 +126,8 @@ impl Snapshot {
         self.own().is_some_and(|own| own.records())
     }
 
-    /// Labels, relationship types and property keys in all. None is ever forgotten: as long as this stays the same in a database, what
-    /// [`Snapshot::label`] and its like say does too.
+    /// Labels, relationship types and property keys in all. None is ever forgotten: as long as this
+    /// stays the same in a database, what [`Snapshot::label`] and its like say does too.
     #[must_use]
     pub fn names_known(&self) -> usize {
         let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];
@@ -144,7 +145,8 @@ impl Snapshot {
         self.version.timestamp
     }
 
-    /// Node ids are below this. In a transaction it rises with every node created, unlike that of the catalogue.
+    /// Node ids are below this. In a transaction it rises with every node created, unlike that of
+    /// the catalogue.
     #[must_use]
     pub fn node_id_limit(&self) -> u64 {
         self.own()
@@ -569,7 +571,8 @@ impl Snapshot {
         self.version.stack(None).net()
     }
 
-    /// Entries of an index, which may be yet to be, that are changed: keys from `low` to `high` inclusive, cut.
+    /// Entries of an index, which may be yet to be, that are changed: keys from `low` to `high`
+    /// inclusive, cut.
     pub(crate) fn index_changes(&self, number: u32, low: &[u8], high: &[u8]) -> IndexEntries {
         let settled = IndexOverlay::settled(&self.version.settled.layers, number);
         let overlay = IndexOverlay {

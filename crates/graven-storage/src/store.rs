@@ -1,14 +1,16 @@
 //! An open database file.
 //!
 //! # How it works
-//! Opening reads the superblocks, the catalogue and the label runs (`data_file.rs`); everything else is read through the page
-//! cache when it is used. On top of the root are the changes since the checkpoint that wrote it, in memory: a
-//! [`Version`] is both together. Commits make new versions (`transaction/commit.rs`), checkpoints freeze the
-//! changes, write a new root, and install it; opening reads the log into the first version (`recovery.rs`).
+//! Opening reads the superblocks, the catalogue and the label runs (`data_file.rs`); everything
+//! else is read through the page cache when it is used. On top of the root are the changes since
+//! the checkpoint that wrote it, in memory: a [`Version`] is both together. Commits make new
+//! versions (`transaction/commit.rs`), checkpoints freeze the changes, write a new root, and
+//! install it; opening reads the log into the first version (`recovery.rs`).
 //!
 //! # Concurrency
-//! Lock order: a transaction's state, commits, queue, visible; running before visible. None is held while
-//! the device works, except that a checkpoint's freeze and install make the log durable under the commit lock.
+//! Lock order: a transaction's state, commits, queue, visible; running before visible. None is held
+//! while the device works, except that a checkpoint's freeze and install make the log durable under
+//! the commit lock.
 
 pub(crate) mod allocator;
 pub(crate) mod maintenance;
@@ -68,7 +70,8 @@ pub struct Store {
     commits: Mutex<Commits>,
     publisher: Publisher<Arc<Version>>,
     pub(crate) retired: Retired,
-    /// Held for reading by a commit while its records go to the log, for writing by a freeze (TX-13).
+    /// Held for reading by a commit while its records go to the log, for writing by a freeze
+    /// (TX-13).
     chunked: RwLock<()>,
     maintenance: Maintenance,
     /// How many transactions began at each timestamp and still run.
@@ -92,7 +95,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens `file` through `cache`, without a log: what is committed stays in memory until a checkpoint.
+    /// Opens `file` through `cache`, without a log: what is committed stays in memory until a
+    /// checkpoint.
     ///
     /// # Errors
     /// What [`superblock::read`] gives; [`crate::Error::Damaged`]; what the page cache gives.
@@ -123,7 +127,8 @@ impl Store {
         let root = Arc::new(root);
         let allocator = Arc::new(Allocator::new(&root.catalog));
         let lsn = found.superblock.log.position;
-        // Timestamps go on above those of the store's earlier lives: every commit takes some bytes of log.
+        // Timestamps go on above those of the store's earlier lives: every commit takes some bytes
+        // of log.
         let version = Arc::new(Version::of(root, lsn, lsn));
         let uuid = found.superblock.uuid;
         let found = Arc::new(Mutex::new(found));
@@ -160,9 +165,10 @@ impl Store {
         }
     }
 
-    /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation. `None` if
-    /// nothing was committed since the last checkpoint. The generation before must have been installed or thawed.
-    /// What is frozen is durable in the log when this returns; commits do not wait for that.
+    /// Freezes the changes committed so far, for a checkpoint; commits go on to a new generation.
+    /// `None` if nothing was committed since the last checkpoint. The generation before must have
+    /// been installed or thawed. What is frozen is durable in the log when this returns; commits do
+    /// not wait for that.
     ///
     /// # Errors
     /// [`crate::Error::LogFailed`]; [`crate::Error::CheckpointsStopped`] after one that panicked.
@@ -197,7 +203,8 @@ impl Store {
         let mut commits = self.commits();
         let before = commits.applied.clone();
         if before.settled.layers.frozen.is_some() {
-            // One checkpoint runs at a time, and what it froze is installed or thawed unless it panics.
+            // One checkpoint runs at a time, and what it froze is installed or thawed unless it
+            // panics.
             return Err(crate::Error::CheckpointsStopped {
                 path: self.file().path().to_path_buf(),
                 why: "it panicked".to_owned(),
@@ -239,8 +246,8 @@ impl Store {
         }))
     }
 
-    /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The old root is in use
-    /// for as long as the result upgrades; then its pages may be used again.
+    /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The
+    /// old root is in use for as long as the result upgrades; then its pages may be used again.
     pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Weak<Root> {
         let root = Arc::new(root);
         let mut commits = self.commits();
@@ -258,7 +265,8 @@ impl Store {
         old
     }
 
-    /// Makes `root`, which has the content of the newest one, the base of new snapshots; as [`Store::install`].
+    /// Makes `root`, which has the content of the newest one, the base of new snapshots; as
+    /// [`Store::install`].
     pub(crate) fn replace_root(&self, root: Root) -> Weak<Root> {
         let mut commits = self.commits();
         let old = Arc::downgrade(&commits.applied.settled.root);
@@ -334,7 +342,8 @@ impl Store {
         self.found.lock().clone()
     }
 
-    /// Writes `change`d superblocks to the other slot, and the other again: twice, and neither says the old.
+    /// Writes `change`d superblocks to the other slot, and the other again: twice, and neither says
+    /// the old.
     pub(crate) fn rewrite_superblocks(
         &self,
         times: u32,

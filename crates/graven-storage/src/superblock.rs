@@ -1,19 +1,21 @@
 //! The two superblocks: what makes a file a Graven database and where everything else begins.
 //!
 //! # How it works
-//! Both are 4 KiB pages, 64 KiB apart, written alternately by checkpoints; the valid one with the larger
-//! checkpoint number wins ([`read`]). Each alone is a complete recovery point. Bulk writing writes both.
+//! Both are 4 KiB pages, 64 KiB apart, written alternately by checkpoints; the valid one with the
+//! larger checkpoint number wins ([`read`]). Each alone is a complete recovery point. Bulk writing
+//! writes both.
 //!
-//! A superblock that is intact but asks for a format or an incompatible feature that this build does not know refuses
-//! the file, whatever the other one says: a newer build wrote it last, and the other one is only what it left behind.
-//! A file of format 0 is laid out in the same way, but its references carry no seals. It is read
-//! only to make a copy of it in this format.
+//! A superblock that is intact but asks for a format or an incompatible feature that this build
+//! does not know refuses the file, whatever the other one says: a newer build wrote it last, and
+//! the other one is only what it left behind. A file of format 0 is laid out in the same way, but
+//! its references carry no seals. It is read only to make a copy of it in this format.
 //!
-//! The features are those of what bulk writing and checkpoints may have written: incompatible feature 1, columns with plain texts.
+//! The features are those of what bulk writing and checkpoints may have written: incompatible
+//! feature 1, columns with plain texts.
 //!
 //! # Invariants
-//! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason and not
-//!   written to.
+//! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason
+//!   and not written to.
 //!
 //! # On disk
 //! Page header, then:
@@ -250,8 +252,8 @@ fn decode(payload: &[u8]) -> Decoded<Superblock> {
 /// Reads both superblocks and chooses.
 ///
 /// # Errors
-/// [`Error::Empty`], [`Error::Foreign`], [`Error::Format`], [`Error::UnknownFeature`], [`Error::Truncated`],
-/// [`Error::Superblocks`], [`Error::Io`].
+/// [`Error::Empty`], [`Error::Foreign`], [`Error::Format`], [`Error::UnknownFeature`],
+/// [`Error::Truncated`], [`Error::Superblocks`], [`Error::Io`].
 pub fn read(file: &dyn File) -> Result<Found> {
     read_format(file, FORMAT)
 }
@@ -267,8 +269,8 @@ pub(crate) fn read_format(file: &dyn File, wanted: u32) -> Result<Found> {
     let first = read_slot(file, Slot::First, length, wanted)?;
     let second = read_slot(file, Slot::Second, length, wanted)?;
     for slot in [&first, &second] {
-        // An intact superblock of a newer build beside an older one that we could read: what we would see is the
-        // past, and what we would write would destroy the present.
+        // An intact superblock of a newer build beside an older one that we could read: what we
+        // would see is the past, and what we would write would destroy the present.
         if let Err(newer @ (Unusable::Format(_) | Unusable::Feature(_))) = slot {
             return refuse(file, newer, newer).and_then(Err);
         }
@@ -380,7 +382,8 @@ fn refuse(file: &dyn File, first: &Unusable, second: &Unusable) -> Result<Error>
             Unusable::Absent | Unusable::Damaged(_) | Unusable::Checksum(..) => {}
         }
     }
-    // Another format may compute checksums in another way; damage hardly makes the same number in both.
+    // Another format may compute checksums in another way; damage hardly makes the same number in
+    // both.
     if let (Unusable::Checksum(_, found), Unusable::Checksum(_, same)) = (first, second)
         && found == same
         && *found != FORMAT

@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! Writes go into a layer of the transaction's own, which its readers see on top of everything else
-//! ([`crate::delta`]). Entries of indexes are kept in it as well, so that every reader agrees. The commit
-//! ([`commit`]) validates, logs, and puts the layer on top of the newest committed one. Rolling back drops it.
+//! ([`crate::delta`]). Entries of indexes are kept in it as well, so that every reader agrees. The
+//! commit ([`commit`]) validates, logs, and puts the layer on top of the newest committed one.
+//! Rolling back drops it.
 //!
 //! # Invariants
 //! * TX-8: until its commit no other reader sees anything of a transaction; afterwards all later
@@ -13,8 +14,8 @@
 //! Writes take the transaction's state lock for their duration, readers never do.
 //!
 //! # Costs
-//! A write reads what the indexes of its property need, nothing else. Memory is charged to the budget as it is used;
-//! what is more than an eighth of it goes to temporary pages ([`spill`]).
+//! A write reads what the indexes of its property need, nothing else. Memory is charged to the
+//! budget as it is used; what is more than an eighth of it goes to temporary pages ([`spill`]).
 
 pub(crate) mod clients;
 pub(crate) mod commit;
@@ -53,7 +54,8 @@ const LIMIT_SHARE: u64 = 4;
 /// Memory is charged in steps of this many bytes.
 const CHARGE_BYTES: u64 = 64 << 10;
 
-/// A transaction; dropping it rolls it back. One statement at a time uses it; its operators may share it.
+/// A transaction; dropping it rolls it back. One statement at a time uses it; its operators may
+/// share it.
 #[derive(Debug)]
 pub struct Transaction {
     store: Arc<Store>,
@@ -103,15 +105,16 @@ impl Store {
 }
 
 impl Transaction {
-    /// The state at the transaction's start plus what it wrote so far; live: what is obtained from it sees later
-    /// writes of this transaction. Its catalogue is as of the first use.
+    /// The state at the transaction's start plus what it wrote so far; live: what is obtained from
+    /// it sees later writes of this transaction. Its catalogue is as of the first use.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_transaction(self.start.clone(), self.own.clone())
     }
 
-    /// As [`Transaction::snapshot`] for what does not decide what the transaction reads or writes, such as the choice of a plan: nothing that is read of it
-    /// counts as read by a serialisable transaction.
+    /// As [`Transaction::snapshot`] for what does not decide what the transaction reads or writes,
+    /// such as the choice of a plan: nothing that is read of it counts as read by a serialisable
+    /// transaction.
     #[must_use]
     pub fn unrecorded_snapshot(&self) -> Snapshot {
         Snapshot::of_transaction(self.start.clone(), Arc::new(self.own.unrecorded()))
@@ -123,7 +126,8 @@ impl Transaction {
         &self.options
     }
 
-    /// The label called `name`, a new one if need be. Names belong to the store and outlive a rollback.
+    /// The label called `name`, a new one if need be. Names belong to the store and outlive a
+    /// rollback.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::TransactionEnded`], [`Error::TooManyNames`].
@@ -169,7 +173,8 @@ impl Transaction {
         self.store.check_writable()
     }
 
-    /// Runs a write: `change` reads first and changes the layer last, so that an error leaves nothing half done.
+    /// Runs a write: `change` reads first and changes the layer last, so that an error leaves
+    /// nothing half done.
     fn write<T>(&self, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
         self.check_writable(&state)?;

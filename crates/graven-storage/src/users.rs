@@ -6,9 +6,9 @@
 //! checks no rights; it keeps what it is given.
 //!
 //! # On disk
-//! Behind everything else of the catalogue, and of the schema in the log, only where there are users: the version (varint, 1), count;
-//! each: name, role (varint: 1 reader, 2 writer, 3 admin), flags (varint: 1 suspended, 2 a new password is wanted), hash of
-//! the password as text.
+//! Behind everything else of the catalogue, and of the schema in the log, only where there are
+//! users: the version (varint, 1), count; each: name, role (varint: 1 reader, 2 writer, 3 admin),
+//! flags (varint: 1 suspended, 2 a new password is wanted), hash of the password as text.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use std::fmt;
@@ -133,7 +133,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<Vec<UserDescription>> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: users come back from the catalogue and from the log, in whatever way the store was left, and damaged bytes are refused.
+    //! Goal: users come back from the catalogue and from the log, in whatever way the store was
+    //! left, and damaged bytes are refused.
 
     use super::*;
     use crate::GraphBuilder;

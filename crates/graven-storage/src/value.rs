@@ -1,9 +1,9 @@
 //! Property values as they are stored: every storable Cypher type.
 //!
 //! # How it works
-//! [`PropertyValue`] is what columns take and give. Values never borrow from the page cache; text, bytes and
-//! lists are shared by `Arc`. The bytes of a single value are written by [`encode`], for mixed columns
-//! and list elements.
+//! [`PropertyValue`] is what columns take and give. Values never borrow from the page cache; text,
+//! bytes and lists are shared by `Arc`. The bytes of a single value are written by [`encode`], for
+//! mixed columns and list elements.
 
 pub(crate) mod depth;
 pub mod encode;

@@ -5,9 +5,10 @@
 //! and changed. Snapshots share versions; a version that no snapshot holds any more goes with all
 //! that only it knew. The catalogue of a version is put together when it is first asked for.
 //!
-//! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps. So commits are first
-//! listed ([`recent`]), and go into the large layer some at a time ([`Version::apply`]): then neighbouring entries share their
-//! copies. Everything below the newest commits ([`settled`]) versions share with what readers put together of it.
+//! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps.
+//! So commits are first listed ([`recent`]), and go into the large layer some at a time
+//! ([`Version::apply`]): then neighbouring entries share their copies. Everything below the newest
+//! commits ([`settled`]) versions share with what readers put together of it.
 //!
 //! # Concurrency
 //! Immutable.
@@ -39,8 +40,8 @@ pub(crate) struct Version {
     pub(crate) settled: Arc<Settled>,
     /// The newest commits, on top of that.
     pub(crate) recent: Option<Arc<Recent>>,
-    /// Once the active layer was frozen: what all versions of it are charged, until the last one goes that a snapshot
-    /// holds.
+    /// Once the active layer was frozen: what all versions of it are charged, until the last one
+    /// goes that a snapshot holds.
     pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
     /// Bytes of all commits so far, also of what they replaced.
     pub(crate) written_bytes: u64,
@@ -142,8 +143,8 @@ impl Version {
         self.settled.layers.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
     }
 
-    /// Estimated bytes of what is not frozen, with all layers below: those keep memory until a checkpoint has ended, and
-    /// with too many of them there would be none left for it.
+    /// Estimated bytes of what is not frozen, with all layers below: those keep memory until a
+    /// checkpoint has ended, and with too many of them there would be none left for it.
     pub(crate) fn waiting_bytes(&self) -> u64 {
         let settled = &self.settled;
         let frozen = settled.layers.frozen.iter().flat_map(|it| it.below.iter());

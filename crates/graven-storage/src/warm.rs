@@ -1,12 +1,14 @@
 //! Warm sets: which segments of which stores were in memory, by ranges of ids.
 //!
 //! # How it works
-//! A set names stores as people do (`adjacency KNOWS out`) and says which ids their resident segments were responsible for, not
-//! where their pages lay: so it holds after checkpoints, in backups, and in a file that was loaded anew from the same data.
-//! Loading looks the ranges up in the directory as it is now, sorts the pages by their place and reads them in that
-//! order, some at a time.
+//! A set names stores as people do (`adjacency KNOWS out`) and says which ids their resident
+//! segments were responsible for, not where their pages lay: so it holds after checkpoints, in
+//! backups, and in a file that was loaded anew from the same data. Loading looks the ranges up in
+//! the directory as it is now, sorts the pages by their place and reads them in that order, some at
+//! a time.
 //!
-//! Pages of chains (long lists and values) and inner pages of indexes are not in a set; they come when they are asked for.
+//! Pages of chains (long lists and values) and inner pages of indexes are not in a set; they come
+//! when they are asked for.
 //!
 //! # Invariants
 //! * WS-1 loading stops before the cache is full: it evicts nothing.
@@ -17,7 +19,8 @@
 //! own.
 //!
 //! # Costs
-//! 24 bytes a segment of the stores in the set while it is made or loaded; one sequential pass over the file's part.
+//! 24 bytes a segment of the stores in the set while it is made or loaded; one sequential pass over
+//! the file's part.
 
 use crate::Result;
 use crate::catalog::StoreKind;
@@ -31,7 +34,8 @@ use std::time::Duration;
 
 const HEADER: &str = "graven warm set 1";
 const BATCH: usize = 64;
-/// Of the budget, this part of 16 is filled at most: evictors keep some frames free, and statements need room.
+/// Of the budget, this part of 16 is filled at most: evictors keep some frames free, and statements
+/// need room.
 const FILLED: u64 = 14;
 const YIELD: Duration = Duration::from_millis(2);
 /// Stands for the end of the last range of a store.
@@ -227,7 +231,8 @@ impl Snapshot {
         Ok(set)
     }
 
-    /// Reads what a set names and is not in memory, in the order of the file, until the budget is nearly full or `stop` says so.
+    /// Reads what a set names and is not in memory, in the order of the file, until the budget is
+    /// nearly full or `stop` says so.
     ///
     /// # Errors
     /// What reading pages gives.
@@ -285,7 +290,8 @@ pub fn read(path: &Path) -> std::result::Result<WarmSet, String> {
     WarmSet::read(&text).map_err(|why| format!("{}, {why}", path.display()))
 }
 
-/// Writes a set to a file, in place of another set but of nothing else, so that a failure leaves what was there.
+/// Writes a set to a file, in place of another set but of nothing else, so that a failure leaves
+/// what was there.
 ///
 /// # Errors
 /// What the system refuses; another file of that name.
@@ -309,7 +315,8 @@ pub fn write(set: &WarmSet, path: &Path) -> std::result::Result<(), String> {
 mod tests {
     use super::*;
 
-    /// Goal: a set is read as it was written, whatever its stores are called; what is none is told by its line.
+    /// Goal: a set is read as it was written, whatever its stores are called; what is none is told
+    /// by its line.
     #[test]
     fn text_is_read_as_written() {
         let mut set = WarmSet::default();

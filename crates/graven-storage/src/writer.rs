@@ -4,13 +4,14 @@
 //! ```text
 //! create -> intern names, add_nodes -> columns, adjacencies, indexes in any order -> finish
 //! ```
-//! Everything arrives sorted and goes, a page at a time, to the runs that a [`PageSink`] gives each store; `finish` writes label
-//! runs, directory, catalogue and free space, syncs, writes both superblocks and syncs again. Until the first
-//! superblock is there the file is none of ours and cannot be opened.
+//! Everything arrives sorted and goes, a page at a time, to the runs that a [`PageSink`] gives each
+//! store; `finish` writes label runs, directory, catalogue and free space, syncs, writes both
+//! superblocks and syncs again. Until the first superblock is there the file is none of ours and
+//! cannot be opened.
 //!
 //! # Concurrency
-//! The writers of columns, adjacencies and indexes are independent values and may be used on several threads;
-//! relationship ids make it one adjacency at a time.
+//! The writers of columns, adjacencies and indexes are independent values and may be used on
+//! several threads; relationship ids make it one adjacency at a time.
 //!
 //! # Costs
 //! About two segments per open writer, 24 bytes a segment until the end.
@@ -109,7 +110,8 @@ impl StoreWriter {
         KeyId(self.shared.finished.lock().catalog.keys.intern(name))
     }
 
-    /// The next `count` node ids get `labels`. All nodes come before the first column, adjacency or index.
+    /// The next `count` node ids get `labels`. All nodes come before the first column, adjacency or
+    /// index.
     ///
     /// # Errors
     /// [`Error::Limit`] beyond 2^63 nodes.

@@ -1,8 +1,8 @@
 //! Side effects: the difference between two states of the graph, counted as the kit counts.
 //!
 //! # How it works
-//! A state is a set of node ids, of relationship ids, of labels in use and of (entity, key, value). What is in the
-//! state after and not before is a `+`, the other way round a `-`.
+//! A state is a set of node ids, of relationship ids, of labels in use and of (entity, key, value).
+//! What is in the state after and not before is a `+`, the other way round a `-`.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Feature files: lines into scenarios, outlines expanded, steps understood.
 //!
 //! # How it works
-//! A file is read line by line. A step keeps the text block or the table that follows it. `<name>` in the steps of an
-//! outline is replaced by the cell of each row of its examples.
+//! A file is read line by line. A step keeps the text block or the table that follows it. `<name>`
+//! in the steps of an outline is replaced by the cell of each row of its examples.
 
 use std::path::{Path, PathBuf};
 

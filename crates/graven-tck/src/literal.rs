@@ -1,9 +1,10 @@
-//! Values as the kit writes them, and a normal form in which expected and actual values are compared.
+//! Values as the kit writes them, and a normal form in which expected and actual values are
+//! compared.
 //!
 //! # How it works
-//! Both sides become a [`Literal`]; its text is the normal form: keys and labels sorted, floats in shortest
-//! digits, and (where the order of lists does not count) the elements of lists sorted. Dates, times and durations are
-//! their ISO text, as in the kit.
+//! Both sides become a [`Literal`]; its text is the normal form: keys and labels sorted, floats in
+//! shortest digits, and (where the order of lists does not count) the elements of lists sorted.
+//! Dates, times and durations are their ISO text, as in the kit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

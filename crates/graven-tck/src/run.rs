@@ -14,7 +14,8 @@ use crate::literal::Literal;
 pub struct Settings {
     /// Memory budget of each database, in bytes.
     pub memory: u64,
-    /// Close and open the database between preparing the graph, the statement, and what is checked afterwards.
+    /// Close and open the database between preparing the graph, the statement, and what is checked
+    /// afterwards.
     pub reopen: Reopen,
     /// Folder of the named graphs.
     pub graphs: PathBuf,

@@ -115,7 +115,8 @@ pub fn temporary_folder() -> std::io::Result<tempfile::TempDir> {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir())
 }
 
-/// The folder of the kit: `data/opencypher-tck` in the folder `shared` beside the repository, or in `GRAVEN_SHARED`.
+/// The folder of the kit: `data/opencypher-tck` in the folder `shared` beside the repository, or in
+/// `GRAVEN_SHARED`.
 #[must_use]
 pub fn kit() -> std::path::PathBuf {
     let shared = std::env::var_os("GRAVEN_SHARED").map_or_else(

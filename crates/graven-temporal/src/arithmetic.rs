@@ -10,8 +10,9 @@ use crate::{DAY, Error, Result, SECOND};
 
 /// `value + duration`, or `value - duration` for a sign of -1.
 ///
-/// Months come first (the last day of a month that is too short), then days, both on the local clock; then seconds. A
-/// date takes the whole days of the seconds; a time of day takes the seconds alone and goes around midnight.
+/// Months come first (the last day of a month that is too short), then days, both on the local
+/// clock; then seconds. A date takes the whole days of the seconds; a time of day takes the seconds
+/// alone and goes around midnight.
 ///
 /// # Errors
 /// A value without day and time; a result beyond the calendar.

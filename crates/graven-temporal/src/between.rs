@@ -1,9 +1,9 @@
 //! Durations between two values: whole, in months, in days, in seconds.
 //!
 //! # How it works
-//! A part that one of the two lacks is taken from the other one: its day, its zone; a missing time of day is
-//! midnight. Months and days are counted on the local clock of the first value's zone, seconds by the moment, so that a
-//! day on which the clock changes has 23 or 25 hours.
+//! A part that one of the two lacks is taken from the other one: its day, its zone; a missing time
+//! of day is midnight. Months and days are counted on the local clock of the first value's zone,
+//! seconds by the moment, so that a day on which the clock changes has 23 or 25 hours.
 
 use graven_storage::PropertyValue;
 use graven_storage::value::Duration;

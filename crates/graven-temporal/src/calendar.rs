@@ -1,8 +1,8 @@
 //! The proleptic Gregorian calendar: day numbers, months, ISO weeks, quarters.
 //!
 //! # How it works
-//! A day is its number since 1970-01-01. Years are counted from March in eras of 400 years (146,097 days), so that the
-//! leap day is the last day of a year.
+//! A day is its number since 1970-01-01. Years are counted from March in eras of 400 years (146,097
+//! days), so that the leap day is the last day of a year.
 
 use crate::{Error, Result};
 

@@ -77,7 +77,8 @@ fn of_time(nanos: i64, name: &str) -> Option<i64> {
     })
 }
 
-/// Parts of a duration, by names in small letters; seconds and below are rounded down, as a negative duration counts from the second before.
+/// Parts of a duration, by names in small letters; seconds and below are rounded down, as a
+/// negative duration counts from the second before.
 fn of_duration(d: &Duration, name: &str) -> Option<i64> {
     let fraction = i64::from(d.nanoseconds);
     let total = |per: i128| i64::try_from(nanos(d).div_euclid(per)).ok();

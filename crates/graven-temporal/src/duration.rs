@@ -1,9 +1,10 @@
 //! Durations: exact fractions carried from months to days to seconds, sums, products, text.
 //!
 //! # How it works
-//! Months, days and seconds are kept apart because their lengths differ. A fraction of a month becomes days of the
-//! average month (30.436875 days), a fraction of a day becomes seconds. Fractions are decimal with 18 digits, so `0.1`
-//! is a tenth; what is less than a nanosecond is cut off.
+//! Months, days and seconds are kept apart because their lengths differ. A fraction of a month
+//! becomes days of the average month (30.436875 days), a fraction of a day becomes seconds.
+//! Fractions are decimal with 18 digits, so `0.1` is a tenth; what is less than a nanosecond is cut
+//! off.
 
 use graven_storage::value::Duration;
 
@@ -94,7 +95,8 @@ impl Amount {
         let rest = total % factor.denominator;
         let fraction = match rest.checked_mul(UNIT) {
             Some(scaled) => scaled / factor.denominator,
-            // Only where the factor has about 20 digits: the last digits of the fraction do not matter then.
+            // Only where the factor has about 20 digits: the last digits of the fraction do not
+            // matter then.
             None => rest / (factor.denominator / UNIT),
         };
         Some(Amount {
@@ -183,7 +185,8 @@ impl Sum {
             whole: day_seconds / UNIT,
             fraction: day_seconds % UNIT,
         })?;
-        // Fractions such as a third are a little too small; a hundredth of a nanosecond makes up for it.
+        // Fractions such as a third are a little too small; a hundredth of a nanosecond makes up
+        // for it.
         let scaled = seconds.fraction.checked_mul(i128::from(SECOND))?;
         let second_nanos = (scaled + scaled.signum() * UNIT / 100) / UNIT;
         let total = seconds.whole.checked_mul(i128::from(SECOND))?;
@@ -194,8 +197,8 @@ impl Sum {
     }
 }
 
-/// A duration of so many months, days and nanoseconds. Its average length in seconds fits as well, so that every one has a place
-/// among the others.
+/// A duration of so many months, days and nanoseconds. Its average length in seconds fits as well,
+/// so that every one has a place among the others.
 pub(crate) fn of_parts(months: i128, days: i128, nanos: i128) -> Option<Duration> {
     let second = i128::from(SECOND);
     let length = months
@@ -368,7 +371,8 @@ fn units(body: &str) -> Result<Option<Sum>> {
     Ok((!is_empty).then_some(sum))
 }
 
-/// The form of a date and time: `2012-02-02T14:37:21.545` or `20120202T143721`, the time cut short from the right.
+/// The form of a date and time: `2012-02-02T14:37:21.545` or `20120202T143721`, the time cut short
+/// from the right.
 fn date_form(body: &str) -> Result<Option<Sum>> {
     let (date, time) = match body.split_once(['T', 't']) {
         Some((date, time)) => (date, Some(time)),

@@ -1,10 +1,12 @@
-//! Values made of maps: `date({year: 2015, week: 30})`, `datetime({date: d, time: t, timezone: 'Europe/Paris'})`.
+//! Values made of maps: `date({year: 2015, week: 30})`,
+//! `datetime({date: d, time: t, timezone: 'Europe/Paris'})`.
 //!
 //! # How it works
-//! A base is chosen: the value under `datetime`, or those under `date` and `time`, or an epoch, or nothing (1 January of
-//! the year 0, midnight). Fields then replace parts of it, larger units first; what a base does not give must be
-//! given without gaps (a day needs a month). A `timezone` comes last: a base with a zone keeps its moment, any other
-//! keeps its local time. A week 53 or a 92nd day of a quarter that there is not is the one after the last.
+//! A base is chosen: the value under `datetime`, or those under `date` and `time`, or an epoch, or
+//! nothing (1 January of the year 0, midnight). Fields then replace parts of it, larger units
+//! first; what a base does not give must be given without gaps (a day needs a month). A `timezone`
+//! comes last: a base with a zone keeps its moment, any other keeps its local time. A week 53 or a
+//! 92nd day of a quarter that there is not is the one after the last.
 
 use graven_storage::PropertyValue;
 
@@ -171,7 +173,8 @@ fn wrong(name: &str, wanted: &str, got: &Field) -> Error {
 /// The value of that type with these fields.
 ///
 /// # Errors
-/// A field that is unknown, missing, of the wrong type or without meaning beside another one; a value out of range.
+/// A field that is unknown, missing, of the wrong type or without meaning beside another one; a
+/// value out of range.
 pub fn make(kind: Kind, fields: &Fields, clock: &Clock) -> Result<PropertyValue> {
     if let Some(zone) = fields.zone()?
         && fields.0.len() == 1
@@ -460,7 +463,8 @@ fn assemble_time(nanos: i64, is_start: bool, has_base: bool, fields: &Fields) ->
     Ok((hour * 3600 + minute * 60 + second) * SECOND + fraction)
 }
 
-/// Milliseconds, microseconds and nanoseconds as nanoseconds; each counts from the larger one that is given.
+/// Milliseconds, microseconds and nanoseconds as nanoseconds; each counts from the larger one that
+/// is given.
 fn subseconds(fields: &Fields) -> Result<Option<i64>> {
     let micro = fields.integer("microsecond")?;
     // An epoch in milliseconds has given them, where nanoseconds follow.

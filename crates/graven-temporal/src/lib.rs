@@ -1,19 +1,23 @@
-//! Dates, times, durations and time zones of the language: reading, making, taking apart, computing, writing.
+//! Dates, times, durations and time zones of the language: reading, making, taking apart,
+//! computing, writing.
 //!
 //! # How it works
-//! Values are those of the store ([`graven_storage::PropertyValue`] and its parts). Everything but durations is taken
-//! apart into [`Parts`] (day, time of day, zone) and put together again as one [`Kind`]; so each rule is written
-//! once. [`text`] reads and writes ISO 8601 forms, [`fields`] makes values of maps, [`truncate`], [`between`],
-//! [`arithmetic`] and [`component`] are the functions of their names; [`zone`] knows the world's time zones, from a
-//! database built into the program.
+//! Values are those of the store ([`graven_storage::PropertyValue`] and its parts). Everything but
+//! durations is taken apart into [`Parts`] (day, time of day, zone) and put together again as one
+//! [`Kind`]; so each rule is written once. [`text`] reads and writes ISO 8601 forms, [`fields`]
+//! makes values of maps, [`truncate`], [`between`], [`arithmetic`] and [`component`] are the
+//! functions of their names; [`zone`] knows the world's time zones, from a database built into the
+//! program.
 //!
 //! # Invariants
-//! * TM-1 A date lies between the years -999,999,999 and 999,999,999 of the proleptic Gregorian calendar.
+//! * TM-1 A date lies between the years -999,999,999 and 999,999,999 of the proleptic Gregorian
+//!   calendar.
 //! * TM-2 A duration's nanoseconds are 0..10^9; its sign is that of the seconds.
 //! * TM-3 A moment in a named zone has an offset that the zone has at that moment.
 //!
 //! # Source
-//! openCypher CIP2015-08-06 "Date and time"; ISO 8601 for forms and week dates; RFC 8536 for the zones' data.
+//! openCypher CIP2015-08-06 "Date and time"; ISO 8601 for forms and week dates; RFC 8536 for the
+//! zones' data.
 
 pub mod arithmetic;
 pub mod between;

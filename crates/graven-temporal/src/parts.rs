@@ -70,8 +70,8 @@ impl Parts {
     /// The parts of a value; none for durations and everything that is not temporal.
     ///
     /// # Errors
-    /// A stored zone that this build does not know and that has no offset to fall back to: never, as every stored
-    /// moment has its offset.
+    /// A stored zone that this build does not know and that has no offset to fall back to: never,
+    /// as every stored moment has its offset.
     #[must_use]
     pub fn of(value: &PropertyValue) -> Option<Parts> {
         Some(match value {
@@ -126,7 +126,8 @@ impl Parts {
         }
     }
 
-    /// Local seconds since 1970 and nanoseconds; a missing day is 1970-01-01, a missing time midnight.
+    /// Local seconds since 1970 and nanoseconds; a missing day is 1970-01-01, a missing time
+    /// midnight.
     #[must_use]
     pub fn local_seconds(&self) -> (i64, u32) {
         let nanos = self.nanos.unwrap_or(0);
@@ -134,7 +135,8 @@ impl Parts {
         (seconds, (nanos % SECOND) as u32)
     }
 
-    /// The moment in seconds since 1970 UTC, its nanoseconds, and the offset; no zone counts as UTC.
+    /// The moment in seconds since 1970 UTC, its nanoseconds, and the offset; no zone counts as
+    /// UTC.
     #[must_use]
     pub fn instant(&self) -> (i64, u32, i32) {
         let (local, nanos) = self.local_seconds();
@@ -193,7 +195,8 @@ impl Parts {
     /// The parts that `kind` has, taken from this value.
     ///
     /// # Errors
-    /// A part is missing that cannot be made up: the day; the time of day of a type that has nothing else.
+    /// A part is missing that cannot be made up: the day; the time of day of a type that has
+    /// nothing else.
     pub fn select(&self, kind: Kind) -> Result<Parts> {
         let missing = |what| {
             Error::Lacks(format!(

@@ -1,9 +1,11 @@
 //! ISO 8601 text of dates and times, read in every form of the standard, written in one.
 //!
 //! # How it works
-//! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal (`2015-202`), with
-//! dashes or without, cut short from the right; a year beyond four digits has a sign. Between dashes and colons numbers may
-//! lack a leading zero. A time is `21:40:32.142` or `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`) and a zone in brackets.
+//! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal
+//! (`2015-202`), with dashes or without, cut short from the right; a year beyond four digits has a
+//! sign. Between dashes and colons numbers may lack a leading zero. A time is `21:40:32.142` or
+//! `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`,
+//! `-01:30`, `+18`) and a zone in brackets.
 
 use graven_storage::PropertyValue;
 

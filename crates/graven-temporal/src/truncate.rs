@@ -1,4 +1,5 @@
-//! `date.truncate(unit, value, fields)` and its kin: the start of the millennium, week, hour, ... that a value lies in.
+//! `date.truncate(unit, value, fields)` and its kin: the start of the millennium, week, hour, ...
+//! that a value lies in.
 
 use graven_storage::PropertyValue;
 

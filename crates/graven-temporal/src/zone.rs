@@ -1,9 +1,11 @@
-//! Time zones: fixed offsets and the named zones of the IANA database, which is built into the program.
+//! Time zones: fixed offsets and the named zones of the IANA database, which is built into the
+//! program.
 //!
 //! # How it works
-//! A zone's data is the transitions up to a year and a rule for all years after it. Looking up an offset
-//! at a moment is a binary search, or the rule. A local time that a zone skips (the clock goes forward) is moved on by
-//! the length of the gap; of a local time that happens twice the first is meant unless an offset says otherwise.
+//! A zone's data is the transitions up to a year and a rule for all years after it. Looking up an
+//! offset at a moment is a binary search, or the rule. A local time that a zone skips (the clock
+//! goes forward) is moved on by the length of the gap; of a local time that happens twice the first
+//! is meant unless an offset says otherwise.
 //!
 //! # Source
 //! RFC 8536 (TZif version 2 and above, footer included).
@@ -55,7 +57,8 @@ impl Zone {
         }
     }
 
-    /// The moment and offset of a local time, both in seconds; `preferred` decides where there are two.
+    /// The moment and offset of a local time, both in seconds; `preferred` decides where there are
+    /// two.
     #[must_use]
     pub fn resolve(&self, local: i64, preferred: Option<i32>) -> (i64, i32) {
         let Zone::Named(_, rules) = self else {

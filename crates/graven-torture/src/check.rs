@@ -20,7 +20,8 @@ pub(crate) const MEMORY_BYTES: u64 = 4 << 20;
 pub enum Promise {
     /// Nothing acknowledged: the disk did what it said.
     Kept,
-    /// What the disk lied about, as long as it is noticed or was the newest: writes lost or misplaced.
+    /// What the disk lied about, as long as it is noticed or was the newest: writes lost or
+    /// misplaced.
     Noticed,
 }
 
@@ -104,7 +105,8 @@ pub(crate) fn compare(graph: &Graph, history: &History, least: usize) -> Result<
     let newest = history.states.len() - 1;
     if let Some(old) = history.states[..least].iter().rposition(|s| s == graph) {
         return Err(format!(
-            "acknowledged commits are gone: state {old} is there, {least} was acknowledged, {newest} is the newest"
+            "acknowledged commits are gone: state {old} is there, {least} was acknowledged, \
+                {newest} is the newest"
         ));
     }
     let difference = history.states[least].difference(graph);

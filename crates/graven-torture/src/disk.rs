@@ -1,15 +1,16 @@
-//! A disk in memory with a data file and a log, and beside them a spill file and a backup, that one power cut hits
-//! together.
+//! A disk in memory with a data file and a log, and beside them a spill file and a backup, that one
+//! power cut hits together.
 //!
 //! # How it works
-//! All are faulty files of `graven-io`. In front of every operation that changes one of them the disk counts it, by
-//! its *site* (which file, which part of it, in which phase of the run), and calls the observer, which may
-//! compose [`Images`]: what the files may hold after a power cut at this moment. In front of writes of pages it
-//! first calls the *interlude*, which may work on the database meanwhile, as other threads would; what that does to the
-//! disk is observed as everything else.
+//! All are faulty files of `graven-io`. In front of every operation that changes one of them the
+//! disk counts it, by its *site* (which file, which part of it, in which phase of the run), and
+//! calls the observer, which may compose [`Images`]: what the files may hold after a power cut at
+//! this moment. In front of writes of pages it first calls the *interlude*, which may work on the
+//! database meanwhile, as other threads would; what that does to the disk is observed as everything
+//! else.
 //!
-//! A file system removes a name at once: after a power cut the log is there as a whole or not at all, while the
-//! sectors of a write that was not synced may be there one by one.
+//! A file system removes a name at once: after a power cut the log is there as a whole or not at
+//! all, while the sectors of a write that was not synced may be there one by one.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -416,8 +417,8 @@ impl File for SimulatedFile {
     }
 }
 
-/// Whether one of the pages in `buf`, which goes to `offset`, is of this kind. An index has inner pages from its
-/// first split on.
+/// Whether one of the pages in `buf`, which goes to `offset`, is of this kind. An index has inner
+/// pages from its first split on.
 fn holds(buf: &[u8], offset: u64, kind: PageKind) -> bool {
     (offset..)
         .step_by(UNIT_BYTES)

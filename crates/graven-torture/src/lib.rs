@@ -1,17 +1,19 @@
 //! Crash torture: a database on a disk that dies at every operation, compared with a model graph.
 //!
 //! # How it works
-//! [`simulate`] runs a seeded workload of interleaved transactions on a data file and a log in memory ([`disk`]). In
-//! front of every operation that changes a file it composes what a power cut at this moment may leave, opens
-//! that, and compares the whole graph with the model ([`check`]): every acknowledged commit is there, nothing is there by
-//! half, the file is sound, opening twice gives the same. Some of the recovered databases work on and die again.
-//! Everything follows from a seed, so a failure is a reproduction.
+//! [`simulate`] runs a seeded workload of interleaved transactions on a data file and a log in
+//! memory ([`disk`]). In front of every operation that changes a file it composes what a power cut
+//! at this moment may leave, opens that, and compares the whole graph with the model ([`check`]):
+//! every acknowledged commit is there, nothing is there by half, the file is sound, opening twice
+//! gives the same. Some of the recovered databases work on and die again. Everything follows from a
+//! seed, so a failure is a reproduction.
 //!
-//! [`mutants`] puts seeded faults into the code and expects the simulation to find each. [`process`] does the same to a
-//! real disk with real processes that are killed.
+//! [`mutants`] puts seeded faults into the code and expects the simulation to find each.
+//! [`process`] does the same to a real disk with real processes that are killed.
 //!
 //! # Invariants
-//! * The state found after a crash is one of those the model had: the last acknowledged one or a later one.
+//! * The state found after a crash is one of those the model had: the last acknowledged one or a
+//!   later one.
 
 pub mod check;
 pub mod disk;

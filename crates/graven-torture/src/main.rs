@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use graven_torture::{Options, mutants, run};
 
-/// Crash points for a mutant at most: some show at a certain moment only, and one that is caught ends its runs.
+/// Crash points for a mutant at most: some show at a certain moment only, and one that is caught
+/// ends its runs.
 const MUTANT_POINTS: u64 = 40_000;
 
 fn main() -> ExitCode {

@@ -205,7 +205,8 @@ fn read_relationships(
         }
         if let Some((id, start, end)) = forwards.symmetric_difference(&backwards).next() {
             return Ok(Err(format!(
-                "of {} relationships of type {rel_type} read forwards and {} backwards, {id} from {start} to {end} is \
+                "of {} relationships of type {rel_type} read forwards and {} backwards, {id} from \
+                    {start} to {end} is \
                  among one of them only",
                 forwards.len(),
                 backwards.len()

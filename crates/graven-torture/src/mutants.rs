@@ -1,9 +1,9 @@
 //! Faults that the torture must find: put into the code, or between the code and its disk.
 //!
 //! # How it works
-//! [`Sabotage`] changes what the disk does; the others are switches in the code under test, compiled in by the feature
-//! `mutants` alone. Each runs the simulation until it is caught; one that is not means that the torture is blind
-//! there.
+//! [`Sabotage`] changes what the disk does; the others are switches in the code under test,
+//! compiled in by the feature `mutants` alone. Each runs the simulation until it is caught; one
+//! that is not means that the torture is blind there.
 
 use crate::sabotage::Sabotage;
 

@@ -1,19 +1,21 @@
-//! Torture of a real disk: a process that commits is killed, again and again, and what it acknowledged is compared with
-//! what is there.
+//! Torture of a real disk: a process that commits is killed, again and again, and what it
+//! acknowledged is compared with what is there.
 //!
 //! # How it works
-//! The parent starts a child that commits as fast as it can, some threads at once, and prints the number of every commit
-//! after it was acknowledged ([`child`]). After a random time the parent kills it with SIGKILL, opens the database and
-//! checks: every printed number is there; none that was refused is; each transaction is there whole or not at all; `check`
-//! finds nothing. The database lives on, so each round also recovers what the rounds before left; it is only made anew when
-//! the disk got full.
+//! The parent starts a child that commits as fast as it can, some threads at once, and prints the
+//! number of every commit after it was acknowledged ([`child`]). After a random time the parent
+//! kills it with SIGKILL, opens the database and checks: every printed number is there; none that
+//! was refused is; each transaction is there whole or not at all; `check` finds nothing. The
+//! database lives on, so each round also recovers what the rounds before left; it is only made anew
+//! when the disk got full.
 //!
-//! In every second round another process opens the database first, so that it owns the file, and makes one checkpoint after
-//! the other while the writers commit through it. It is killed at a random moment too: with the writers, or before
-//! them; then these take over. The last phase fills the disk ([`full_disk`]).
+//! In every second round another process opens the database first, so that it owns the file, and
+//! makes one checkpoint after the other while the writers commit through it. It is killed at a
+//! random moment too: with the writers, or before them; then these take over. The last phase fills
+//! the disk ([`full_disk`]).
 //!
-//! A killed process tests the log, recovery and checkpoints as they meet this file system; it does not test the disk's
-//! cache, which only a power cut does.
+//! A killed process tests the log, recovery and checkpoints as they meet this file system; it does
+//! not test the disk's cache, which only a power cut does.
 
 pub mod child;
 mod full_disk;
@@ -85,18 +87,21 @@ impl std::fmt::Display for ProcessReport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(
             f,
-            "{} writing processes killed: all {} acknowledged commits are there, whole; {} more had been in flight; \
+            "{} writing processes killed: all {} acknowledged commits are there, whole; {} more \
+                had been in flight; \
              opening took {} ms at most",
             self.kills, self.acknowledged, self.unacknowledged, self.open_ms_max
         )?;
         writeln!(
             f,
-            "{} processes killed that made checkpoints beside the writers: {} checkpoints, {} commits after a takeover",
+            "{} processes killed that made checkpoints beside the writers: {} checkpoints, {} \
+                commits after a takeover",
             self.checkpoint_kills, self.checkpoints, self.after_takeover
         )?;
         writeln!(
             f,
-            "{} times the disk was full: {} commits refused, none of them there; {} commits after there was room again",
+            "{} times the disk was full: {} commits refused, none of them there; {} commits after \
+                there was room again",
             self.full_disks, self.refused, self.after_room
         )
     }
@@ -204,7 +209,8 @@ impl ProcessTorture {
             .map_err(|error| broken(format!("it does not open: {error}")))?;
         let took = begun.elapsed().as_millis() as u64;
         report.open_ms_max = report.open_ms_max.max(took);
-        let question = "MATCH (n:Torture) RETURN n.tx AS tx, count(*) AS c, min(n.part) AS low, max(n.part) AS high";
+        let question = "MATCH (n:Torture) RETURN n.tx AS tx, count(*) AS c, min(n.part) AS low, \
+            max(n.part) AS high";
         let failed = |error: graven::Error| broken(format!("it cannot be read: {error}"));
         let connection = database.connect();
         let mut result = connection.query(question, &Params::new()).map_err(failed)?;
@@ -248,7 +254,8 @@ fn life(random: &mut SplitMix64) -> Duration {
     Duration::from_millis(20 + random.below(LIFE_MAX_MS))
 }
 
-/// A round in which another process owns the file and makes checkpoints; it dies with the writers, or before them.
+/// A round in which another process owns the file and makes checkpoints; it dies with the writers,
+/// or before them.
 fn beside_checkpoints(
     child: &MakeChild<'_>,
     path: &Path,

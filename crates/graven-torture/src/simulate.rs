@@ -1,14 +1,15 @@
 //! Runs by seed: workload, crash points, checks, and the tally of sites.
 //!
 //! # How it works
-//! A run makes a database ([`bulk_load`]) and lets it live ([`life`]: transactions, checkpoints with commits beside them,
-//! spilling statements, a backup) on a disk that calls [`Watch::crash_here`] in front of every operation. There the power
-//! is cut in two ways; what each leaves is opened, compared with the history, opened again, killed while it
-//! opens, made to work on, or made to repeat what was lost ([`retry`]).
+//! A run makes a database ([`bulk_load`]) and lets it live ([`life`]: transactions, checkpoints
+//! with commits beside them, spilling statements, a backup) on a disk that calls
+//! [`Watch::crash_here`] in front of every operation. There the power is cut in two ways; what each
+//! leaves is opened, compared with the history, opened again, killed while it opens, made to work
+//! on, or made to repeat what was lost ([`retry`]).
 //!
 //! # Costs
-//! About a millisecond a crash point of a light run. A tenth of the runs are heavy: their log fills many regions and
-//! their index splits, and only some of their operations are crash points.
+//! About a millisecond a crash point of a light run. A tenth of the runs are heavy: their log fills
+//! many regions and their index splits, and only some of their operations are crash points.
 
 mod bulk_load;
 mod life;

@@ -1,10 +1,10 @@
 //! Interleaved transactions on a store and on the model beside it.
 //!
 //! # How it works
-//! Up to three transactions are open at once and take turns by seed; each sees its snapshot and its own changes, in
-//! the model as in the store. A commit adds its changes to the newest committed state of the model; one that the store
-//! refuses as a conflict adds nothing. What is known about durability is kept in [`History`], which the crash
-//! checks read.
+//! Up to three transactions are open at once and take turns by seed; each sees its snapshot and its
+//! own changes, in the model as in the store. A commit adds its changes to the newest committed
+//! state of the model; one that the store refuses as a conflict adds nothing. What is known about
+//! durability is kept in [`History`], which the crash checks read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,7 +186,8 @@ fn commit(open: &Open, history: &Access<'_>) -> std::result::Result<(), Stop> {
                 h.states.extend(h.in_flight.take());
                 let newest = h.states.len() - 1;
                 match open.durability {
-                    // Without changes there was nothing to make durable, and what others did is their business.
+                    // Without changes there was nothing to make durable, and what others did is
+                    // their business.
                     _ if committed.lsn == 0 => {}
                     Durability::Full => (h.durable, h.written) = (newest, newest),
                     Durability::Relaxed(_) => h.written = newest,
@@ -208,8 +209,8 @@ fn commit(open: &Open, history: &Access<'_>) -> std::result::Result<(), Stop> {
     }
 }
 
-/// One change. What changes nothing is no write: it neither conflicts nor undoes what others did meanwhile, so the model
-/// leaves it out.
+/// One change. What changes nothing is no write: it neither conflicts nor undoes what others did
+/// meanwhile, so the model leaves it out.
 fn change(open: &mut Open, random: &mut SplitMix64) -> Result<()> {
     let Open {
         transaction,

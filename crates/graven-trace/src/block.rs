@@ -1,12 +1,12 @@
 //! Block traces: what `blkparse` prints, and the tables of the MSR Cambridge servers.
 //!
 //! # How it works
-//! A request covers a range of bytes of a device; every page that the range touches is one access, in ascending
-//! order. Page numbers are `device << 48 | byte / page size`; devices are numbered as they appear and stand in the
-//! table of files.
+//! A request covers a range of bytes of a device; every page that the range touches is one access,
+//! in ascending order. Page numbers are `device << 48 | byte / page size`; devices are numbered as
+//! they appear and stand in the table of files.
 //!
-//! * `blkparse`: lines `device cpu sequence time pid action rwbs sector + sectors [process]`. Only queued requests
-//!   (action `Q`) that read or write count; sectors have 512 bytes.
+//! * `blkparse`: lines `device cpu sequence time pid action rwbs sector + sectors [process]`. Only
+//!   queued requests (action `Q`) that read or write count; sectors have 512 bytes.
 //! * MSR: `timestamp,host,disk,Read|Write,offset,size,latency` in bytes, with or without a header.
 //!
 //! # Source

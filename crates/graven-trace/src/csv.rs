@@ -1,9 +1,10 @@
 //! Text traces: one access a line, one column of page numbers.
 //!
 //! # How it works
-//! Cells are parted by commas, semicolons, tabs or bars (whichever the first line has). A first line whose
-//! cells are not all numbers is a header; the column is then found by its name, and with or without a header by
-//! its number from 1. Lines that are empty or start with `#` are passed over. Numbers are decimal, or hexadecimal after `0x`.
+//! Cells are parted by commas, semicolons, tabs or bars (whichever the first line has). A first
+//! line whose cells are not all numbers is a header; the column is then found by its name, and with
+//! or without a header by its number from 1. Lines that are empty or start with `#` are passed
+//! over. Numbers are decimal, or hexadecimal after `0x`.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ const USUAL_NAMES: [&str; 9] = [
     "id",
 ];
 
-/// Reads the page numbers of a column: the named or numbered one, else one with a usual name, else the only one.
+/// Reads the page numbers of a column: the named or numbered one, else one with a usual name, else
+/// the only one.
 ///
 /// # Errors
 /// Unreadable files, a column that is not there or not unique, cells that are no numbers.
@@ -97,7 +99,8 @@ impl Layout {
                 .find_map(|name| position(name))
                 .ok_or_else(|| {
                     format!(
-                        "which column is the page? none of {} is in {line:?}; give its name or number (--column)",
+                        "which column is the page? none of {} is in {line:?}; give its name or \
+                            number (--column)",
                         USUAL_NAMES.join(", ")
                     )
                 })?,

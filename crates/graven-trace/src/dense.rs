@@ -1,7 +1,8 @@
 //! Sparse page numbers to dense indexes `0..unique`, in order of first appearance.
 //!
 //! # Costs
-//! 8 bytes a page and a table of 8 bytes a slot, at most three quarters full; a probe or two an access.
+//! 8 bytes a page and a table of 8 bytes a slot, at most three quarters full; a probe or two an
+//! access.
 
 /// A trace with dense pages.
 #[derive(Clone, Debug, PartialEq, Eq)]

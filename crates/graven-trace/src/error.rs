@@ -38,7 +38,8 @@ pub enum TraceError {
     /// The name of the file does not tell its format.
     #[error(
         "{}: unknown trace format; expected a name ending in .u64, .u64.zst, .gtrace, \
-         .oracleGeneral, .oracleGeneral.bin, .csv, .tsv, .blkparse, .msr.csv or .rocksdb.csv, each also with .zst, \
+         .oracleGeneral, .oracleGeneral.bin, .csv, .tsv, .blkparse, .msr.csv or .rocksdb.csv, each \
+         also with .zst, \
          or the format itself (--format)",
         path.display()
     )]

@@ -91,7 +91,8 @@ impl Format {
         } else if ends(&[".tsv"]) {
             Format::Csv
         } else {
-            // A name that was mistyped often has no ending either: then the file is what is missing.
+            // A name that was mistyped often has no ending either: then the file is what is
+            // missing.
             std::fs::metadata(path).map_err(TraceError::io(path, "opening"))?;
             return Err(TraceError::UnknownFormat { path: path.into() });
         })

@@ -13,8 +13,8 @@
 //! | 22 | 2 | number of files |
 //! | 24 | 8 | reserved, 0 |
 //!
-//! Then the kinds (length in a byte, name), the files (id and length in two bytes each, name), then records of 16
-//! bytes to the end:
+//! Then the kinds (length in a byte, name), the files (id and length in two bytes each, name), then
+//! records of 16 bytes to the end:
 //!
 //! | offset | bytes | field |
 //! |--:|--:|---|
@@ -137,8 +137,8 @@ enum Output {
 }
 
 impl Writer {
-    /// Creates the file and writes the header; compressed where the name ends in `.zst`, as [`crate::text`] where it is
-    /// the name of a text trace.
+    /// Creates the file and writes the header; compressed where the name ends in `.zst`, as
+    /// [`crate::text`] where it is the name of a text trace.
     ///
     /// # Errors
     /// What the system refuses; names of kinds beyond 255 bytes.

@@ -1,8 +1,9 @@
-//! Page-access traces: what they hold, how they are read and written, how pages become dense indexes.
+//! Page-access traces: what they hold, how they are read and written, how pages become dense
+//! indexes.
 //!
 //! # How it works
-//! A [`Trace`] is a list of page numbers in order of access, opaque and sparse, with optional flags per access
-//! and a table of files. [`read`] tells the format by the file's name:
+//! A [`Trace`] is a list of page numbers in order of access, opaque and sparse, with optional flags
+//! per access and a table of files. [`read`] tells the format by the file's name:
 //!
 //! | name ends in | format |
 //! |---|---|
@@ -14,8 +15,8 @@
 //! | `.blkparse`, `.msr.csv` | [`block`]: requests of block devices, as pages |
 //! | `.rocksdb.csv` | [`rocksdb`]: accesses to RocksDB's block cache |
 //!
-//! Tables that end in `.csv` are told apart by their first line. [`stream`] hands accesses over one by one, for traces
-//! that do not fit in memory.
+//! Tables that end in `.csv` are told apart by their first line. [`stream`] hands accesses over one
+//! by one, for traces that do not fit in memory.
 //!
 //! [`dense::map`] numbers the pages `0..unique` for the simulator.
 

@@ -1,12 +1,13 @@
 //! Page numbers of a compressed trace, decompressed in one pass to where they stay.
 //!
 //! # How it works
-//! The file is read whole. Its blocks say how long its content is at most; so much is reserved, of which the system gives
-//! what is written to, and zstd writes the numbers there. Decompressing piece by piece instead needs a window beside
-//! them, and copies every number three times.
+//! The file is read whole. Its blocks say how long its content is at most; so much is reserved, of
+//! which the system gives what is written to, and zstd writes the numbers there. Decompressing
+//! piece by piece instead needs a window beside them, and copies every number three times.
 //!
 //! # Costs
-//! The compressed file is in memory meanwhile. Reading `arc-OLTP` takes two thirds of the time it takes piece by piece.
+//! The compressed file is in memory meanwhile. Reading `arc-OLTP` takes two thirds of the time it
+//! takes piece by piece.
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ struct Numbers {
     bytes: usize,
 }
 
-// SAFETY: pointer and capacity are those of the vector's buffer, in bytes, and any bytes are valid numbers.
+// SAFETY: pointer and capacity are those of the vector's buffer, in bytes, and any bytes are valid
+// numbers.
 unsafe impl WriteBuf for Numbers {
     fn as_slice(&self) -> &[u8] {
         // SAFETY: `filled_until` was told that so many bytes of the buffer are written.
@@ -39,7 +41,8 @@ unsafe impl WriteBuf for Numbers {
 
     unsafe fn filled_until(&mut self, n: usize) {
         self.bytes = n;
-        // SAFETY: the caller promises that `n` bytes are written; the length covers whole numbers of them.
+        // SAFETY: the caller promises that `n` bytes are written; the length covers whole numbers
+        // of them.
         unsafe { self.numbers.set_len(n / NUMBER) }
     }
 }

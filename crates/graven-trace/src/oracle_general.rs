@@ -10,7 +10,8 @@
 //! | 12 | 4 | object size in bytes |
 //! | 16 | 8 | number of the next access to the object, -1 for none |
 //!
-//! Sizes, times and next accesses are not kept: every object counts as one page, and next uses are computed.
+//! Sizes, times and next accesses are not kept: every object counts as one page, and next uses are
+//! computed.
 
 use std::path::Path;
 

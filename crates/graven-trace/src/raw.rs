@@ -1,11 +1,11 @@
 //! Graven's plain trace format: page numbers one after the other, and what may lie beside them.
 //!
 //! # On disk
-//! * `NAME.u64` or `NAME.u64.zst`: little-endian unsigned 64-bit page numbers, one per access; compressed with
-//!   zstd and windows up to 2^27.
+//! * `NAME.u64` or `NAME.u64.zst`: little-endian unsigned 64-bit page numbers, one per access;
+//!   compressed with zstd and windows up to 2^27.
 //! * `NAME.flags.u8.zst`: one byte per access, bit 0 write pin, bit 1 faulted when recorded.
-//! * `NAME.files.tsv`: a header, then a line per file: its id (the upper 16 bits of page numbers), tab, its
-//!   name; more columns, and a line `total`, are for readers of the file.
+//! * `NAME.files.tsv`: a header, then a line per file: its id (the upper 16 bits of page numbers),
+//!   tab, its name; more columns, and a line `total`, are for readers of the file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -30,7 +30,8 @@ fn companion(path: &Path, ending: &str) -> PathBuf {
 /// Reads page numbers and the companions that are there.
 ///
 /// # Errors
-/// Unreadable files, a length that is no multiple of 8 bytes, flags of another length, malformed tables.
+/// Unreadable files, a length that is no multiple of 8 bytes, flags of another length, malformed
+/// tables.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let is_compressed = path.extension().is_some_and(|e| e == "zst");
     let pages = match is_compressed.then(|| one_pass::numbers(path)).flatten() {
@@ -97,11 +98,12 @@ fn read_files(path: &Path) -> Result<Vec<FileRow>, TraceError> {
     Ok(rows)
 }
 
-/// Writes a trace as `path` (which ends in `.u64.zst`) and its companions beside it; those that an earlier trace of that name
-/// left and this one lacks are removed.
+/// Writes a trace as `path` (which ends in `.u64.zst`) and its companions beside it; those that an
+/// earlier trace of that name left and this one lacks are removed.
 ///
 /// # Errors
-/// Names that do not end in `.u64.zst`, flags of another length than the trace, and what the system refuses.
+/// Names that do not end in `.u64.zst`, flags of another length than the trace, and what the system
+/// refuses.
 pub fn write(path: &Path, trace: &Trace) -> Result<(), TraceError> {
     if !path.to_string_lossy().ends_with(".u64.zst") {
         return Err(TraceError::malformed(

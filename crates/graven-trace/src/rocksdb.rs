@@ -1,10 +1,11 @@
 //! RocksDB's block-cache traces, in the text form of its analyzer.
 //!
 //! # How it works
-//! `block_cache_trace_analyzer -human_readable_trace_file_path=F` writes one line an access; its cells start with
-//! time, block id, block type, block size, column family (id, name), level, file number, caller, "do not insert".
-//! A block is a page, whatever its size; its type is kept as the page's kind, its caller decides the scan flag
-//! (iterators), and the get id tells queries apart. The binary form holds keys instead of ids: convert it first.
+//! `block_cache_trace_analyzer -human_readable_trace_file_path=F` writes one line an access; its
+//! cells start with time, block id, block type, block size, column family (id, name), level, file
+//! number, caller, "do not insert". A block is a page, whatever its size; its type is kept as the
+//! page's kind, its caller decides the scan flag (iterators), and the get id tells queries apart.
+//! The binary form holds keys instead of ids: convert it first.
 //!
 //! # Source
 //! RocksDB, trace_replay/block_cache_tracer.cc.
@@ -14,7 +15,8 @@ use std::path::Path;
 use crate::error::TraceError;
 use crate::{Access, FLAG_SCAN};
 
-/// Names of block types by their number in RocksDB (`TraceType`), counted from the first block type.
+/// Names of block types by their number in RocksDB (`TraceType`), counted from the first block
+/// type.
 pub const KINDS: [&str; 6] = [
     "other",
     "index",

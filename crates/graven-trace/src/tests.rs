@@ -1,4 +1,5 @@
-//! Goal: what is written is read back, other formats are understood, damaged files are errors with advice.
+//! Goal: what is written is read back, other formats are understood, damaged files are errors with
+//! advice.
 
 use std::path::PathBuf;
 
@@ -147,8 +148,8 @@ fn damaged_files_are_errors() {
     assert!(message("empty.gtrace", Some(b"")).contains("the header is cut off"));
 }
 
-/// Goal: one pass over a compressed trace gives what reading it piece by piece gives, whatever the file is made of, and
-/// leaves to that what is not whole.
+/// Goal: one pass over a compressed trace gives what reading it piece by piece gives, whatever the
+/// file is made of, and leaves to that what is not whole.
 #[test]
 fn one_pass_reads_what_pieces_read() {
     let folder = folder();
@@ -309,7 +310,8 @@ fn rocksdb_rows_are_read() {
     );
 }
 
-/// Goal: Graven's records come back with header and details, plain and compressed, and damage is named.
+/// Goal: Graven's records come back with header and details, plain and compressed, and damage is
+/// named.
 #[test]
 fn graven_records_come_back() {
     let folder = folder();
@@ -374,8 +376,8 @@ fn graven_records_come_back() {
     assert_eq!("MSR".parse(), Ok(Format::Msr));
 }
 
-/// Goal: a text trace holds what the binary one does, compressed or not; its page column is read by readers of tables; and
-/// lines that are no accesses are errors that name them.
+/// Goal: a text trace holds what the binary one does, compressed or not; its page column is read by
+/// readers of tables; and lines that are no accesses are errors that name them.
 #[test]
 fn text_traces_equal_binary_ones() {
     let folder = tempfile::tempdir().unwrap();

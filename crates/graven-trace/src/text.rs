@@ -1,9 +1,11 @@
-//! Graven's own trace format as text: the same records as [`crate::graven`], one a line, for people and other programs.
+//! Graven's own trace format as text: the same records as [`crate::graven`], one a line, for people
+//! and other programs.
 //!
 //! # On disk
-//! `NAME.gtrace.csv`, or `NAME.gtrace.csv.zst` compressed with zstd. UTF-8. Lines that start with `#` come first and hold the
-//! header: `# graven trace 1`, `# page_bytes N`, `# sampling N`, `# kind INDEX NAME`, `# file ID NAME`. Then the names of the
-//! columns, then a line an access: `page,query,thread,kind,flags`. `page` is `file << 48 | page` in decimal, `kind` an index,
+//! `NAME.gtrace.csv`, or `NAME.gtrace.csv.zst` compressed with zstd. UTF-8. Lines that start with
+//! `#` come first and hold the header: `# graven trace 1`, `# page_bytes N`, `# sampling N`,
+//! `# kind INDEX NAME`, `# file ID NAME`. Then the names of the columns, then a line an access:
+//! `page,query,thread,kind,flags`. `page` is `file << 48 | page` in decimal, `kind` an index,
 //! `flags` letters: `w` write, `f` faulted, `s` scan, `p` read ahead, or `-` for none.
 //!
 //! Every reader of tables with a column of page numbers reads it, too.

@@ -1,9 +1,11 @@
-//! Commits of one small statement each, a fixed number of them, for profilers: `small_commits FOLDER CLIENTS COUNT`.
+//! Commits of one small statement each, a fixed number of them, for profilers:
+//! `small_commits FOLDER CLIENTS COUNT`.
 //!
 //! # How it works
-//! Makes a database in FOLDER, lets so many threads run the statement of `graven bench commit` so often together, and says
-//! how long that took. What a single one takes is the difference of two counts: so opening and closing are left out, as in
-//! `valgrind --tool=callgrind` or `perf stat` with 1,000 and with 11,000.
+//! Makes a database in FOLDER, lets so many threads run the statement of `graven bench commit` so
+//! often together, and says how long that took. What a single one takes is the difference of two
+//! counts: so opening and closing are left out, as in `valgrind --tool=callgrind` or `perf stat`
+//! with 1,000 and with 11,000.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::thread;
@@ -11,7 +13,8 @@ use std::time::Instant;
 
 use graven::{Config, Database, Error, Params};
 
-const SINGLE: &str = "CREATE (a:Person {id: $id, firstName: $name, born: $id})-[:KNOWS {since: $id}]->\
+const SINGLE: &str = "CREATE (a:Person {id: $id, firstName: $name, born: $id})-[:KNOWS {since: \
+    $id}]->\
 (b:Person {id: -$id, firstName: $name, born: $id})";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

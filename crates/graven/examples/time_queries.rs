@@ -1,10 +1,12 @@
-//! Times statements in one process, warm: `time_queries DB RUNS [--threads N] [--profile NAME] FILE.cypher...`, or
+//! Times statements in one process, warm:
+//! `time_queries DB RUNS [--threads N] [--profile NAME] FILE.cypher...`, or
 //! `--cases CASES.jsonl DIR` for statements with parameters.
 //!
 //! # How it works
-//! Every statement is prepared, run once to warm up and then RUNS times; the fastest run counts. With cases (a JSON
-//! object a line: `query`, `params`) all cases of a query are one sample, and answers are compared with the `rows` of a case, if it has
-//! any. `--profile NAME` prints the profile of that one, run a second time.
+//! Every statement is prepared, run once to warm up and then RUNS times; the fastest run counts.
+//! With cases (a JSON object a line: `query`, `params`) all cases of a query are one sample, and
+//! answers are compared with the `rows` of a case, if it has any. `--profile NAME` prints the
+//! profile of that one, run a second time.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

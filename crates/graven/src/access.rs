@@ -1,11 +1,12 @@
 //! The user of a connection, and what its statements may do.
 //!
 //! # How it works
-//! A [`Connection`](crate::Connection) has an [`Access`]; a program's own may do everything. A server gives each client's connection
-//! that of its user. What a statement needs is known with its plan ([`Right`]) and compared before it runs; a procedure's
-//! right stands in its table and is compared when it is called. A statement may name the files that its access has
-//! ([`FileAccess`]), whatever clause or procedure names them. A user of the database is looked up at the beginning of each
-//! statement: a role that is taken away is gone at once.
+//! A [`Connection`](crate::Connection) has an [`Access`]; a program's own may do everything. A
+//! server gives each client's connection that of its user. What a statement needs is known with its
+//! plan ([`Right`]) and compared before it runs; a procedure's right stands in its table and is
+//! compared when it is called. A statement may name the files that its access has ([`FileAccess`]),
+//! whatever clause or procedure names them. A user of the database is looked up at the beginning of
+//! each statement: a role that is taken away is gone at once.
 //!
 //! # Invariants
 //! * AC-1 A process that attaches, or a client of a server, gets at most the access that was asked
@@ -150,7 +151,8 @@ impl Access {
                 }
                 Some(user) if user.change_required && !own => {
                     let message = format!(
-                        "the user {name} has to set another password first: ALTER CURRENT USER SET PASSWORD FROM 'old' TO 'new'"
+                        "the user {name} has to set another password first: ALTER CURRENT USER SET \
+                            PASSWORD FROM 'old' TO 'new'"
                     );
                     return Err(Error::new("Security.CredentialsExpired", message));
                 }
@@ -172,8 +174,9 @@ impl Access {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: each role does what it may and nothing more, through statements, transactions and procedures; a role that is taken away
-    //! is gone with the next statement; files are closed but for a folder; passwords are shown nowhere.
+    //! Goal: each role does what it may and nothing more, through statements, transactions and
+    //! procedures; a role that is taken away is gone with the next statement; files are closed but
+    //! for a folder; passwords are shown nowhere.
 
     use super::*;
     use crate::{Config, Connection, Database, Params};

@@ -1,5 +1,5 @@
-//! Questions of the care of files that the process which has the database open answers: by procedures, as any other
-//! statement.
+//! Questions of the care of files that the process which has the database open answers: by
+//! procedures, as any other statement.
 
 use std::sync::Arc;
 
@@ -86,7 +86,8 @@ impl Database {
     }
 }
 
-/// The values of a row, taken one after the other. What an owner of another release does not say is empty.
+/// The values of a row, taken one after the other. What an owner of another release does not say is
+/// empty.
 struct Fields(std::vec::IntoIter<Value>);
 
 fn unsigned(value: &Value) -> u64 {

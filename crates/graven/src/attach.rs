@@ -1,4 +1,5 @@
-//! Several processes on one file: the first owns it, the others attach to it through a local socket.
+//! Several processes on one file: the first owns it, the others attach to it through a local
+//! socket.
 //!
 //! # How it works
 //! The process that holds the kernel's lock of the data file is the owner. It listens on a socket
@@ -9,12 +10,13 @@
 //! and listens in turn, the others attach to that one.
 //!
 //! # Invariants
-//! * AT-3 Every commit asked for from another process bears a name made by that process and kept in the log. When the
-//!   owner is lost before the answer came, the new owner says whether the commit is there: then it is reported as
-//!   done, otherwise the statement runs again. So a statement is neither lost nor done twice.
-//!   One with a subquery in transactions is never run again: it ends with an error.
-//! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a retryable error then, and
-//!   for a statement that wrote, an error that says that it is durable.
+//! * AT-3 Every commit asked for from another process bears a name made by that process and kept in
+//!   the log. When the owner is lost before the answer came, the new owner says whether the commit
+//!   is there: then it is reported as done, otherwise the statement runs again. So a statement is
+//!   neither lost nor done twice. One with a subquery in transactions is never run again: it ends
+//!   with an error.
+//! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a
+//!   retryable error then, and for a statement that wrote, an error that says that it is durable.
 //! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.
 //! * AT-6 What was opened, begun or asked before a `fork` does nothing in the child: each way in
 //!   gives `Database.Forked`, dropping is silent and leaks ([`graven_io::Local`]), and descriptors
@@ -24,7 +26,8 @@
 //! * AT-7 Where no process can take over and say what became of a commit, the error says that this
 //!   is unknown, and is not retryable. A statement that only reads, and a request that never left,
 //!   keep the error of taking over.
-//! * AT-8 Relative names of files in a statement count from the working directory of the process that asked for it, which goes with it.
+//! * AT-8 Relative names of files in a statement count from the working directory of the process
+//!   that asked for it, which goes with it.
 //!
 //! # Concurrency
 //! A session does one thing at a time; a process has as many sessions as it has statements running.
@@ -105,7 +108,8 @@ pub(crate) fn query(
         // What it has committed cannot be told apart from what it has not: it is not run again.
         return Err(Error::new(
             "Statement.OwnerLost",
-            "the process that ran the statement has ended: batches that it had committed stay, the others are not done",
+            "the process that ran the statement has ended: batches that it had committed stay, the \
+                others are not done",
         ));
     }
     // AT-3: neither lost nor done twice.
@@ -120,7 +124,8 @@ pub(crate) fn query(
     }
 }
 
-/// Whether the commit of this name is there, after its owner was lost. Where this process cannot take over, one that can is asked (AT-7).
+/// Whether the commit of this name is there, after its owner was lost. Where this process cannot
+/// take over, one that can is asked (AT-7).
 fn committed(
     database: &Database,
     lost: &Arc<Attached>,
@@ -144,7 +149,8 @@ fn committed(
 /// AT-7.
 fn outcome_unknown(why: &Error) -> Error {
     let message = format!(
-        "the process that was to commit ended before it answered, and its place could not be taken ({}: {}); the \
+        "the process that was to commit ended before it answered, and its place could not be taken \
+            ({}: {}); the \
          outcome is unknown: when the database can be opened again, check before retrying",
         why.code(),
         why.message()

@@ -1,9 +1,10 @@
-//! The transactions of `CALL { ... } IN TRANSACTIONS`: one for each batch of rows, each durable before the next.
+//! The transactions of `CALL { ... } IN TRANSACTIONS`: one for each batch of rows, each durable
+//! before the next.
 //!
 //! # How it works
-//! A batch that meets a conflict is run again, as a statement of its own would be; with `ON ERROR RETRY` for as long as that says,
-//! and also where memory or the disk were in the way. The statement as a whole is never
-//! run again: its batches have been committed.
+//! A batch that meets a conflict is run again, as a statement of its own would be; with
+//! `ON ERROR RETRY` for as long as that says, and also where memory or the disk were in the way.
+//! The statement as a whole is never run again: its batches have been committed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -10,8 +10,8 @@ const UNITS: &[(&str, u64)] = &[
     ("B", 1),
 ];
 
-/// Reads a size: a number, perhaps with a fraction, and one of `B`, `KiB`, `MiB`, `GiB`, `TiB` (case and the
-/// `iB` may be left out: `16m` is 16 MiB). A bare number is bytes.
+/// Reads a size: a number, perhaps with a fraction, and one of `B`, `KiB`, `MiB`, `GiB`, `TiB`
+/// (case and the `iB` may be left out: `16m` is 16 MiB). A bare number is bytes.
 ///
 /// # Errors
 /// `Config.Invalid`: the text is not a size or does not fit 64 bits.

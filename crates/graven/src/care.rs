@@ -22,8 +22,9 @@ use crate::value::Value;
 const CHECK_BYTES: u64 = 16 << 20;
 
 impl Database {
-    /// Folds what was committed since the last checkpoint into the data file, beside readers and writers. `None` if
-    /// nothing was. Where another process has the database open, that process does it.
+    /// Folds what was committed since the last checkpoint into the data file, beside readers and
+    /// writers. `None` if nothing was. Where another process has the database open, that process
+    /// does it.
     ///
     /// # Errors
     /// `Database.ReadOnly`; `Io.Failed`; `Memory.Limit`. Nothing is lost by a failure.
@@ -38,8 +39,8 @@ impl Database {
         Ok(inner.store.checkpoint(options)?)
     }
 
-    /// As [`Database::checkpoint`], with pauses between its writes that leave the disk to others: so the database does it by
-    /// itself.
+    /// As [`Database::checkpoint`], with pauses between its writes that leave the disk to others:
+    /// so the database does it by itself.
     ///
     /// # Errors
     /// As [`Database::checkpoint`].
@@ -50,8 +51,8 @@ impl Database {
             .checkpoint(CheckpointOptions::default())?)
     }
 
-    /// Copies everything committed so far to a new file while the database is used, and checks the copy. Restoring is
-    /// opening it. Gives the length of the copy.
+    /// Copies everything committed so far to a new file while the database is used, and checks the
+    /// copy. Restoring is opening it. Gives the length of the copy.
     ///
     /// # Errors
     /// `Database.Exists` if there is a file; `Database.Damaged` if the copy is; `Io.Failed`.
@@ -62,9 +63,9 @@ impl Database {
         }
     }
 
-    /// As [`Database::backup`], from an earlier backup `since`, of which everything is taken that has not changed; `path`
-    /// may be the same file. At any moment the earlier backup is whole. Gives the length of the copy and how many bytes
-    /// of pages had changed.
+    /// As [`Database::backup`], from an earlier backup `since`, of which everything is taken that
+    /// has not changed; `path` may be the same file. At any moment the earlier backup is whole.
+    /// Gives the length of the copy and how many bytes of pages had changed.
     ///
     /// # Errors
     /// `Database.NotFound` if there is no earlier backup; `Database.Exists` if there is another
@@ -82,7 +83,8 @@ impl Database {
         }
     }
 
-    /// Lets the process that owns the database make the copy: its length, and how many bytes had changed.
+    /// Lets the process that owns the database make the copy: its length, and how many bytes had
+    /// changed.
     fn let_owner_back_up(&self, path: &Path, since: Option<&Path>) -> Result<(u64, u64), Error> {
         let text = |path: &Path| -> Result<Value, Error> {
             let whole = std::path::absolute(path)
@@ -90,7 +92,8 @@ impl Database {
             match whole.to_str() {
                 Some(text) => Ok(Value::from(text)),
                 None => Err(Error::usage(format!(
-                    "{}: another process has the database open, and a file name that is not UTF-8 cannot be sent to it",
+                    "{}: another process has the database open, and a file name that is not UTF-8 \
+                        cannot be sent to it",
                     path.display()
                 ))),
             }
@@ -99,7 +102,8 @@ impl Database {
         params.set("file", text(path)?);
         params.set("since", since.map(text).transpose()?.unwrap_or(Value::Null));
         let mut result = self.connect().query(
-            "CALL graven.backup($file, $since) YIELD bytes, changedBytes RETURN bytes, changedBytes",
+            "CALL graven.backup($file, $since) YIELD bytes, changedBytes RETURN bytes, \
+                changedBytes",
             &params,
         )?;
         let row = result.next_row()?;
@@ -112,7 +116,8 @@ impl Database {
         Ok((number(0), number(1)))
     }
 
-    /// Copies all that can be read of a damaged database to a new file. What is lost is in the report.
+    /// Copies all that can be read of a damaged database to a new file. What is lost is in the
+    /// report.
     ///
     /// # Errors
     /// `Database.NotFound`; `Database.InUse` if the file is open for writing elsewhere;
@@ -129,12 +134,12 @@ impl Database {
         })
     }
 
-    /// Copies a database of the format before this one, with all it has, to a new file of this one. Nodes and relationships get new
-    /// ids.
+    /// Copies a database of the format before this one, with all it has, to a new file of this one.
+    /// Nodes and relationships get new ids.
     ///
     /// # Errors
-    /// `Database.NotADatabase` if the file is of another format, this one among them; `Database.Damaged` if anything of it cannot be
-    /// read; as [`Database::salvage`].
+    /// `Database.NotADatabase` if the file is of another format, this one among them;
+    /// `Database.Damaged` if anything of it cannot be read; as [`Database::salvage`].
     pub fn upgrade(
         path: impl AsRef<Path>,
         out: impl AsRef<Path>,
@@ -293,7 +298,8 @@ fn salvage(path: &Path, out: Arc<dyn File>, config: Config) -> Result<SalvageRep
     Ok(report)
 }
 
-/// What cannot be opened because of `error`: with its log up to what is damaged there, or else without.
+/// What cannot be opened because of `error`: with its log up to what is damaged there, or else
+/// without.
 fn open_damaged(
     path: &Path,
     config: &Config,
@@ -347,7 +353,8 @@ fn sound(part: &Path, report: &BackupReport) -> Result<(), Error> {
         return Ok(());
     };
     let message = format!(
-        "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, `graven salvage` copies \
+        "{}: the copy is damaged, as the original is: {}: {}; `graven check` lists everything, \
+            `graven salvage` copies \
          what can be read",
         part.display(),
         problem.place,
@@ -364,7 +371,8 @@ fn refuse_existing(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// An empty file at `part`, for a copy of `source` that will be at `path`: open to no more users than `source` is.
+/// An empty file at `part`, for a copy of `source` that will be at `path`: open to no more users
+/// than `source` is.
 fn create(path: &Path, part: &Path, source: &Path) -> Result<Arc<dyn File>, Error> {
     refuse_existing(path)?;
     // Where the source is missing, the one that reads it says so.

@@ -1,15 +1,16 @@
-//! Checks everything a database holds: every page of the file is read and verified, and the stores, with what was
-//! committed since the last checkpoint, are compared with each other.
+//! Checks everything a database holds: every page of the file is read and verified, and the stores,
+//! with what was committed since the last checkpoint, are compared with each other.
 //!
 //! # How it works
-//! * The file ([`Store::check`]): checksums, directory, references, relationship ids, free space against pages.
-//! * Adjacency: both directions of a type are swept from end to end. Lists must ascend and name nodes that
-//!   exist; the two directions must hold the same pairs, which is compared by a sum of hashes over all pairs, so
-//!   that no memory is needed for them.
-//! * Columns: every value is read; how many there are must be what the catalogue and the commits that are not in the
-//!   data file yet come to ([`Snapshot::expected_entries`]).
-//! * Indexes: every node with the label and the property must be found under its value, and the index must have
-//!   no more entries than those.
+//! * The file ([`Store::check`]): checksums, directory, references, relationship ids, free space
+//!   against pages.
+//! * Adjacency: both directions of a type are swept from end to end. Lists must ascend and name
+//!   nodes that exist; the two directions must hold the same pairs, which is compared by a sum of
+//!   hashes over all pairs, so that no memory is needed for them.
+//! * Columns: every value is read; how many there are must be what the catalogue and the commits
+//!   that are not in the data file yet come to ([`Snapshot::expected_entries`]).
+//! * Indexes: every node with the label and the property must be found under its value, and the
+//!   index must have no more entries than those.
 //!
 //! A damaged page ends the check of the store it belongs to, not that of the others.
 

@@ -8,7 +8,8 @@ use graven_pagecache::Budget;
 
 use crate::memory::default_memory;
 
-/// Settings of [`Database::open`](crate::Database::open). Start from [`Config::default`] and change fields.
+/// Settings of [`Database::open`](crate::Database::open). Start from [`Config::default`] and change
+/// fields.
 ///
 /// # Examples
 /// ```
@@ -34,23 +35,25 @@ pub struct Config {
     pub read_only: bool,
     /// Create an empty database where there is no file.
     pub create: bool,
-    /// Open a data file that needs its log where the log is missing: without the commits that only the log has. What is
-    /// written then makes a new log, beside which the missing one cannot be put back.
+    /// Open a data file that needs its log where the log is missing: without the commits that only
+    /// the log has. What is written then makes a new log, beside which the missing one cannot be
+    /// put back.
     pub without_log: bool,
-    /// How long closing may take to fold what was committed into the data file, after which there is no log any more; `None`: the
-    /// log stays.
+    /// How long closing may take to fold what was committed into the data file, after which there
+    /// is no log any more; `None`: the log stays.
     pub fold_on_close: Option<Duration>,
     /// The file is of the format before this one: [`crate::Database::upgrade`] opens it so.
     pub(crate) older_format: bool,
-    /// How long a statement may run, from its start to its last row; none: as long as it takes. A connection may say otherwise:
-    /// [`Connection::with_timeout`](crate::Connection::with_timeout).
+    /// How long a statement may run, from its start to its last row; none: as long as it takes. A
+    /// connection may say otherwise: [`Connection::with_timeout`](crate::Connection::with_timeout).
     pub timeout: Option<Duration>,
     /// Attach to the process that has the file open, and let others attach to this one.
     pub attach: bool,
-    /// Write down what is in memory when the database is closed, in a file `-warm` beside it, and read it again after the next opening,
-    /// while statements run.
+    /// Write down what is in memory when the database is closed, in a file `-warm` beside it, and
+    /// read it again after the next opening, while statements run.
     pub keep_warm: bool,
-    /// Thresholds of the executor, for tests that force either side of a choice; its threads are `threads`.
+    /// Thresholds of the executor, for tests that force either side of a choice; its threads are
+    /// `threads`.
     #[doc(hidden)]
     pub tuning: Tuning,
 }
@@ -83,8 +86,8 @@ pub const DEFAULT_POLICY: &str = graven_pagecache::DEFAULT_POLICY;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum IoMode {
-    /// Past the operating system's cache, so that the budget is all the memory the data takes. Falls back to
-    /// buffered reads where the file system cannot do it; `graven info` says so.
+    /// Past the operating system's cache, so that the budget is all the memory the data takes.
+    /// Falls back to buffered reads where the file system cannot do it; `graven info` says so.
     #[default]
     Direct,
     /// Through the operating system's cache.

@@ -110,8 +110,9 @@ impl Connection {
         self
     }
 
-    /// The same connection, whose statements may run for so long, each from its start to its last row; those that
-    /// take longer end with `Statement.TimedOut`, and what they wrote is undone. `None`: as long as they take.
+    /// The same connection, whose statements may run for so long, each from its start to its last
+    /// row; those that take longer end with `Statement.TimedOut`, and what they wrote is undone.
+    /// `None`: as long as they take.
     ///
     /// # Examples
     /// ```no_run

@@ -24,7 +24,8 @@ use crate::files::{self, beside};
 use crate::info::{self, Info, Reading};
 use crate::value::Value;
 
-/// How long to wait for another process that has the file but does not listen: one that begins or ends.
+/// How long to wait for another process that has the file but does not listen: one that begins or
+/// ends.
 const SETTLING_MAX: Duration = Duration::from_secs(3);
 const SETTLING_PAUSE: Duration = Duration::from_millis(1);
 const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
@@ -48,11 +49,13 @@ const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
 /// # Ok::<(), graven::Error>(())
 /// ```
 ///
-/// One process owns the file; one that opens it while another does is *attached*: its statements run in the owner,
-/// and when the owner dies one of those attached takes over, without the program noticing more than a pause.
+/// One process owns the file; one that opens it while another does is *attached*: its statements
+/// run in the owner, and when the owner dies one of those attached takes over, without the program
+/// noticing more than a pause.
 ///
-/// In a process made by `fork` everything that was opened before gives `Database.Forked` and does nothing, not even when it is
-/// dropped; opening the file again there works as in any other process.
+/// In a process made by `fork` everything that was opened before gives `Database.Forked` and does
+/// nothing, not even when it is dropped; opening the file again there works as in any other
+/// process.
 #[derive(Clone, Debug)]
 pub struct Database {
     shared: Arc<Local<Shared>>,
@@ -63,7 +66,8 @@ pub struct Database {
 struct Shared {
     path: PathBuf,
     config: Config,
-    /// Serves the processes attached to this one; ends before the store closes (fields drop in order).
+    /// Serves the processes attached to this one; ends before the store closes (fields drop in
+    /// order).
     owner: Mutex<Option<Owner>>,
     /// Set once this process owns the file, and never unset.
     here: OnceLock<Arc<Inner>>,
@@ -74,10 +78,10 @@ impl Database {
     /// Opens the database at `path`, or attaches to the process that has it open.
     ///
     /// # Errors
-    /// `Database.NotFound` where there is no file (and [`Config::create`] is not set), `Database.NotADatabase`
-    /// for another file or a folder, `Config.Invalid` for a budget or policy that cannot work,
-    /// `Database.Damaged` and `Io.Failed` for a file that cannot be read, `Database.InUse` where another process has it
-    /// and cannot be attached to.
+    /// `Database.NotFound` where there is no file (and [`Config::create`] is not set),
+    /// `Database.NotADatabase` for another file or a folder, `Config.Invalid` for a budget or
+    /// policy that cannot work, `Database.Damaged` and `Io.Failed` for a file that cannot be read,
+    /// `Database.InUse` where another process has it and cannot be attached to.
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
         let database = Database {
             shared: Arc::new(Local::new(Shared {
@@ -217,7 +221,8 @@ impl Database {
             Error::new(
                 "Database.Attached",
                 format!(
-                    "{}: process {process} has the database open and runs its statements; this can only be asked \
+                    "{}: process {process} has the database open and runs its statements; this can \
+                        only be asked \
                      there, or after it has ended",
                     self.shared.path.display()
                 ),
@@ -225,11 +230,12 @@ impl Database {
         })
     }
 
-    /// Makes everything that was committed durable, whatever durability was asked for, notes that the database
-    /// was closed cleanly, and lets other processes have the file. This handle and its clones are of no use afterwards. As long as
-    /// a result or a transaction is open the file stays with this process. Dropping the last handle does the same, without
-    /// telling of errors. Where another process owns the database there is nothing to do: what it acknowledged is as durable as
-    /// asked for.
+    /// Makes everything that was committed durable, whatever durability was asked for, notes that
+    /// the database was closed cleanly, and lets other processes have the file. This handle and its
+    /// clones are of no use afterwards. As long as a result or a transaction is open the file stays
+    /// with this process. Dropping the last handle does the same, without telling of errors. Where
+    /// another process owns the database there is nothing to do: what it acknowledged is as durable
+    /// as asked for.
     ///
     /// # Errors
     /// `Database.WritesRefused` or `Io.Failed` where the device fails; `Database.Forked`.
@@ -253,8 +259,9 @@ impl Database {
         Ok(closed?)
     }
 
-    /// The log that has to stay beside the data file, if there is one: while the database is open and written to, and after a close that
-    /// could not fold everything into the data file within two seconds.
+    /// The log that has to stay beside the data file, if there is one: while the database is open
+    /// and written to, and after a close that could not fold everything into the data file within
+    /// two seconds.
     #[must_use]
     pub fn needed_log(&self) -> Option<PathBuf> {
         let inner = self.shared.here.get()?;
@@ -276,10 +283,11 @@ impl Database {
         there.as_ref().map(|attached| attached.process())
     }
 
-    /// Adds a procedure of the program, for `CALL` in statements of this database handle and its clones. The
-    /// signature is `name(argument :: TYPE, ...) :: (column :: TYPE, ...)`; the body gives rows with a value per
-    /// column. A call needs the right: [`Right::Read`] where the body changes nothing, [`Right::Admin`] where it
-    /// reaches files or settings. `SHOW PROCEDURES` shows it. A procedure of the same name that was added before is replaced.
+    /// Adds a procedure of the program, for `CALL` in statements of this database handle and its
+    /// clones. The signature is `name(argument :: TYPE, ...) :: (column :: TYPE, ...)`; the body
+    /// gives rows with a value per column. A call needs the right: [`Right::Read`] where the body
+    /// changes nothing, [`Right::Admin`] where it reaches files or settings. `SHOW PROCEDURES`
+    /// shows it. A procedure of the same name that was added before is replaced.
     ///
     /// # Errors
     /// `Config.Invalid` for a signature that cannot be read.
@@ -320,8 +328,8 @@ impl Database {
         }
     }
 
-    /// Changes the budget while queries run. When it shrinks, memory goes back to the system before this
-    /// returns.
+    /// Changes the budget while queries run. When it shrinks, memory goes back to the system before
+    /// this returns.
     ///
     /// # Errors
     /// `Memory.Limit`, naming the holders of the memory, where it cannot shrink that far; the old
@@ -346,7 +354,8 @@ impl Database {
         Ok(&self.inner()?.cache)
     }
 
-    /// What the log has done since the database was opened and what it holds; all zero while nothing was written.
+    /// What the log has done since the database was opened and what it holds; all zero while
+    /// nothing was written.
     ///
     /// # Errors
     /// As [`Database::cache`].
@@ -362,8 +371,8 @@ impl Database {
         Ok(info::reading(self.inner()?))
     }
 
-    /// What the file holds, store by store, and how it is read. Where another process has the database open, that
-    /// process tells.
+    /// What the file holds, store by store, and how it is read. Where another process has the
+    /// database open, that process tells.
     ///
     /// # Errors
     /// `Database.InUse` where another process has the database and cannot be reached.
@@ -374,9 +383,9 @@ impl Database {
         }
     }
 
-    /// Reads and verifies everything the file holds, and compares its stores with each other. `begins` is told
-    /// the name of each store before it is read. Where another process has the database open, that process does it,
-    /// and `begins` is not called.
+    /// Reads and verifies everything the file holds, and compares its stores with each other.
+    /// `begins` is told the name of each store before it is read. Where another process has the
+    /// database open, that process does it, and `begins` is not called.
     ///
     /// # Errors
     /// `Database.InUse` where another process has the database and cannot be reached.

@@ -1,10 +1,10 @@
 //! The one error type of the library: a stable code for programs, a message for people.
 //!
 //! # How it works
-//! A code has two parts, an area and a detail: `SyntaxError.UndefinedVariable`, `Memory.Limit`. Errors of a
-//! statement use the names of the openCypher vocabulary and carry the place in the text, those met while it runs too where an
-//! expression or a clause is their cause. Every crate below
-//! has an error type of its own; the conversions here give each of them its code.
+//! A code has two parts, an area and a detail: `SyntaxError.UndefinedVariable`, `Memory.Limit`.
+//! Errors of a statement use the names of the openCypher vocabulary and carry the place in the
+//! text, those met while it runs too where an expression or a clause is their cause. Every crate
+//! below has an error type of its own; the conversions here give each of them its code.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -120,7 +120,8 @@ impl Error {
         Error::new(
             "Database.Forked",
             format!(
-                "process {} opened this database and this process was forked from it: open it again here",
+                "process {} opened this database and this process was forked from it: open it \
+                    again here",
                 home.process()
             ),
         )
@@ -169,8 +170,8 @@ impl Error {
         self.0.retry == Retry::MayHelp
     }
 
-    /// Whether the commit that failed is in the log for good; `None` where no commit failed at the log: nothing
-    /// of the transaction is durable then.
+    /// Whether the commit that failed is in the log for good; `None` where no commit failed at the
+    /// log: nothing of the transaction is durable then.
     #[must_use]
     pub fn durable(&self) -> Option<Durable> {
         self.0.durable
@@ -232,14 +233,15 @@ impl Error {
         self.0.place.as_ref().map(|p| (p.line, p.column))
     }
 
-    /// Whether the text of a statement and the names of its parameters were enough to find the error: nothing of it has run.
+    /// Whether the text of a statement and the names of its parameters were enough to find the
+    /// error: nothing of it has run.
     #[must_use]
     pub fn is_of_text(&self) -> bool {
         self.0.place.as_ref().is_some_and(|p| p.of_text)
     }
 
-    /// The error for a terminal: with the line it is about, a caret and a hint where it has a place, the
-    /// message alone otherwise. Without a line end.
+    /// The error for a terminal: with the line it is about, a caret and a hint where it has a
+    /// place, the message alone otherwise. Without a line end.
     #[must_use]
     pub fn render(&self) -> &str {
         self.0
@@ -344,7 +346,8 @@ fn damaged(error: &dyn std::error::Error) -> Error {
     let mut message = error.to_string();
     if !message.contains("graven salvage") {
         message.push_str(
-            "; `graven check` lists all damage; restore a backup, or copy what is readable with `graven salvage`",
+            "; `graven check` lists all damage; restore a backup, or copy what is readable with \
+                `graven salvage`",
         );
     }
     Error::new("Database.Damaged", message)
@@ -375,7 +378,8 @@ fn duplicate(
     };
     let each = each.join(", ");
     format!(
-        "{kind}({id}) already exists with {of} `{entity}` and {property} {each} (constraint {constraint})"
+        "{kind}({id}) already exists with {of} `{entity}` and {property} {each} (constraint \
+            {constraint})"
     )
 }
 

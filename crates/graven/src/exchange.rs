@@ -1,15 +1,19 @@
 //! A whole database as files, and back: `EXPORT DATABASE` and `IMPORT DATABASE`.
 //!
 //! # How it works
-//! An export is a folder of plain statements and the files they load: `schema.cypher` makes indexes and constraints, `copy.cypher` loads a file
-//! for each set of labels and one for each relationship type, with the kinds that bring every value back. Nodes carry a number and a label of
-//! their own while relationships are loaded, found by an index; both are taken away at the end. All of an export is read in one transaction.
+//! An export is a folder of plain statements and the files they load: `schema.cypher` makes indexes
+//! and constraints, `copy.cypher` loads a file for each set of labels and one for each relationship
+//! type, with the kinds that bring every value back. Nodes carry a number and a label of their own
+//! while relationships are loaded, found by an index; both are taken away at the end. All of an
+//! export is read in one transaction.
 //!
-//! An import runs the statements of such a folder in a database without nodes. What is loaded is one transaction; where it fails, the indexes and
-//! constraints that were made stay, and nothing else.
+//! An import runs the statements of such a folder in a database without nodes. What is loaded is
+//! one transaction; where it fails, the indexes and constraints that were made stay, and nothing
+//! else.
 //!
 //! # Invariants
-//! * EI-1 What is exported and imported again is an equal graph: labels, types, ends, properties of all types. Ids are given anew.
+//! * EI-1 What is exported and imported again is an equal graph: labels, types, ends, properties of
+//!   all types. Ids are given anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,14 +62,16 @@ fn place(connection: &Connection, name: &str) -> Result<PathBuf, Error> {
                 false => Err(Error::new(
                     "Security.Forbidden",
                     format!(
-                        "{name} is no folder directly below the one that this server opens to clients (--files)"
+                        "{name} is no folder directly below the one that this server opens to \
+                            clients (--files)"
                     ),
                 )),
             }
         }
         FileAccess::Closed => Err(Error::new(
             "Security.Forbidden",
-            "files of the server are closed to clients; the server opens a folder to them with --files DIR",
+            "files of the server are closed to clients; the server opens a folder to them with \
+                --files DIR",
         )),
     }
 }
@@ -95,7 +101,8 @@ struct Export<'a> {
     transaction: Transaction,
     folder: &'a Path,
     format: Format,
-    /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that the graph does not have.
+    /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that
+    /// the graph does not have.
     key: String,
     label: String,
     written: Vec<Written>,
@@ -171,8 +178,10 @@ impl Export<'_> {
     }
 
     fn nodes(&mut self) -> Result<Vec<String>, Error> {
-        let sets = "MATCH (n) WITH DISTINCT labels(n) AS l UNWIND CASE size(l) WHEN 0 THEN [null] ELSE l END AS one \
-            WITH l, one ORDER BY one WITH l, collect(one) AS sorted RETURN DISTINCT sorted ORDER BY sorted";
+        let sets = "MATCH (n) WITH DISTINCT labels(n) AS l UNWIND CASE size(l) WHEN 0 THEN [null] \
+            ELSE l END AS one \
+            WITH l, one ORDER BY one WITH l, collect(one) AS sorted RETURN DISTINCT sorted ORDER \
+            BY sorted";
         let sets = rows(&mut self.transaction, sets)?;
         let mut statements = Vec::new();
         for (number, set) in sets.iter().enumerate() {
@@ -230,7 +239,8 @@ impl Export<'_> {
             let [a, b] = ["a", "b"].map(|end| quoted(&format!("{key}_{end}")));
             let key = quoted(&key);
             statements.push(format!(
-                "{source} MATCH ({a}:{label} {{{key}: {from}}}), ({b}:{label} {{{key}: {to}}}) CREATE ({a})-[:{name}{properties}]->({b})"
+                "{source} MATCH ({a}:{label} {{{key}: {from}}}), ({b}:{label} {{{key}: {to}}}) \
+                    CREATE ({a})-[:{name}{properties}]->({b})"
             ));
         }
         Ok(statements)
@@ -280,7 +290,8 @@ fn export_to(
     let mut schema = Vec::new();
     for of in [
         "SHOW CONSTRAINTS YIELD createStatement RETURN createStatement",
-        "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL AND type <> 'LOOKUP' RETURN createStatement",
+        "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL \
+            AND type <> 'LOOKUP' RETURN createStatement",
     ] {
         schema.extend(rows(&mut transaction, of)?.iter().flatten().flat_map(texts));
     }

@@ -96,12 +96,14 @@ pub(crate) fn other_user(path: &Path) -> Option<String> {
 
 fn not_served(process: u32, user: u32, own: u32) -> String {
     format!(
-        "process {process} is user {user}'s and this one user {own}'s: a process serves its own user and root only, so \
+        "process {process} is user {user}'s and this one user {own}'s: a process serves its own \
+            user and root only, so \
          let that user run both, or end that process"
     )
 }
 
-/// The data file that a path leads to: its log lies beside it, whatever symbolic link was named. Nothing need be there.
+/// The data file that a path leads to: its log lies beside it, whatever symbolic link was named.
+/// Nothing need be there.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     /// As many as the kernel follows.
     const LINKS_MAX: usize = 40;

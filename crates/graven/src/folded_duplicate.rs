@@ -1,4 +1,5 @@
-//! What a backup copies where the database may only be read: a duplicate with the log's commits in its data file.
+//! What a backup copies where the database may only be read: a duplicate with the log's commits in
+//! its data file.
 //!
 //! # How it works
 //! A backup has no log; it begins with a checkpoint. A database that was opened for reading only,
@@ -23,7 +24,8 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::files::{LogBeside, beside};
 
-/// Calls `copy` with a store that a checkpoint can be made of, or that needs none; `out` is where the copy will be.
+/// Calls `copy` with a store that a checkpoint can be made of, or that needs none; `out` is where
+/// the copy will be.
 pub(crate) fn folded<T>(
     store: &Store,
     out: &Path,

@@ -163,28 +163,31 @@ fn missing(path: &Path) -> Error {
         NOT_FOUND,
         format!(
             "{path} does not exist; make it with `graven import {path} --ldbc DIR` or \
-             `graven import {path} --nodes LABEL=FILE --relationships TYPE=FILE`, or see `graven demo`",
+             `graven import {path} --nodes LABEL=FILE --relationships TYPE=FILE`, or see `graven \
+             demo`",
             path = path.display()
         ),
     )
 }
 
-/// Refuses to make a database where there is the log of one that is gone: it could not be written to.
+/// Refuses to make a database where there is the log of one that is gone: it could not be written
+/// to.
 fn refuse_left_log(path: &Path) -> Result<(), Error> {
     let log = beside(path, "-wal");
     if !std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Ok(());
     }
     let what = format!(
-        "{} does not exist, but {} does, the log of a database that is gone: put its data file back, or move the log away",
+        "{} does not exist, but {} does, the log of a database that is gone: put its data file \
+            back, or move the log away",
         path.display(),
         log.display()
     );
     Err(Error::new("Database.Exists", what))
 }
 
-/// Writes an empty database beside its place and gives it its name, so that a failure leaves nothing; if another
-/// process was faster, its database is the one.
+/// Writes an empty database beside its place and gives it its name, so that a failure leaves
+/// nothing; if another process was faster, its database is the one.
 fn create(path: &Path) -> Result<(), Error> {
     let temporary = beside(path, &format!("-new-{}", random_name()));
     let options = OpenOptions {

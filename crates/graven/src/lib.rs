@@ -1,15 +1,17 @@
-//! Graven: an embedded property-graph database that stays fast when the graph does not fit in memory.
+//! Graven: an embedded property-graph database that stays fast when the graph does not fit in
+//! memory.
 //!
-//! One file, plain Cypher, a memory budget that holds, and a page cache that can be looked into and changed
-//! while queries run.
+//! One file, plain Cypher, a memory budget that holds, and a page cache that can be looked into and
+//! changed while queries run.
 //!
 //! # How it works
 //! ```text
 //! Connection::query -> plan (cached by text) -> executor over a snapshot -> batches -> rows
 //!                                            -> executor in a transaction -> rows kept -> commit -> rows
 //! ```
-//! A [`Database`] is a file with its page cache; a [`Connection`] runs statements; a [`QueryResult`] hands out
-//! rows while the statement runs. Values are complete and owned: nothing a program keeps holds a page.
+//! A [`Database`] is a file with its page cache; a [`Connection`] runs statements; a
+//! [`QueryResult`] hands out rows while the statement runs. Values are complete and owned: nothing
+//! a program keeps holds a page.
 //!
 //! # Examples
 //! ```no_run
@@ -23,8 +25,8 @@
 //! ```
 //!
 //! # Concurrency
-//! [`Database`] and [`Connection`] are `Send + Sync` and cheap to clone. A [`QueryResult`] belongs to one
-//! thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
+//! [`Database`] and [`Connection`] are `Send + Sync` and cheap to clone. A [`QueryResult`] belongs
+//! to one thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod access;
 mod asked;

@@ -1,10 +1,11 @@
 //! From the executor's values, where nodes are ids, to complete values, and back for parameters.
 //!
 //! # How it works
-//! Labels and properties are read through the statement's snapshot when a row leaves the library. A node that
-//! occurs several times in one batch is read once and shared. Between batches nothing is kept, so memory does
-//! not grow with the result: nodes and relationships of large values are not kept for other rows, and the lists and maps of a row
-//! are charged until the next row: a list that the executor has once may be a thousand here.
+//! Labels and properties are read through the statement's snapshot when a row leaves the library. A
+//! node that occurs several times in one batch is read once and shared. Between batches nothing is
+//! kept, so memory does not grow with the result: nodes and relationships of large values are not
+//! kept for other rows, and the lists and maps of a row are charged until the next row: a list that
+//! the executor has once may be a thousand here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub(crate) struct Materialiser {
     snapshot: Snapshot,
     nodes: HashMap<u64, Arc<Node>>,
     relationships: HashMap<u64, Arc<Relationship>>,
-    /// What the statement has deleted; `None` where it deletes nothing and a missing entity is an error.
+    /// What the statement has deleted; `None` where it deletes nothing and a missing entity is an
+    /// error.
     deleted: Option<DeletedRelationships>,
     /// What the values of the row are charged.
     memory: Option<Reservation>,
@@ -45,7 +47,8 @@ pub(crate) struct Materialiser {
     kept: usize,
 }
 
-/// Bytes of values that nodes and relationships may have which are kept for other rows of the batch.
+/// Bytes of values that nodes and relationships may have which are kept for other rows of the
+/// batch.
 const KEPT_MAX: usize = 1 << 20;
 
 /// Bytes of lists and maps that are charged together.
@@ -106,8 +109,8 @@ impl Materialiser {
         }
     }
 
-    /// One for the end of a writing statement: a deleted node has no labels and properties any more, a deleted
-    /// relationship still its type and ends.
+    /// One for the end of a writing statement: a deleted node has no labels and properties any
+    /// more, a deleted relationship still its type and ends.
     pub(crate) fn at_the_end(snapshot: Snapshot, deleted: DeletedRelationships) -> Self {
         Materialiser {
             deleted: Some(deleted),

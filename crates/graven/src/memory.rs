@@ -45,8 +45,9 @@ fn cgroup_limit() -> Option<u64> {
         .min()
 }
 
-/// Where the limits that apply to one line of `/proc/self/cgroup` may be: the group's own folder and every
-/// folder above it. In a container the group's path is often not visible, the mount's root is.
+/// Where the limits that apply to one line of `/proc/self/cgroup` may be: the group's own folder
+/// and every folder above it. In a container the group's path is often not visible, the mount's
+/// root is.
 fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
     let mut parts = line.splitn(3, ':');
     let controllers = parts.nth(1)?;
@@ -66,8 +67,8 @@ fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
     Some(files.collect())
 }
 
-/// The number in a limit file; `max` and the kernel's "no limit" value are larger than any machine and do
-/// no harm as numbers.
+/// The number in a limit file; `max` and the kernel's "no limit" value are larger than any machine
+/// and do no harm as numbers.
 fn read_limit(file: &Path) -> Option<u64> {
     std::fs::read_to_string(file).ok()?.trim().parse().ok()
 }

@@ -30,7 +30,8 @@ impl Known {
         hash
     }
 
-    /// Whether it is the password of `user`; where there is no such user it takes as long to say no.
+    /// Whether it is the password of `user`; where there is no such user it takes as long to say
+    /// no.
     pub(crate) fn is_right(&self, user: Option<&UserDescription>, password: &str) -> bool {
         /// The hash of a password that no user has.
         static UNKNOWN_USER: OnceLock<Arc<str>> = OnceLock::new();
@@ -95,7 +96,8 @@ pub fn generated_password() -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: a password that is remembered is right as long as the database keeps the same hash, and no other is.
+    //! Goal: a password that is remembered is right as long as the database keeps the same hash,
+    //! and no other is.
 
     use super::*;
     use graven_exec::users::hash_password;

@@ -1,16 +1,18 @@
 //! Plans by statement text, so that a program that asks the same thing again does not plan again.
 //!
 //! # How it works
-//! A plan depends on the text and on which parameters are given: on their names, never on their values, but for those that
-//! stand for labels or types, whose texts it was made for. The cache
-//! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text in a plan, so it
-//! stays right while data changes; it is made anew when the number of nodes, or that of a label or type it asked for, is no
-//! longer of the same size, for it was chosen by those ([`Counted`]), and all are dropped when indexes or constraints change.
+//! A plan depends on the text and on which parameters are given: on their names, never on their
+//! values, but for those that stand for labels or types, whose texts it was made for. The cache
+//! holds up to [`PLANS_MAX`] texts; when it is full the one used longest ago goes. Names stay text
+//! in a plan, so it stays right while data changes; it is made anew when the number of nodes, or
+//! that of a label or type it asked for, is no longer of the same size, for it was chosen by those
+//! ([`Counted`]), and all are dropped when indexes or constraints change.
 //!
-//! With a plan that writes lie the operators of the runs that ended last ([`Resting`]), a few sets of them for as many threads.
+//! With a plan that writes lie the operators of the runs that ended last ([`Resting`]), a few sets
+//! of them for as many threads.
 //!
-//! A prepared statement remembers its plan itself and asks only whether the cache has been emptied since: no lock that all
-//! threads take, no hashing of its text.
+//! A prepared statement remembers its plan itself and asks only whether the cache has been emptied
+//! since: no lock that all threads take, no hashing of its text.
 
 mod planned;
 
@@ -102,8 +104,8 @@ impl Planned {
         self.does.acts
     }
 
-    /// Whether it is right for the next run, too: a plan of files is not, and a name may have come to exist of which a notice says
-    /// that it does not.
+    /// Whether it is right for the next run, too: a plan of files is not, and a name may have come
+    /// to exist of which a notice says that it does not.
     pub(crate) fn is_kept(&self) -> bool {
         self.plan.notices.is_empty() && !self.does.secret && !self.does.on_files
     }
@@ -148,7 +150,8 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// A plan made while the cache was at `generation`; none if it may be out of date by the next time.
+    /// A plan made while the cache was at `generation`; none if it may be out of date by the next
+    /// time.
     pub(crate) fn new(
         planned: &Planned,
         params: &Params,
@@ -206,8 +209,8 @@ impl Counted {
         }
     }
 
-    /// Whether they are still of the same size. They are compared when nodes have come or gone, and for labels that these get and
-    /// lose every few runs.
+    /// Whether they are still of the same size. They are compared when nodes have come or gone, and
+    /// for labels that these get and lose every few runs.
     fn hold(&self, snapshot: &Snapshot, nodes: u64) -> bool {
         /// So many nodes more or fewer change nothing.
         const NODES: u64 = 50;
@@ -274,7 +277,8 @@ pub(crate) fn reserved(text: &str, budget: &Arc<Budget>) -> Result<Option<Reserv
             false => Retry::MayHelp,
         };
         let message = format!(
-            "the statement's text of {} bytes is too long for the memory limit: {refusal}; give its values as parameters",
+            "the statement's text of {} bytes is too long for the memory limit: {refusal}; give \
+                its values as parameters",
             text.len()
         );
         Error::with_retry("Memory.Limit", message, retry)

@@ -1,7 +1,8 @@
 //! A plan as a tree of steps, for programs that draw it.
 //!
 //! # How it works
-//! A step has the names that its rows have: those of its inputs and its own, or its own alone where it makes rows anew.
+//! A step has the names that its rows have: those of its inputs and its own, or its own alone where
+//! it makes rows anew.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +19,8 @@ pub struct PlanStep {
     pub operator: String,
     /// What it works on, as `EXPLAIN` shows it.
     pub details: String,
-    /// Names of the variables that its rows have; those that the statement does not name are left out.
+    /// Names of the variables that its rows have; those that the statement does not name are left
+    /// out.
     pub variables: Vec<String>,
     /// How many rows it was expected to give.
     pub estimated_rows: f64,

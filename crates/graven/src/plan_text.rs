@@ -1,8 +1,9 @@
 //! A profiled plan as text: the tree of operators with what each of them did.
 //!
 //! # How it works
-//! The table is that of `EXPLAIN` with more columns: rows, time, page accesses with those that had to wait (blocked), and bytes written to the temporary file. A second table divides the
-//! accesses of each operator by kind of page.
+//! The table is that of `EXPLAIN` with more columns: rows, time, page accesses with those that had
+//! to wait (blocked), and bytes written to the temporary file. A second table divides the accesses
+//! of each operator by kind of page.
 
 use std::fmt::Write as _;
 

@@ -1,8 +1,10 @@
-//! The procedures of `CALL`: the page cache's settings and counters, what the database holds, and what runs.
+//! The procedures of `CALL`: the page cache's settings and counters, what the database holds, and
+//! what runs.
 //!
 //! # How it works
-//! One table ([`table`]) says what each procedure takes, what it gives, and which function runs it; the binder checks
-//! calls against the same table that runs them. Procedures that the program adds are in [`registered`].
+//! One table ([`table`]) says what each procedure takes, what it gives, and which function runs it;
+//! the binder checks calls against the same table that runs them. Procedures that the program adds
+//! are in [`registered`].
 
 mod cache;
 mod care;

@@ -1,4 +1,5 @@
-//! The result of a statement, wherever it runs: in this process, or in the one that owns the database.
+//! The result of a statement, wherever it runs: in this process, or in the one that owns the
+//! database.
 
 use graven_io::Local;
 
@@ -10,8 +11,8 @@ use crate::row::Row;
 use crate::rows::Rows;
 use crate::summary::Summary;
 
-/// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends the
-/// statement.
+/// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends
+/// the statement.
 #[derive(Debug)]
 pub struct QueryResult(Local<Source>);
 
@@ -54,8 +55,8 @@ impl QueryResult {
         }
     }
 
-    /// The next rows in columns, at least one, or none at the end: for programs that read many rows and want no object
-    /// for each. May be mixed with [`QueryResult::next_row`].
+    /// The next rows in columns, at least one, or none at the end: for programs that read many rows
+    /// and want no object for each. May be mixed with [`QueryResult::next_row`].
     ///
     /// # Errors
     /// As [`QueryResult::next_row`].
@@ -106,8 +107,8 @@ impl QueryResult {
 }
 
 impl QueryResult {
-    /// The plan as a tree of steps, for `EXPLAIN` and, with what each step did so far, for `PROFILE`; none for other statements, and
-    /// for those that run in another process.
+    /// The plan as a tree of steps, for `EXPLAIN` and, with what each step did so far, for
+    /// `PROFILE`; none for other statements, and for those that run in another process.
     ///
     /// # Examples
     /// ```no_run
@@ -125,8 +126,8 @@ impl QueryResult {
         }
     }
 
-    /// Runs the statement to its end and keeps its rows, for as long as it is asked for them: what its transaction does next changes
-    /// none of them.
+    /// Runs the statement to its end and keeps its rows, for as long as it is asked for them: what
+    /// its transaction does next changes none of them.
     ///
     /// # Errors
     /// As [`QueryResult::next_row`]; `Memory.Limit` where the rows do not fit.

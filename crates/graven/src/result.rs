@@ -27,8 +27,8 @@ use crate::summary::Commit;
 use crate::value::Value;
 use crate::within::Within;
 
-/// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping it ends the
-/// statement.
+/// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping
+/// it ends the statement.
 pub(crate) struct Running {
     plan: Arc<Plan>,
     /// The statement, for the places of errors.
@@ -49,7 +49,8 @@ pub(crate) struct Running {
     commit: Option<Commit>,
     profile: Option<String>,
     rows: u64,
-    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement. Taken when this is dropped.
+    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
+    /// Taken when this is dropped.
     counts: Option<Box<Counts>>,
     begun: Instant,
     elapsed: Option<Duration>,
@@ -232,8 +233,8 @@ impl Running {
         }
     }
 
-    /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they are then. With it come its operators, if
-    /// they can be used again.
+    /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they
+    /// are then. With it come its operators, if they can be used again.
     pub(crate) fn complete(
         mut self,
         budget: &Arc<Budget>,
@@ -284,7 +285,8 @@ impl Running {
     pub(crate) fn committed(&mut self, commit: Commit) {
         if let Some(profile) = &mut self.profile {
             profile.push_str(&format!(
-                "\ncommit: {} bytes of log, {:.3} ms waited for the device, {} commit{} shared the wait, ",
+                "\ncommit: {} bytes of log, {:.3} ms waited for the device, {} commit{} shared the \
+                    wait, ",
                 commit.log_bytes,
                 commit.waited.as_secs_f64() * 1e3,
                 commit.group,
@@ -301,7 +303,8 @@ impl Running {
         self.commit = Some(commit);
     }
 
-    /// Notes what the batches of a subquery in transactions did before what is left of the statement was started.
+    /// Notes what the batches of a subquery in transactions did before what is left of the
+    /// statement was started.
     pub(crate) fn batches_done(
         &mut self,
         pages: &PerKind,
@@ -361,7 +364,8 @@ impl Running {
         Ok(Some(rows))
     }
 
-    /// Rows of the batch, which has some, whose values must be read: no more than take about [`ROWS_BYTES`].
+    /// Rows of the batch, which has some, whose values must be read: no more than take about
+    /// [`ROWS_BYTES`].
     fn some_rows(&mut self) -> Result<Rows, Error> {
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while bytes < ROWS_BYTES && matches!(&self.batch, Some((batch, at)) if *at < batch.len()) {

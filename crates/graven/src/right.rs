@@ -2,7 +2,8 @@
 
 use graven_storage::Role;
 
-/// What a statement or a procedure needs. A session with access mode `READ` runs what needs [`Right::Read`] alone.
+/// What a statement or a procedure needs. A session with access mode `READ` runs what needs
+/// [`Right::Read`] alone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Right {
     /// It changes nothing.

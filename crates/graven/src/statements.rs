@@ -1,11 +1,12 @@
-//! Statements that run, and open transactions: listed by `SHOW TRANSACTIONS`, ended by `TERMINATE TRANSACTIONS`.
+//! Statements that run, and open transactions: listed by `SHOW TRANSACTIONS`, ended by
+//! `TERMINATE TRANSACTIONS`.
 //!
 //! # How it works
-//! Every statement and every explicit transaction has a [`Seat`] as long as it runs; its number is the id by which others
-//! name it. Seats lie in several tables; threads take turns at choosing theirs, and then stay there, so that they do not wait for each
-//! other, nor for what the other's processor has of a table in its cache. To terminate one
-//! sets the flag that its operators look at between batches: all that runs on the same connection just then ends with
-//! it.
+//! Every statement and every explicit transaction has a [`Seat`] as long as it runs; its number is
+//! the id by which others name it. Seats lie in several tables; threads take turns at choosing
+//! theirs, and then stay there, so that they do not wait for each other, nor for what the other's
+//! processor has of a table in its cache. To terminate one sets the flag that its operators look at
+//! between batches: all that runs on the same connection just then ends with it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -72,7 +73,8 @@ pub(crate) fn place_of_thread() -> usize {
 }
 
 impl Statements {
-    /// A seat for a statement or, without text, for an explicit transaction, whose operators count what they hold in `memory`.
+    /// A seat for a statement or, without text, for an explicit transaction, whose operators count
+    /// what they hold in `memory`.
     pub(crate) fn enter(
         self: &Arc<Self>,
         text: Option<Arc<str>>,

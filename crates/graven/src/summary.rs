@@ -60,7 +60,8 @@ pub struct Commit {
     pub waited: Duration,
     /// Commits that shared the wait, this one included; 0 if it waited for none.
     pub group: u32,
-    /// How long a checkpoint worked beside it, from the first look at conflicts to the acknowledgement.
+    /// How long a checkpoint worked beside it, from the first look at conflicts to the
+    /// acknowledgement.
     pub checkpoint: Duration,
 }
 

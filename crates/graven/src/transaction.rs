@@ -1,14 +1,16 @@
 //! Explicit transactions, and how a writing statement outside one gets its own.
 //!
 //! # How it works
-//! A writing statement runs to its end before its first row is handed out: its result is kept in the budget, so that
-//! a conflict at the commit can be answered by running it again. Outside an explicit transaction that happens here,
-//! with a pause of random length that grows; inside one the program decides, for it knows what the statements before
-//! were for. Nothing is acknowledged before the commit is as durable as was asked for.
+//! A writing statement runs to its end before its first row is handed out: its result is kept in
+//! the budget, so that a conflict at the commit can be answered by running it again. Outside an
+//! explicit transaction that happens here, with a pause of random length that grows; inside one the
+//! program decides, for it knows what the statements before were for. Nothing is acknowledged
+//! before the commit is as durable as was asked for.
 //!
 //! # Invariants
 //! * TX-40 A statement that fails fails its transaction: nothing of it can be committed any more.
-//! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was committed.
+//! * TX-41 A statement is repeated only if no row of it was handed out and nothing of it was
+//!   committed.
 
 use crate::summary::Commit;
 use crate::within::Ends;
@@ -42,8 +44,8 @@ const MERGES_MAX: u32 = 5;
 /// Pause before the second attempt, at most.
 const PAUSE_FIRST: Duration = Duration::from_micros(500);
 
-/// A transaction: statements that see each other's changes and become visible to others together, or not at all.
-/// Dropping it rolls it back.
+/// A transaction: statements that see each other's changes and become visible to others together,
+/// or not at all. Dropping it rolls it back.
 ///
 /// # Examples
 /// ```no_run
@@ -93,7 +95,8 @@ impl Transaction {
     /// Runs a statement to its end; the rows are those of the state that this transaction sees.
     ///
     /// # Errors
-    /// As [`Connection::query`]; `Transaction.Failed` after an earlier error. Every error fails the transaction.
+    /// As [`Connection::query`]; `Transaction.Failed` after an earlier error. Every error fails the
+    /// transaction.
     pub fn query(&mut self, text: &str, params: &Params) -> Result<QueryResult, Error> {
         Error::unless_at(self.work.home())?;
         if self.has_failed() {
@@ -119,9 +122,10 @@ impl Transaction {
         result
     }
 
-    /// Starts a statement. Rows of one that reads come as they are asked for, until the transaction ends: they may show what its next
-    /// statements write, unless they are kept first ([`QueryResult::keep_rows`]). One that writes, and one that runs in another process, runs to its
-    /// end, as with [`Transaction::query`].
+    /// Starts a statement. Rows of one that reads come as they are asked for, until the transaction
+    /// ends: they may show what its next statements write, unless they are kept first
+    /// ([`QueryResult::keep_rows`]). One that writes, and one that runs in another process, runs to
+    /// its end, as with [`Transaction::query`].
     ///
     /// # Errors
     /// As [`Transaction::query`]; an error met while rows are read fails the transaction, too.
@@ -153,7 +157,8 @@ impl Transaction {
         self.noted(result)
     }
 
-    /// Says how long each of its next statements may run; at first that is what [`Connection::with_timeout`] said.
+    /// Says how long each of its next statements may run; at first that is what
+    /// [`Connection::with_timeout`] said.
     ///
     /// # Examples
     /// ```no_run
@@ -187,9 +192,9 @@ impl Transaction {
     /// Makes the changes visible and durable.
     ///
     /// # Errors
-    /// `Transaction.Conflict`, retryable, where another transaction has changed the same things since this one
-    /// began; `Transaction.Failed` after a failed statement; errors of the log say whether the commit is
-    /// durable ([`Error::durable`]). The transaction has ended in every case.
+    /// `Transaction.Conflict`, retryable, where another transaction has changed the same things
+    /// since this one began; `Transaction.Failed` after a failed statement; errors of the log say
+    /// whether the commit is durable ([`Error::durable`]). The transaction has ended in every case.
     pub fn commit(self) -> Result<Commit, Error> {
         let failed = self.has_failed().then(failed);
         match (self.work.into_inner().map_err(Error::forked)?, failed) {
@@ -253,8 +258,8 @@ fn failed() -> Error {
 }
 
 impl Connection {
-    /// Begins a transaction with the options of the connection: snapshot isolation and full durability, unless
-    /// [`Connection::with_options`] said otherwise.
+    /// Begins a transaction with the options of the connection: snapshot isolation and full
+    /// durability, unless [`Connection::with_options`] said otherwise.
     ///
     /// # Errors
     /// `Database.ReadOnly`, `Database.WritesRefused` where the database takes no writes.

@@ -1,9 +1,10 @@
 //! Users of a server: whether a password is right, and passwords that cannot be guessed.
 //!
 //! # How it works
-//! A password that was found right is remembered for the life of the process by a keyed hash, with the hash that the database keeps
-//! of it: connections of a pool log in without paying for Argon2 again, and another password in the database is another
-//! question. Both hashes are compared in a time that does not depend on where they differ.
+//! A password that was found right is remembered for the life of the process by a keyed hash, with
+//! the hash that the database keeps of it: connections of a pool log in without paying for Argon2
+//! again, and another password in the database is another question. Both hashes are compared in a
+//! time that does not depend on where they differ.
 
 use crate::database::Database;
 use crate::error::Error;

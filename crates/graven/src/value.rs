@@ -340,7 +340,8 @@ mod tests {
         };
         assert_eq!(
             Value::Path(Arc::new(path)).to_string(),
-            "(:Person {name: \"A\"})-[:KNOWS]->(:Person {name: \"B\"})<-[:KNOWS]-(:Person {name: \"A\"})"
+            "(:Person {name: \"A\"})-[:KNOWS]->(:Person {name: \"B\"})<-[:KNOWS]-(:Person \
+                {name: \"A\"})"
         );
     }
 

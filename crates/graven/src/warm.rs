@@ -1,9 +1,10 @@
 //! Keeping what the page cache holds from one opening of a database to the next.
 //!
 //! # How it works
-//! Beside the data file lies `NAME-warm`, a warm set (`graven_storage::warm`). A thread of its own loads it after the
-//! database was opened, while statements run; closing writes it anew. A set whose loading was cut short by the close stays
-//! as it is. The file is a help, not a part of the database: without it, or with one that cannot be read, the cache begins empty.
+//! Beside the data file lies `NAME-warm`, a warm set (`graven_storage::warm`). A thread of its own
+//! loads it after the database was opened, while statements run; closing writes it anew. A set
+//! whose loading was cut short by the close stays as it is. The file is a help, not a part of the
+//! database: without it, or with one that cannot be read, the cache begins empty.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

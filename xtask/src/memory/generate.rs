@@ -1,16 +1,17 @@
 //! Statements whose values, rows or names take much memory, drawn from a grammar.
 //!
 //! # How it works
-//! A statement is a frame (a row, many rows, wide rows, a subquery, a write, a parameter, a file in or out) around expressions. Texts begin at
-//! some characters and double; every function and operator that makes texts, lists and maps is applied to them. The same seed gives
-//! the same statements. Light ones have the same frames and shorter data, so that they end soon.
+//! A statement is a frame (a row, many rows, wide rows, a subquery, a write, a parameter, a file in
+//! or out) around expressions. Texts begin at some characters and double; every function and
+//! operator that makes texts, lists and maps is applied to them. The same seed gives the same
+//! statements. Light ones have the same frames and shorter data, so that they end soon.
 
 use std::fmt::Write as _;
 
 use graven_random::SplitMix64;
 
-/// Files that statements read: one record of many bytes, many fields, many records, a quote that is never closed, zeros packed, and an object of
-/// many keys.
+/// Files that statements read: one record of many bytes, many fields, many records, a quote that is
+/// never closed, zeros packed, and an object of many keys.
 const FILES: &[&str] = &[
     "long.csv",
     "fields.csv",
@@ -181,16 +182,20 @@ impl Generator {
                 "WITH {text} AS s MATCH (n:N) WITH n, s, n.x AS x LIMIT {rows} SET n.t = {value}"
             ),
             3 => format!(
-                "WITH {text} AS s UNWIND range(1, {rows}) AS x MERGE (n:M {{s: {value}}}) SET n += {{l: split(left(s, 99), 'a')}}"
+                "WITH {text} AS s UNWIND range(1, {rows}) AS x MERGE (n:M {{s: {value}}}) SET n += \
+                    {{l: split(left(s, 99), 'a')}}"
             ),
             4 => format!(
-                "UNWIND range(1, {rows}) AS x CREATE (:A {{x: x}})-[:R {{t: 'r' + x}}]->(:B) RETURN count(*)"
+                "UNWIND range(1, {rows}) AS x CREATE (:A {{x: x}})-[:R {{t: 'r' + x}}]->(:B) \
+                    RETURN count(*)"
             ),
             5 => format!(
-                "WITH {text} AS s FOREACH (x IN range(1, {rows}) | CREATE (:N {{s: {value}, x: x}}))"
+                "WITH {text} AS s FOREACH (x IN range(1, {rows}) | CREATE (:N {{s: {value}, x: \
+                    x}}))"
             ),
             6 => format!(
-                "WITH {text} AS s UNWIND range(1, {rows}) AS x CALL (s, x) {{ CREATE (:N {{s: {value}, x: x}}) }} IN TRANSACTIONS OF 7 ROWS"
+                "WITH {text} AS s UNWIND range(1, {rows}) AS x CALL (s, x) {{ CREATE (:N {{s: \
+                    {value}, x: x}}) }} IN TRANSACTIONS OF 7 ROWS"
             ),
             7 => "MATCH (n:N) DETACH DELETE n".to_owned(),
             _ => self
@@ -272,7 +277,8 @@ impl Generator {
         let file = format!("out{}.{kind}", self.files);
         self.files = (self.files + 1) % 3;
         format!(
-            "COPY (WITH {text} AS s UNWIND range(1, {rows}) AS x RETURN x, {value} AS v) TO '{file}'"
+            "COPY (WITH {text} AS s UNWIND range(1, {rows}) AS x RETURN x, {value} AS v) TO \
+                '{file}'"
         )
     }
 
@@ -306,19 +312,23 @@ impl Generator {
         match self.random.below(6) {
             0 => format!("{begin} CALL (s, x) {{ RETURN {value} AS v }} RETURN count(v)"),
             1 => format!(
-                "{begin} WITH s, x WHERE EXISTS {{ WITH {value} AS v WHERE v IS NULL RETURN v }} RETURN count(*)"
+                "{begin} WITH s, x WHERE EXISTS {{ WITH {value} AS v WHERE v IS NULL RETURN v }} \
+                    RETURN count(*)"
             ),
             2 => format!(
-                "{begin} RETURN {value} AS v UNION WITH {text} AS s UNWIND range(1, 9) AS x RETURN {value} AS v"
+                "{begin} RETURN {value} AS v UNION WITH {text} AS s UNWIND range(1, 9) AS x RETURN \
+                    {value} AS v"
             ),
             3 => format!(
-                "{begin} OPTIONAL MATCH (n:N {{s: s}}) RETURN x, {value} AS v, n ORDER BY x DESC LIMIT 9"
+                "{begin} OPTIONAL MATCH (n:N {{s: s}}) RETURN x, {value} AS v, n ORDER BY x DESC \
+                    LIMIT 9"
             ),
             4 => format!(
                 "{begin} RETURN sum(size(COLLECT {{ UNWIND range(1, 20) AS y RETURN {value} }}))"
             ),
             _ => format!(
-                "{begin} RETURN x % 3 AS g, collect(DISTINCT {value}) AS vs, percentileDisc(x, 0.5) AS p"
+                "{begin} RETURN x % 3 AS g, collect(DISTINCT {value}) AS vs, percentileDisc(x, \
+                    0.5) AS p"
             ),
         }
     }

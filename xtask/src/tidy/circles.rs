@@ -1,9 +1,9 @@
 //! Circles: no files of a crate name each other in a loop.
 //!
-//! A file names another where a path of its `use` lines or of its code ends at a definition there; a name
-//! that is handed on is followed to its definition. Files that name each other in a loop are a strongly
-//! connected component of that graph. A file in another's folder is a part of it and may name what the
-//! whole holds; parts must not name each other in a loop. Tests may name anything.
+//! A file names another where a path of its `use` lines or of its code ends at a definition there;
+//! a name that is handed on is followed to its definition. Files that name each other in a loop are
+//! a strongly connected component of that graph. A file in another's folder is a part of it and may
+//! name what the whole holds; parts must not name each other in a loop. Tests may name anything.
 
 mod modules;
 mod tokens;
@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::SourceFile;
 use modules::{Crate, Uses};
 
-/// Circles that are still there: a file of each, and how many files it may have. The list only shrinks.
+/// Circles that are still there: a file of each, and how many files it may have. The list only
+/// shrinks.
 const KNOWN: &[(&str, usize)] = &[];
 
 /// Arrows that a finding lists.
@@ -146,7 +147,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "x/src/a.rs: in a circle of 2 files: x/src/a.rs, x/src/b.rs\n    x/src/a.rs -> x/src/b.rs: B\n    \
+                "x/src/a.rs: in a circle of 2 files: x/src/a.rs, x/src/b.rs\n    x/src/a.rs -> \
+                    x/src/b.rs: B\n    \
                  x/src/b.rs -> x/src/a.rs: A"
             ]
         );

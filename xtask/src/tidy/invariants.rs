@@ -1,9 +1,11 @@
-//! Numbers of invariants (`PC-17`): stated once, in the header of a file, and cited only where they are stated.
+//! Numbers of invariants (`PC-17`): stated once, in the header of a file, and cited only where they
+//! are stated.
 //!
 //! # How it works
-//! A header line `//! * PC-17 ...` states the number; text follows until the next item. Letters that begin a stated number
-//! are a *family*. Every other occurrence of a family's letters with a number, in code, comments and documents, is a
-//! citation. A crate may state a number in its root and, in more detail, in the file that keeps it; two crates may not.
+//! A header line `//! * PC-17 ...` states the number; text follows until the next item. Letters
+//! that begin a stated number are a *family*. Every other occurrence of a family's letters with a
+//! number, in code, comments and documents, is a citation. A crate may state a number in its root
+//! and, in more detail, in the file that keeps it; two crates may not.
 
 use std::collections::{BTreeMap, BTreeSet};
 

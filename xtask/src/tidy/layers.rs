@@ -1,5 +1,5 @@
-//! Layers: a crate depends only on crates above it in the table of ARCHITECTURE.md, and every crate has a
-//! row there.
+//! Layers: a crate depends only on crates above it in the table of ARCHITECTURE.md, and every crate
+//! has a row there.
 
 use super::SourceFile;
 use crate::run;
@@ -49,8 +49,8 @@ fn table(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Names of the workspace's packages with the names of what they are built from; what only tests use
-/// does not count.
+/// Names of the workspace's packages with the names of what they are built from; what only tests
+/// use does not count.
 fn packages(metadata: &serde_json::Value) -> Vec<(String, Vec<String>)> {
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap_or_default().to_owned();
     let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();

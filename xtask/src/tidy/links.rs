@@ -1,4 +1,5 @@
-//! Dead links: every relative link of a Markdown file leads to a file, and its fragment to a heading.
+//! Dead links: every relative link of a Markdown file leads to a file, and its fragment to a
+//! heading.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! Things that must be documented where a reader looks for them: every replacement policy has a row in the
-//! policies document, every field of the library's configuration one in the configuration document.
+//! Things that must be documented where a reader looks for them: every replacement policy has a row
+//! in the policies document, every field of the library's configuration one in the configuration
+//! document.
 
 use super::SourceFile;
 
@@ -81,7 +82,8 @@ mod tests {
         let text =
             "pub struct Config {\n    /// Doc.\n    pub memory: u64,\n    pub(crate) x: u8,\n}\n";
         assert_eq!(config_fields(text), ["memory"]);
-        let list = "const POLICIES: &[Entry] = &[\n    Entry {\n        name: \"min\",\n    },\n    \
+        let list = "const POLICIES: &[Entry] = &[\n    Entry {\n        name: \"min\",\n    \
+            },\n    \
                     entry(\n        \"lru\", \"x\"),\n];";
         assert_eq!(policy_names(list), ["lru", "min"]);
         assert!(has_row("| `memory` | bytes |", "memory"));

@@ -16,8 +16,8 @@ pub(crate) struct Backup {
     open: Open,
     /// The new file
     out: PathBuf,
-    /// An earlier backup of the same database: only what changed since is copied; may be OUT itself, which is replaced
-    /// when the new one is complete
+    /// An earlier backup of the same database: only what changed since is copied; may be OUT
+    /// itself, which is replaced when the new one is complete
     #[arg(long, value_name = "BACKUP")]
     since: Option<PathBuf>,
 }

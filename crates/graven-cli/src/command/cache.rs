@@ -12,7 +12,8 @@ use crate::open::Open;
 /// Save what the process that has a database open holds in memory, or load it there.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A saved set names stores and ranges of ids, not places in the file: it holds after checkpoints and in backups. A database opened
+    after_help = "A saved set names stores and ranges of ids, not places in the file: it holds \
+        after checkpoints and in backups. A database opened
 with `--warm keep` saves at the end and loads after the next opening by itself.
 
 Examples:
@@ -45,7 +46,10 @@ impl Cache {
         let mut out = std::io::stdout().lock();
         match self.what {
             What::Save(place) => {
-                let row = place.call("CALL graven.cache.save($file) YIELD stores, ranges, pages RETURN pages, stores, ranges")?;
+                let row = place.call(
+                    "CALL graven.cache.save($file) YIELD stores, ranges, pages \
+                    RETURN pages, stores, ranges",
+                )?;
                 writeln!(
                     out,
                     "{}: {} pages of {} stores, {} ranges of ids",
@@ -56,7 +60,10 @@ impl Cache {
                 )?;
             }
             What::Load(place) => {
-                let row = place.call("CALL graven.cache.load($file) YIELD wanted, pages, bytes, full RETURN pages, wanted, bytes, full")?;
+                let row = place.call(
+                    "CALL graven.cache.load($file) YIELD wanted, pages, bytes, \
+                    full RETURN pages, wanted, bytes, full",
+                )?;
                 let full = row.get(3) == Some(&Value::Boolean(true));
                 writeln!(
                     out,
@@ -78,7 +85,8 @@ impl Place {
         let db = self.open.database()?;
         if db.attached_to().is_none() {
             return Err(Failure::failed(format!(
-                "no process has {} open, so there is no memory to look at: open it in a shell or a server first",
+                "no process has {} open, so there is no memory to look at: open it in a shell or a \
+                    server first",
                 self.open.db.display()
             )));
         }

@@ -8,7 +8,8 @@ use graven::format_bytes;
 use crate::failure::Failure;
 use crate::open::Open;
 
-/// Fold what was committed since the last checkpoint into the data file, so that the log can be cut.
+/// Fold what was committed since the last checkpoint into the data file, so that the log can be
+/// cut.
 #[derive(Args, Debug)]
 pub(crate) struct Checkpoint {
     #[command(flatten)]

@@ -100,7 +100,8 @@ impl Demo {
         let checked: u64 = outcome.report.runs.iter().map(|r| r.checked).sum();
         writeln!(
             out,
-            "\n{wrong} of {checked} answers wrong; {:.0} s in all\n\n  report    {}\n  runs      {}\n  database  {}\n",
+            "\n{wrong} of {checked} answers wrong; {:.0} s in all\n\n  report    {}\n  runs      \
+                {}\n  database  {}\n",
             begun.elapsed().as_secs_f64(),
             outcome.html.display(),
             outcome.json.display(),
@@ -113,7 +114,8 @@ impl Demo {
         Ok(())
     }
 
-    /// The folder to work in, and whether it was made for this demo; it must not hold a demo already.
+    /// The folder to work in, and whether it was made for this demo; it must not hold a demo
+    /// already.
     fn folder(&self) -> Result<(PathBuf, bool), Failure> {
         let cannot = |path: &Path, source: std::io::Error| {
             Failure::with_remedy(&LabError::Io {

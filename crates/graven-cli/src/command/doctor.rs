@@ -8,10 +8,12 @@ use graven_lab::doctor::{Report, measure::Effort};
 use super::write_test::print;
 use crate::failure::Failure;
 
-/// Examine this machine: what commits and reads cost here, why, and what may be changed at which risk.
+/// Examine this machine: what commits and reads cost here, why, and what may be changed at which
+/// risk.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Writes a few megabytes into a file of its own in DIR and removes it. Exit code 1 if anything is worse than a note."
+    after_help = "Writes a few megabytes into a file of its own in DIR and removes it. Exit code 1 \
+        if anything is worse than a note."
 )]
 pub(crate) struct Doctor {
     /// Folder that databases live in

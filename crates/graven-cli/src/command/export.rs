@@ -21,9 +21,12 @@ use crate::open::Open;
   graven export social.graven --neo4j tables
   graven export social.graven --folder social --format csv
 
-FILE may be `-`, standard output. A file or folder that exists is not overwritten. The script runs in
-Graven (`graven shell NEW < FILE`) and Neo4j; --without-schema leaves it to what openCypher has words for.
---neo4j makes tables for `neo4j-admin database import full @import.args` and `graven import NEW --neo4j`.
+FILE may be `-`, standard output. A file or folder that exists is not overwritten. The script runs \
+in
+Graven (`graven shell NEW < FILE`) and Neo4j; --without-schema leaves it to what openCypher has \
+words for.
+--neo4j makes tables for `neo4j-admin database import full @import.args` and `graven import NEW \
+--neo4j`.
 --folder does what EXPORT DATABASE does; IMPORT DATABASE brings it back with every type."
 )]
 pub(crate) struct Export {

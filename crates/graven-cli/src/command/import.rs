@@ -34,7 +34,8 @@ pub(crate) struct Import {
     /// A folder of tables that `graven export --neo4j` wrote
     #[arg(long, value_name = "DIR", conflicts_with_all = ["ldbc", "nodes", "relationships"])]
     neo4j: Option<PathBuf>,
-    /// A file that Neo4j's APOC exported: Cypher, JSON, CSV or GraphML; GraphML of other programs, too
+    /// A file that Neo4j's APOC exported: Cypher, JSON, CSV or GraphML; GraphML of other programs,
+    /// too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ldbc", "neo4j", "nodes", "relationships"])]
     neo4j_export: Option<PathBuf>,
     /// A node table: Label=FILE[,FILE...]; repeatable

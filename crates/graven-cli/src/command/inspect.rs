@@ -14,7 +14,8 @@ use crate::failure::Failure;
   graven inspect people.csv
   graven inspect trips.parquet
 
-CSV (also packed by gzip or zstd), Parquet, JSON, Arrow IPC and NumPy files. Of CSV and JSON the first
+CSV (also packed by gzip or zstd), Parquet, JSON, Arrow IPC and NumPy files. Of CSV and JSON the \
+first
 records are looked at.")]
 pub(crate) struct Inspect {
     /// The files, which have the same columns

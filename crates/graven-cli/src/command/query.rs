@@ -19,14 +19,17 @@ use graven_exchange::statement;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   graven query social.graven 'MATCH (p:Person) RETURN count(p)'
-  graven query social.graven 'MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f) RETURN count(DISTINCT f)' \\
+  graven query social.graven 'MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f) RETURN count(DISTINCT \
+  f)' \\
       --param id=933 --memory 16MiB
   graven query social.graven --file report.cypher --format json
 
   graven query social.graven 'CREATE (:Person {id: 1, name: \"Ada\"})'
 
-A database that does not exist is made, unless the statements only read it. BEGIN, COMMIT and ROLLBACK may stand among the statements of a file.
-Put EXPLAIN before a statement to see its plan, PROFILE to run it and see rows, time and pages of every
+A database that does not exist is made, unless the statements only read it. BEGIN, COMMIT and \
+ROLLBACK may stand among the statements of a file.
+Put EXPLAIN before a statement to see its plan, PROFILE to run it and see rows, time and pages of \
+every
 step.")]
 pub(crate) struct Query {
     #[command(flatten)]
@@ -123,10 +126,10 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan alone of
-/// an explained one. In JSON the plan of the latter is a row; beside rows for programs the plan goes to standard error.
-/// Whatever has no rows says in a line what it did, so that a program at the other end of a pipe knows
-/// that it is done, and durable.
+/// Runs one statement and prints its result: rows, then the plan of a profiled statement; the plan
+/// alone of an explained one. In JSON the plan of the latter is a row; beside rows for programs the
+/// plan goes to standard error. Whatever has no rows says in a line what it did, so that a program
+/// at the other end of a pipe knows that it is done, and durable.
 pub(crate) fn run_one(
     session: &mut Session,
     text: &str,

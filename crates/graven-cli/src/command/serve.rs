@@ -21,7 +21,8 @@ const FIRST_USER: &str = "graven";
 /// Where the password is looked for besides a file.
 const PASSWORD: &str = "GRAVEN_PASSWORD";
 
-/// Answer the official Neo4j drivers (bolt:// and neo4j://, with a certificate bolt+s:// and neo4j+s:// too) until Control-C or SIGTERM.
+/// Answer the official Neo4j drivers (bolt:// and neo4j://, with a certificate bolt+s:// and
+/// neo4j+s:// too) until Control-C or SIGTERM.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -32,8 +33,9 @@ pub(crate) struct Serve {
     /// Make an empty database where there is none
     #[arg(long)]
     create: bool,
-    /// A user besides those of the database, an admin; the password is the first line of --password-file, or of the variable
-    /// GRAVEN_PASSWORD [default: the users of the database; without any, a new user `graven` with a generated password]
+    /// A user besides those of the database, an admin; the password is the first line of
+    /// --password-file, or of the variable GRAVEN_PASSWORD [default: the users of the database;
+    /// without any, a new user `graven` with a generated password]
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// A file whose first line is the password of --user
@@ -42,10 +44,12 @@ pub(crate) struct Serve {
     /// Require no login: any client that reaches the address may read and change everything
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
-    /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may name none]
+    /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may
+    /// name none]
     #[arg(long, value_name = "DIR")]
     files: Option<PathBuf>,
-    /// A certificate in PEM form, followed by those that lead to the one that clients trust: TLS on the same port
+    /// A certificate in PEM form, followed by those that lead to the one that clients trust: TLS on
+    /// the same port
     #[arg(
         long,
         value_name = "FILE",
@@ -56,8 +60,9 @@ pub(crate) struct Serve {
     /// The private key of --tls-cert, in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// TLS with the certificate DIR/cert.pem and its key DIR/key.pem, which are made where there are none, for localhost and this
-    /// machine's name: bolt+ssc://, or bolt+s:// where clients trust that certificate
+    /// TLS with the certificate DIR/cert.pem and its key DIR/key.pem, which are made where there
+    /// are none, for localhost and this machine's name: bolt+ssc://, or bolt+s:// where clients
+    /// trust that certificate
     #[arg(long, value_name = "DIR")]
     tls_self_signed: Option<PathBuf>,
     /// Another name or address that the certificate made by --tls-self-signed is for
@@ -69,20 +74,23 @@ pub(crate) struct Serve {
     /// Longest message of a client, with all its parameters; longer ones fail
     #[arg(long, value_parser = argument::bytes, value_name = "SIZE", default_value = "64MiB")]
     message_limit: u64,
-    /// How often a client that waits for a long statement hears that the server is there; drivers give up after twice that time
+    /// How often a client that waits for a long statement hears that the server is there; drivers
+    /// give up after twice that time
     #[arg(long, value_parser = argument::time, value_name = "TIME", default_value = "60s")]
     keep_alive: Duration,
-    /// Where a page shows what the database does, at http://HOST:PORT/, and counters for Prometheus at /metrics [default:
-    /// nowhere]
+    /// Where a page shows what the database does, at http://HOST:PORT/, and counters for Prometheus
+    /// at /metrics [default: nowhere]
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
-    /// A name of this machine by which that page may be asked for, besides its own, localhost and addresses
+    /// A name of this machine by which that page may be asked for, besides its own, localhost and
+    /// addresses
     #[arg(long, value_name = "NAME")]
     metrics_host: Vec<String>,
     /// Connections at a time that have logged in; more are told that the server is full
     #[arg(long, value_name = "N", default_value_t = 1024)]
     connections: usize,
-    /// A transaction that lasts longer is rolled back: 30s, 500ms, 5min [default: none is, but for the client's own tx_timeout]
+    /// A transaction that lasts longer is rolled back: 30s, 500ms, 5min [default: none is, but for
+    /// the client's own tx_timeout]
     #[arg(long, value_parser = argument::time, value_name = "TIME")]
     transaction_timeout: Option<Duration>,
     /// A transaction whose client asks for nothing for so long is rolled back; `never`: none is
@@ -153,7 +161,8 @@ impl Serve {
         );
         if let Some(address) = server.metrics_address() {
             eprintln!(
-                "what it does is shown at http://{address}/, counters are at http://{address}/metrics"
+                "what it does is shown at http://{address}/, counters are at \
+                    http://{address}/metrics"
             );
         }
         while !interrupt::asked() {
@@ -164,7 +173,8 @@ impl Serve {
         close(&database)
     }
 
-    /// Makes a user where the database has none, and says how to log in. Where nothing may be written, the server knows it alone.
+    /// Makes a user where the database has none, and says how to log in. Where nothing may be
+    /// written, the server knows it alone.
     fn first_user(&self, database: &Database) -> Result<Option<User>, Failure> {
         let mut file = self.open.db.as_os_str().to_owned();
         file.push("-password");
@@ -201,7 +211,8 @@ impl Serve {
         let made = "CREATE USER $name SET PASSWORD $password SET ROLE admin";
         database.connect().query(made, &params)?;
         eprintln!(
-            "log in as {FIRST_USER} with the password {} (kept in {}, which only its owner can read)",
+            "log in as {FIRST_USER} with the password {} (kept in {}, which only its owner can \
+                read)",
             user.password,
             file.display()
         );

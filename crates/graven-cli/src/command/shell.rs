@@ -1,10 +1,10 @@
 //! `graven shell`: statements typed or piped in, one after another.
 //!
 //! # How it works
-//! On a terminal a line editor collects lines until a semicolon ends the statement; a line that begins with a
-//! colon is a command of the shell. From a pipe the text is cut the same way while it arrives, so a program
-//! can write a statement and read its answer before it writes the next. With `--format json` an answer is
-//! one object on one line.
+//! On a terminal a line editor collects lines until a semicolon ends the statement; a line that
+//! begins with a colon is a command of the shell. From a pipe the text is cut the same way while it
+//! arrives, so a program can write a statement and read its answer before it writes the next. With
+//! `--format json` an answer is one object on one line.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -191,8 +191,8 @@ impl Session {
         })
     }
 
-    /// One object with the whole answer: rows are collected first, so that a failure in the middle gives an
-    /// error object and not half an answer.
+    /// One object with the whole answer: rows are collected first, so that a failure in the middle
+    /// gives an error object and not half an answer.
     fn json_line(&mut self, text: &str) -> Result<(), Stopped> {
         let mut result = match self.statements.run(text, &self.params)? {
             Answer::Result(result) => result,

@@ -1,5 +1,5 @@
-//! `graven torture`: processes that commit and make checkpoints are killed, the disk gets full, and what was acknowledged must
-//! be there.
+//! `graven torture`: processes that commit and make checkpoints are killed, the disk gets full, and
+//! what was acknowledged must be there.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,11 +13,14 @@ use super::write_test::print;
 use crate::argument;
 use crate::failure::Failure;
 
-/// Kill processes while they commit and make checkpoints, fill the disk, and check that nothing acknowledged is lost.
+/// Kill processes while they commit and make checkpoints, fill the disk, and check that nothing
+/// acknowledged is lost.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Makes DIR/torture.graven and DIR/torture-full.graven, which stay there if something is wrong. In every second round a \
-process makes checkpoints beside the writers and is killed too. A kill tests log, recovery and checkpoints on this file system; \
+    after_help = "Makes DIR/torture.graven and DIR/torture-full.graven, which stay there if \
+        something is wrong. In every second round a \
+process makes checkpoints beside the writers and is killed too. A kill tests log, recovery and \
+checkpoints on this file system; \
 the disk's own cache is only tested by cutting the power."
 )]
 pub(crate) struct Torture {
@@ -36,7 +39,8 @@ pub(crate) struct Torture {
     /// Memory budget of the database
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "64MiB")]
     memory: u64,
-    /// The disk counts as full when a file has grown by so many MiB; a disk with less room than that is filled itself
+    /// The disk counts as full when a file has grown by so many MiB; a disk with less room than
+    /// that is filled itself
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     full_disk_mib: u64,
     /// Print JSON

@@ -9,11 +9,14 @@ use graven_lab::write_test::{Canonical, LogSync, StoreAccess, WriteTest, prepare
 use crate::argument;
 use crate::failure::Failure;
 
-/// Measure what transactions cost on this disk: read records at random, append to a log, force it, write back.
+/// Measure what transactions cost on this disk: read records at random, append to a log, force it,
+/// write back.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "STORE is a large file of random bytes (make it with --prepare; its content is changed), LOG is overwritten.\n\
-Each transaction reads MIN to MAX records at random places of STORE, appends them to LOG, forces LOG and writes the\n\
+    after_help = "STORE is a large file of random bytes (make it with --prepare; its content is \
+        changed), LOG is overwritten.\n\
+Each transaction reads MIN to MAX records at random places of STORE, appends them to LOG, forces \
+LOG and writes the\n\
 records back. The store is mapped into memory unless --nomemorymap or --cache is given."
 )]
 pub(crate) struct WriteTestCommand {
@@ -48,7 +51,8 @@ pub(crate) struct WriteTestCommand {
     /// Read and write the store by calls instead of mapping it
     #[arg(long)]
     nomemorymap: bool,
-    /// Use Graven's own I/O and log instead: direct reads, changed pages kept back until memory is full or a checkpoint
+    /// Use Graven's own I/O and log instead: direct reads, changed pages kept back until memory is
+    /// full or a checkpoint
     #[arg(long, conflicts_with = "nomemorymap")]
     cache: bool,
     /// Memory for pages with --cache

@@ -1,8 +1,9 @@
 //! Results as comma-separated values: a header line, then a line a row, quoted where need be.
 //!
 //! # How it works
-//! Null is an empty field, text stands as it is, nodes, lists and maps are JSON text. A text that is empty is
-//! written as `""`, so that it can be told from null. Fields are written as they are made ([`Quoting`]): none is a second time in memory.
+//! Null is an empty field, text stands as it is, nodes, lists and maps are JSON text. A text that
+//! is empty is written as `""`, so that it can be told from null. Fields are written as they are
+//! made ([`Quoting`]): none is a second time in memory.
 
 use std::io::{self, Write};
 

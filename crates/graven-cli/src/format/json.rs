@@ -1,10 +1,11 @@
 //! Results as JSON: `{"columns": [...], "rows": [[...]]}`.
 //!
 //! # How it works
-//! Integers are written as 64-bit integers, floats always with a point or an exponent, so that a reader can
-//! tell them apart; floats that JSON cannot hold are the strings `NaN`, `Infinity` and `-Infinity`. Nodes are
-//! `{"id","labels","properties"}`, relationships `{"id","type","start","end","properties"}`, a path is the
-//! list of its nodes and relationships in order; dates and the like are strings.
+//! Integers are written as 64-bit integers, floats always with a point or an exponent, so that a
+//! reader can tell them apart; floats that JSON cannot hold are the strings `NaN`, `Infinity` and
+//! `-Infinity`. Nodes are `{"id","labels","properties"}`, relationships
+//! `{"id","type","start","end","properties"}`, a path is the list of its nodes and relationships in
+//! order; dates and the like are strings.
 
 use std::io::{self, Write};
 
@@ -117,7 +118,8 @@ pub(crate) fn summary(
         string(out, &kind.to_string())?;
         write!(
             out,
-            ": {{\"hits\": {}, \"faults\": {}, \"blocked\": {}, \"evictions\": {}, \"wait_ns\": {}, \"bytes_read\": {}}}",
+            ": {{\"hits\": {}, \"faults\": {}, \"blocked\": {}, \"evictions\": {}, \"wait_ns\": \
+                {}, \"bytes_read\": {}}}",
             pages.hits,
             pages.faults,
             pages.blocked,

@@ -1,9 +1,10 @@
 //! Results as a table for people.
 //!
 //! # How it works
-//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`] or [`HELD_BYTES`]; then they are printed and
-//! later rows follow under the same heading, with these widths or wider ones. Memory stays bounded, and the first
-//! screen of a long result does not wait for its last row.
+//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`] or [`HELD_BYTES`];
+//! then they are printed and later rows follow under the same heading, with these widths or wider
+//! ones. Memory stays bounded, and the first screen of a long result does not wait for its last
+//! row.
 
 use std::io::{self, Write};
 
@@ -66,7 +67,8 @@ impl Table {
             let contents = grid.column_max_content_widths().into_iter();
             self.widths = Some(contents.map(|w| w.saturating_add(padding)).collect());
         }
-        // The frame is one around all parts: its bottom line waits for the end, its top line comes once.
+        // The frame is one around all parts: its bottom line waits for the end, its top line comes
+        // once.
         let text = grid.to_string();
         let (body, bottom) = text.rsplit_once('\n').unwrap_or((&text, ""));
         bottom.clone_into(&mut self.bottom);

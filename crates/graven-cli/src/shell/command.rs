@@ -10,17 +10,20 @@ use crate::format::Format;
 
 /// What `:help` prints.
 pub(crate) const HELP: &str = "\
-A statement ends with a semicolon and may span lines. EXPLAIN before it shows its plan, PROFILE runs it
+A statement ends with a semicolon and may span lines. EXPLAIN before it shows its plan, PROFILE \
+runs it
 and shows rows, time and pages of every step. Control-C cancels a running statement, Tab completes
 keywords, labels, types and property keys.
 
   :help                 this text
   :quit                 leave (also control-D)
-  :begin                begin a transaction, as BEGIN; also :begin SERIALIZABLE, :begin DURABILITY off
+  :begin                begin a transaction, as BEGIN; also :begin SERIALIZABLE, :begin DURABILITY \
+  off
   :commit, :rollback    end it, as COMMIT; and ROLLBACK;
   :format FORM          table, csv or json
   :stats on|off         say rows, time and pages after each statement
-  :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string; :param {a: 1} sets
+  :param NAME VALUE     set a parameter: a Cypher literal or, failing that, a string; :param {a: \
+  1} sets
                         those of a map
   :params               show the parameters
   :schema               labels, relationship types and property keys

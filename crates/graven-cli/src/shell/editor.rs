@@ -1,8 +1,9 @@
 //! The line editor: history, lines collected until a statement is complete, completion of names.
 //!
 //! # How it works
-//! Completion looks at the character before the word: after a colon come labels and relationship types, after
-//! a dot property keys, elsewhere keywords and functions. Keywords follow the case of what was typed.
+//! Completion looks at the character before the word: after a colon come labels and relationship
+//! types, after a dot property keys, elsewhere keywords and functions. Keywords follow the case of
+//! what was typed.
 
 use std::path::PathBuf;
 

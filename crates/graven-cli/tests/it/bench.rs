@@ -1,4 +1,5 @@
-//! Goal: the three-hop benchmark gives right answers under every policy at once, and its JSON keeps its keys.
+//! Goal: the three-hop benchmark gives right answers under every policy at once, and its JSON keeps
+//! its keys.
 
 use std::path::{Path, PathBuf};
 
@@ -142,14 +143,16 @@ fn the_demo_goes_from_nothing_to_a_report() {
     assert!(page.contains("Throughput against threads") && !page.contains("NaN"));
     let runs = std::fs::read_to_string(folder.path().join("demo/report.json")).expect("written");
     let runs: serde_json::Value = serde_json::from_str(&runs).expect("JSON");
-    // So little data makes one budget, the least: with direct reads and with buffered ones, two policies, two thread counts.
+    // So little data makes one budget, the least: with direct reads and with buffered ones, two
+    // policies, two thread counts.
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(8));
     let again = graven(["demo", "--dir", &dir]);
     assert_eq!(again.code, 1);
     assert!(again.err.contains("holds a demo already"), "{}", again.err);
 }
 
-/// A small part of the matrix of `cargo xtask three-hop`, on a graph whose answers were computed elsewhere.
+/// A small part of the matrix of `cargo xtask three-hop`, on a graph whose answers were computed
+/// elsewhere.
 #[test]
 fn expected_answers_hold_under_every_policy() {
     let data = shared().join("data/ldbc-snb-sf0.1-official-partial");
@@ -203,7 +206,8 @@ fn expected_answers_hold_under_every_policy() {
     }
 }
 
-/// Goal: the thirty-one questions complete on a small network within 16 MiB and 40 MiB beside, and are drawn.
+/// Goal: the thirty-one questions complete on a small network within 16 MiB and 40 MiB beside, and
+/// are drawn.
 #[test]
 fn thirty_one_questions_complete_in_small_memory() {
     let folder = tempfile::tempdir().expect("folder");

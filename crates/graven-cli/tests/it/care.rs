@@ -1,5 +1,5 @@
-//! Goal: the care of files works beside the process that has the database open, and no file of a database is open to more
-//! users than its data file.
+//! Goal: the care of files works beside the process that has the database open, and no file of a
+//! database is open to more users than its data file.
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Write};
@@ -108,7 +108,8 @@ fn no_file_is_open_to_more_users_than_the_data_file() {
         graven(["backup", &db, &place("copy.graven")]).ok();
         graven(["query", &db, "CREATE (:B)"]).ok();
         let (copy, again) = (place("copy.graven"), place("again.graven"));
-        // An earlier copy may have been opened to others on purpose; the new one is as the database is.
+        // An earlier copy may have been opened to others on purpose; the new one is as the database
+        // is.
         std::fs::set_permissions(&copy, Permissions::from_mode(0o644)).expect("set");
         graven(["backup", &db, &again, "--since", &copy]).ok();
         std::fs::set_permissions(&copy, Permissions::from_mode(mode)).expect("set");

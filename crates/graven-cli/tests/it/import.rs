@@ -1,4 +1,5 @@
-//! Goal: `graven import` and `graven generate`: what they say, and that a failure leaves nothing behind.
+//! Goal: `graven import` and `graven generate`: what they say, and that a failure leaves nothing
+//! behind.
 
 use crate::program::{graven, graven_reading, network};
 

@@ -1,4 +1,5 @@
-//! Goal: what `graven lab` promises from outside: JSON keys, sizes, figures and run files, errors with advice.
+//! Goal: what `graven lab` promises from outside: JSON keys, sizes, figures and run files, errors
+//! with advice.
 
 use std::path::{Path, PathBuf};
 

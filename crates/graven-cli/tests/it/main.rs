@@ -1,4 +1,5 @@
-//! The program from outside: what a person types, what a program pipes in, what comes back, with which exit code.
+//! The program from outside: what a person types, what a program pipes in, what comes back, with
+//! which exit code.
 
 mod bench;
 mod care;

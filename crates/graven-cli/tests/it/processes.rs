@@ -1,5 +1,6 @@
-//! Goal: several processes write to one database, and none of their acknowledged statements is lost or done twice when
-//! the process that owns the file is killed, nor when a torture kills writers of several threads.
+//! Goal: several processes write to one database, and none of their acknowledged statements is lost
+//! or done twice when the process that owns the file is killed, nor when a torture kills writers of
+//! several threads.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -96,7 +97,8 @@ fn no_statement_is_lost_or_done_twice_when_the_owner_is_killed() {
         acknowledged += done;
         unanswered += open;
     };
-    // The first kill hits the owner; which of the others took over is theirs to settle, so all but one go in turn.
+    // The first kill hits the owner; which of the others took over is theirs to settle, so all but
+    // one go in turn.
     for _ in 0..3 {
         count(clients.remove(0).end(true));
         clients.iter().for_each(|client| client.wait_for(20));
@@ -146,7 +148,8 @@ fn a_short_torture_loses_nothing() {
     std::fs::remove_dir_all(folder).expect("removed");
 }
 
-/// Goal: `graven cache` asks the process that has the database open, and says so where there is none.
+/// Goal: `graven cache` asks the process that has the database open, and says so where there is
+/// none.
 #[test]
 fn a_warm_set_is_saved_and_loaded_where_the_memory_is() {
     let folder = folder("warm");

@@ -1,4 +1,5 @@
-//! Goal: `graven query` and `graven info`: formats, parameters, notices, and a clear screen for every mistake.
+//! Goal: `graven query` and `graven info`: formats, parameters, notices, and a clear screen for
+//! every mistake.
 
 use crate::program::{first_start, graven, graven_reading, network};
 
@@ -237,7 +238,8 @@ fn a_mistyped_name_of_a_database_is_no_empty_database() {
     let said = graven(["query", db, "RETURN 1 + 1 AS two"]);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(!path.exists());
-    let statements = "MATCH (n) RETURN count(n) AS n; BEGIN; CREATE (:A); COMMIT; MATCH (n) RETURN count(n) AS n;";
+    let statements = "MATCH (n) RETURN count(n) AS n; BEGIN; CREATE (:A); COMMIT; MATCH (n) RETURN \
+        count(n) AS n;";
     let said = graven_reading(["query", db, "--file", "-"], statements).ok();
     assert_eq!(
         said.out,

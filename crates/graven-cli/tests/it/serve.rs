@@ -1,4 +1,5 @@
-//! Goal: a server that is told to end ends in order, leaves no socket behind and nothing to recover, and says that all went well.
+//! Goal: a server that is told to end ends in order, leaves no socket behind and nothing to
+//! recover, and says that all went well.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;

@@ -1,4 +1,5 @@
-//! Goal: a program can drive the shell through a pipe: one answer a statement, in order, with a usable exit code.
+//! Goal: a program can drive the shell through a pipe: one answer a statement, in order, with a
+//! usable exit code.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -14,7 +15,8 @@ fn json_lines(text: &str) -> Vec<serde_json::Value> {
 
 #[test]
 fn every_statement_is_one_object_on_one_line() {
-    let input = "RETURN 1 AS a;\nRETURN\n  'x;y' AS b; RETURN 2 AS c;\nRETRUN 3;\nMATCH (p:Nobody) RETURN p;";
+    let input = "RETURN 1 AS a;\nRETURN\n  'x;y' AS b; RETURN 2 AS c;\nRETRUN 3;\nMATCH (p:Nobody) \
+        RETURN p;";
     let said = graven_reading(["shell", &network().db, "--format", "json"], input);
     assert_eq!(said.code, 1, "one of them failed: {said:?}");
     let lines = json_lines(&said.out);
@@ -80,7 +82,8 @@ fn an_answer_comes_before_the_next_statement_is_written() {
 
 #[test]
 fn the_shells_own_commands_work_from_a_pipe() {
-    let input = ":param id 3\nRETURN $id + 1 AS x;\n:memory 8MiB\n:policy lru\n:schema\n:help\n:quit\nRETURN 9;";
+    let input = ":param id 3\nRETURN $id + 1 AS x;\n:memory 8MiB\n:policy \
+        lru\n:schema\n:help\n:quit\nRETURN 9;";
     // A copy of its own: memory and policy are those of the process that has the file open.
     let folder = tempfile::tempdir().expect("a folder");
     let own = folder.path().join("own.graven");
@@ -150,7 +153,8 @@ fn control_c_cancels_a_statement_on_a_terminal() {
     assert!(child.wait().expect("ends").success());
 }
 
-/// A statement without rows answers as well, and only once it is durable: what was answered survives a kill.
+/// A statement without rows answers as well, and only once it is durable: what was answered
+/// survives a kill.
 #[test]
 fn every_statement_is_acknowledged_in_a_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -191,8 +195,9 @@ fn every_statement_is_acknowledged_in_a_line() {
     assert_eq!(said.out, "sum(n.i)\n4\n");
 }
 
-/// What a transaction rules out, and when its commit returns, can be said in the shell: write skew of two shells passes at snapshot and
-/// conflicts at serializable; a commit that waits for nothing shares no sync.
+/// What a transaction rules out, and when its commit returns, can be said in the shell: write skew
+/// of two shells passes at snapshot and conflicts at serializable; a commit that waits for nothing
+/// shares no sync.
 #[test]
 fn transactions_promise_what_was_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,9 +1,10 @@
 //! Calls: scalar functions against the table, aggregates taken out of their expression.
 //!
 //! # How it works
-//! A function must be known, available and called with as many arguments as it takes; where its first argument can
-//! never be of the right kind the statement is refused. An aggregate is allowed only in an item of a
-//! projection ([`Aggregating`]); its call is collected there and a variable stands in its place.
+//! A function must be known, available and called with as many arguments as it takes; where its
+//! first argument can never be of the right kind the statement is refused. An aggregate is allowed
+//! only in an item of a projection ([`Aggregating`]); its call is collected there and a variable
+//! stands in its place.
 
 use super::aggregate::AGGREGATES;
 use super::comprehension::needs_graph;

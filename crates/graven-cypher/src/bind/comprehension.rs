@@ -1,10 +1,11 @@
 //! Comprehensions and quantifiers whose body looks into the graph for each element.
 //!
 //! # How it works
-//! A body is computed over a batch of elements, where no subquery can run. So `[x IN list WHERE p | e]` with a pattern or
-//! subquery in `p` or `e` is read as `COLLECT { UNWIND list AS x WITH * WHERE p RETURN e }`, and
-//! `all(x IN list WHERE p)` as `all(x IN COLLECT { UNWIND list AS x RETURN p } WHERE x)`; a null list stays null. Lists
-//! with an aggregate in them are left as they are, because an aggregate belongs to the clause around.
+//! A body is computed over a batch of elements, where no subquery can run. So
+//! `[x IN list WHERE p | e]` with a pattern or subquery in `p` or `e` is read as
+//! `COLLECT { UNWIND list AS x WITH * WHERE p RETURN e }`, and `all(x IN list WHERE p)` as
+//! `all(x IN COLLECT { UNWIND list AS x RETURN p } WHERE x)`; a null list stays null. Lists with an
+//! aggregate in them are left as they are, because an aggregate belongs to the clause around.
 
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, Projection, ProjectionItem, Query, SingleQuery,
@@ -70,7 +71,8 @@ pub(super) fn with_subquery(expr: &Expr) -> Option<Expr> {
         _ => return None,
     };
     let (list, value) = rewritten;
-    // The list is asked for twice to see whether it is null: not where that would double work again and again.
+    // The list is asked for twice to see whether it is null: not where that would double work again
+    // and again.
     if matches!(list.kind, ExprKind::List(_)) || needs_graph(list) {
         return Some(value);
     }

@@ -1,9 +1,9 @@
-//! Expressions: names to variables, impossible types refused; calls are in `bind/call.rs`, subqueries in
-//! `bind/subquery.rs`.
+//! Expressions: names to variables, impossible types refused; calls are in `bind/call.rs`,
+//! subqueries in `bind/subquery.rs`.
 //!
 //! # How it works
-//! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed only where
-//! a truth value is wanted ([`Binder::predicate`]).
+//! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed
+//! only where a truth value is wanted ([`Binder::predicate`]).
 
 use crate::bind::made::Typed;
 use crate::bind::made::binary;
@@ -29,7 +29,8 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// The condition of a `WHERE`: its conjuncts are judged apart, in the order that the planner likes.
+    /// The condition of a `WHERE`: its conjuncts are judged apart, in the order that the planner
+    /// likes.
     pub(super) fn condition(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let ExprKind::Binary {
             op: BinaryOp::And,
@@ -294,7 +295,10 @@ impl Binder<'_> {
                 let message = "a pattern can only be used as a condition";
                 return Err(self
                     .error(pattern.span, Code::UnexpectedSyntax, message)
-                    .with_hint("use it in WHERE, or write exists(pattern), COUNT { pattern } or [pattern | value]"));
+                    .with_hint(
+                        "use it in WHERE, or write exists(pattern), COUNT { pattern } or \
+                        [pattern | value]",
+                    ));
             }
             ExprKind::Subquery {
                 kind,
@@ -356,7 +360,8 @@ impl Binder<'_> {
         if self.scope.withheld.contains(&name.text) {
             let text = &name.text;
             let hint = format!(
-                "write `CALL ({text}) {{ ... }}`, or begin the subquery with `WITH {text}`, which takes plain variables only"
+                "write `CALL ({text}) {{ ... }}`, or begin the subquery with `WITH {text}`, which \
+                    takes plain variables only"
             );
             return Err(error.with_hint(hint));
         }
@@ -586,7 +591,8 @@ impl Binder<'_> {
         self.scope.find(&name.text).is_none().then_some(number)
     }
 
-    /// A value of which another one may come instead: beside null, which is of every type, nothing is known.
+    /// A value of which another one may come instead: beside null, which is of every type, nothing
+    /// is known.
     fn alternative(&mut self, expr: &ast::Expr) -> Result<Typed> {
         let (bound, ty) = self.expression(expr)?;
         Ok(match ty.set == TypeSet::NULL {

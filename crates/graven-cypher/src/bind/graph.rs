@@ -1,8 +1,9 @@
-//! The bound query: names are variables, patterns are graphs, aggregates are taken out; nothing is ordered.
+//! The bound query: names are variables, patterns are graphs, aggregates are taken out; nothing is
+//! ordered.
 //!
 //! # Invariants
-//! * CY-20 Consecutive `MATCH` clauses form one [`QueryGraph`]; [`Edge::group`] keeps apart the clauses, since
-//!   relationships must differ only within one.
+//! * CY-20 Consecutive `MATCH` clauses form one [`QueryGraph`]; [`Edge::group`] keeps apart the
+//!   clauses, since relationships must differ only within one.
 //! * CY-21 A subquery inside an expression is a variable of that expression; its definition is in
 //!   [`Bound::subqueries`], and the planner computes it before the expression is evaluated.
 
@@ -77,7 +78,8 @@ pub(crate) struct Branch {
 pub(crate) enum Step {
     Match(QueryGraph),
     OptionalMatch(QueryGraph),
-    /// Of the matches of a pattern only the shortest paths between each two ends; then the conditions.
+    /// Of the matches of a pattern only the shortest paths between each two ends; then the
+    /// conditions.
     Select {
         graph: QueryGraph,
         from: VarId,
@@ -199,8 +201,9 @@ impl QueryGraph {
         all
     }
 
-    /// `all(x IN rels WHERE p)` and `none(...)` over the list of a variable-length relationship that `takes` such conditions
-    /// become conditions on each relationship, which are decided while expanding. Whether the condition has.
+    /// `all(x IN rels WHERE p)` and `none(...)` over the list of a variable-length relationship
+    /// that `takes` such conditions become conditions on each relationship, which are decided while
+    /// expanding. Whether the condition has.
     pub(crate) fn decided_on_each(
         &mut self,
         condition: &Expr,
@@ -272,8 +275,8 @@ pub(crate) struct Edge {
     pub bound: bool,
     /// Of its trails only these are wanted; both ends are found first.
     pub shortest: Option<crate::plan::ShortestPaths>,
-    /// What is repeated, where that is more than one relationship; types are those of all of it, and nothing is said
-    /// by direction and filters.
+    /// What is repeated, where that is more than one relationship; types are those of all of it,
+    /// and nothing is said by direction and filters.
     pub repeated: Option<Box<Repeated>>,
 }
 

@@ -1,12 +1,15 @@
-//! Values that are not asked for: branches of `CASE`, later arguments of `coalesce`, operands of `AND` and `OR` beside one that decides.
+//! Values that are not asked for: branches of `CASE`, later arguments of `coalesce`, operands of
+//! `AND` and `OR` beside one that decides.
 //!
 //! # How it works
-//! A subquery of an expression is computed before the expression. While a part of an expression is bound that not every
-//! row asks for, the condition for it stands in [`Binder::guards`]; a subquery in it runs only where the condition is true. What is
-//! computed elsewhere in its place (no row, 0, an empty list) is not looked at.
+//! A subquery of an expression is computed before the expression. While a part of an expression is
+//! bound that not every row asks for, the condition for it stands in [`Binder::guards`]; a subquery
+//! in it runs only where the condition is true. What is computed elsewhere in its place (no row, 0,
+//! an empty list) is not looked at.
 //!
 //! # Invariants
-//! * CY-68 A guard is false only where the value is not asked for, and fails only where the expression does.
+//! * CY-68 A guard is false only where the value is not asked for, and fails only where the
+//!   expression does.
 //!
 //! # Costs
 //! A guard is judged once for each row and subquery below it.
@@ -53,7 +56,8 @@ fn or_else(condition: Expr, of_null: bool) -> Expr {
 }
 
 impl Binder<'_> {
-    /// `AND`, `OR`, `XOR`: an operand without a subquery, or the first one, tells whether the other is asked for.
+    /// `AND`, `OR`, `XOR`: an operand without a subquery, or the first one, tells whether the other
+    /// is asked for.
     pub(super) fn logical(
         &mut self,
         op: BinaryOp,

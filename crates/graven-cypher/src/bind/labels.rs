@@ -1,10 +1,12 @@
-//! Labels and types: conditions on them, those of new nodes and relationships, and names that an expression gives.
+//! Labels and types: conditions on them, those of new nodes and relationships, and names that an
+//! expression gives.
 //!
 //! # How it works
-//! `$(names)` stands for all labels that the expression gives, `$any(names)` for one of them. Where the names are
-//! known before the statement runs, because they are written as texts or are those of a parameter, they take the place
-//! of the expression, and the plan is that of a statement with these names in its text; [`Binder::planned_for`] says for which
-//! parameters that holds. All others become a call of an internal function, a condition like any other.
+//! `$(names)` stands for all labels that the expression gives, `$any(names)` for one of them. Where
+//! the names are known before the statement runs, because they are written as texts or are those of
+//! a parameter, they take the place of the expression, and the plan is that of a statement with
+//! these names in its text; [`Binder::planned_for`] says for which parameters that holds. All
+//! others become a call of an internal function, a condition like any other.
 
 use std::sync::Arc;
 
@@ -127,7 +129,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The texts of an expression that is one, or a list of them, written down or as a parameter; at least one, none empty.
+    /// The texts of an expression that is one, or a list of them, written down or as a parameter;
+    /// at least one, none empty.
     fn known_texts(&mut self, names: &ast::Expr) -> Option<Vec<Arc<str>>> {
         let texts = match &names.kind {
             ExprKind::String(text) => vec![text.clone()],

@@ -1,8 +1,10 @@
-//! `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is what other clauses say.
+//! `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is what other
+//! clauses say.
 //!
 //! # How it works
-//! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses that do the same: the source, for
-//! relationships a `MATCH` of each end by its key, and a `CREATE`; in transactions of its own, the last ones are a subquery in them.
+//! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
+//! that do the same: the source, for relationships a `MATCH` of each end by its key, and a
+//! `CREATE`; in transactions of its own, the last ones are a subquery in them.
 
 use std::sync::Arc;
 
@@ -168,7 +170,8 @@ impl Binder<'_> {
         Ok(clauses)
     }
 
-    /// The property by which nodes of an end are found: one with an index, or each row would look at all of them.
+    /// The property by which nodes of an end are found: one with an index, or each row would look
+    /// at all of them.
     fn key_of(&self, end: &CopyEnd) -> Result<Arc<str>> {
         let label = &end.label;
         let mut own = self.schema.indexes(label).into_iter().filter(|index| {

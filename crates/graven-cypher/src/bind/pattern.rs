@@ -1,9 +1,10 @@
 //! Paths to query graphs: node and relationship variables, their labels, property maps and lengths.
 //!
 //! # How it works
-//! All names of a `MATCH` are declared first, then its expressions are bound, since a property map may read
-//! any variable of the clause. A relationship bound earlier stays an edge, marked as bound; a bound list of
-//! relationships becomes a fresh variable-length edge that must equal the list.
+//! All names of a `MATCH` are declared first, then its expressions are bound, since a property map
+//! may read any variable of the clause. A relationship bound earlier stays an edge, marked as
+//! bound; a bound list of relationships becomes a fresh variable-length edge that must equal the
+//! list.
 
 use std::sync::Arc;
 
@@ -35,8 +36,9 @@ pub(super) fn is_selective(pattern: &PathPattern) -> bool {
             .is_some_and(|filter| !is_decided_by_search(filter, pattern, only))
 }
 
-/// Whether the search along one relationship can judge what stands within the parentheses: conditions on its ends, which say
-/// which searches there are, and `all` and `none` over its relationships, one by one.
+/// Whether the search along one relationship can judge what stands within the parentheses:
+/// conditions on its ends, which say which searches there are, and `all` and `none` over its
+/// relationships, one by one.
 fn is_decided_by_search(
     filter: &ast::Expr,
     pattern: &PathPattern,
@@ -69,7 +71,8 @@ fn is_decided_by_search(
     }
 }
 
-/// Whether every name that an expression reads is `allowed`; what binds names of its own is not looked into.
+/// Whether every name that an expression reads is `allowed`; what binds names of its own is not
+/// looked into.
 fn reads_only(expr: &ast::Expr, allowed: &dyn Fn(&str) -> bool) -> bool {
     match &expr.kind {
         ExprKind::Variable(name) => return allowed(&name.text),
@@ -93,7 +96,8 @@ const MERGED_PARTS_MAX: usize = 24;
 /// Most relationships of one `MATCH`; the plan is as deep as they are many.
 const EDGES_MAX: usize = 150;
 
-/// Most nodes of one `MATCH`; finding an order for parts that do not hang together takes time with the cube of their number.
+/// Most nodes of one `MATCH`; finding an order for parts that do not hang together takes time with
+/// the cube of their number.
 const NODES_MAX: usize = 300;
 
 /// Variables of one path as they were declared: nodes, and the index of the edge of each step.
@@ -103,8 +107,8 @@ pub(super) struct Declared {
 }
 
 impl Binder<'_> {
-    /// Binds a `MATCH`, adding to the graph of the clauses before. Returns that graph and, where the new
-    /// clause uses a relationship of it and must come after it, a graph of its own.
+    /// Binds a `MATCH`, adding to the graph of the clauses before. Returns that graph and, where
+    /// the new clause uses a relationship of it and must come after it, a graph of its own.
     pub(super) fn match_clause(
         &mut self,
         before: QueryGraph,
@@ -182,7 +186,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are wanted.
+    /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are
+    /// wanted.
     pub(super) fn selective_match(
         &mut self,
         pattern: &PathPattern,
@@ -258,7 +263,10 @@ impl Binder<'_> {
                 "shortest paths along several relationships are looked for by a MATCH of their own";
             return Err(self
                 .error(pattern.span, Code::FeatureNotAvailable, message)
-                .with_hint("write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in OPTIONAL MATCH or an expression"));
+                .with_hint(
+                    "write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in \
+                    OPTIONAL MATCH or an expression",
+                ));
         }
         let known = pattern.first.name.as_ref().and_then(|name| {
             let entry = self.scope.find(&name.text)?;
@@ -398,7 +406,8 @@ impl Binder<'_> {
                         .is_some_and(|idx| idx >= earlier);
                     let again = |edge: &Edge| edge.rel == entry.var && edge.group == self.groups;
                     let again = graph.edges.iter().any(again);
-                    // Two names of one relationship are no mistake in the text, they only never match.
+                    // Two names of one relationship are no mistake in the text, they only never
+                    // match.
                     let names = self.scope.row.iter().filter(|e| e.var == entry.var);
                     let aliased = again && names.count() > 1;
                     if own || again && !aliased {
@@ -406,7 +415,10 @@ impl Binder<'_> {
                             format!("relationship `{}` is used twice in one pattern", name.text);
                         return Err(self
                             .error(name.span, Code::RelationshipUniquenessViolation, message)
-                            .with_hint("within one MATCH all relationships differ, so this can never match"));
+                            .with_hint(
+                                "within one MATCH all relationships differ, so this can \
+                                never match",
+                            ));
                     }
                     if length.is_some() || aliased {
                         must_equal = Some(entry.var);
@@ -522,7 +534,9 @@ impl Binder<'_> {
             };
             let searched = !late.is_empty() && graph.edges[edge].shortest.is_some();
             if searched || early.iter().chain(&late).any(asks) {
-                let message = "a condition inside a variable-length relationship cannot use subqueries, nor in a shortest path relationships and paths of the same MATCH, in this build";
+                let message = "a condition inside a variable-length relationship cannot use \
+                    subqueries, nor in a shortest path relationships and paths of the same MATCH, \
+                    in this build";
                 return Err(self
                     .error(pattern.span, Code::FeatureNotAvailable, message)
                     .with_hint("move the condition to WHERE"));

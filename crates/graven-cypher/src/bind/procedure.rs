@@ -50,7 +50,8 @@ impl Binder<'_> {
     ) -> Result<Vec<Expr>> {
         let Some(given) = &call.args else {
             if !standalone {
-                let message = "arguments must be given in parentheses where the call is not the whole statement";
+                let message = "arguments must be given in parentheses where the call is not the \
+                    whole statement";
                 return Err(self.error(call.name.span, Code::InvalidArgumentPassingMode, message));
             }
             let mut args = Vec::new();

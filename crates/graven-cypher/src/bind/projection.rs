@@ -1,11 +1,11 @@
 //! `WITH` and `RETURN`: columns, grouping, sorting, limits.
 //!
 //! # How it works
-//! Items without aggregates are the grouping keys when any item has one. In an item with an aggregate,
-//! whatever stands outside the aggregate must be a key that is a variable or a property of one, a constant
-//! or a parameter; everything else is ambiguous. `ORDER BY` sees the row before the projection and
-//! the new columns; after `DISTINCT` or aggregation only the columns, where an expression equal to an item
-//! means that column.
+//! Items without aggregates are the grouping keys when any item has one. In an item with an
+//! aggregate, whatever stands outside the aggregate must be a key that is a variable or a property
+//! of one, a constant or a parameter; everything else is ambiguous. `ORDER BY` sees the row before
+//! the projection and the new columns; after `DISTINCT` or aggregation only the columns, where an
+//! expression equal to an item means that column.
 
 use crate::bind::aggregate::Aggregating;
 use crate::bind::aggregate::contains_aggregate;
@@ -281,7 +281,8 @@ impl Binder<'_> {
         })
     }
 
-    /// What an expression means through grouping: a key, a column, or an error; `None`: nothing special.
+    /// What an expression means through grouping: a key, a column, or an error; `None`: nothing
+    /// special.
     pub(super) fn grouped(&mut self, expr: &ast::Expr) -> Result<Option<(Expr, Type)>> {
         match &self.aggregating {
             Aggregating::Refused => Ok(None),

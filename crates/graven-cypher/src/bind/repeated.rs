@@ -1,9 +1,10 @@
 //! Quantified patterns that are repeated as a whole: what is inside is a pattern of its own.
 //!
 //! # How it works
-//! Inside, the names are single nodes and relationships; outside they are lists over all repetitions. So they are declared
-//! twice: the inner variables are put in the place of the outer ones while the conditions inside are bound.
-//! The relationships inside belong to the same `MATCH` as those around and must all differ.
+//! Inside, the names are single nodes and relationships; outside they are lists over all
+//! repetitions. So they are declared twice: the inner variables are put in the place of the outer
+//! ones while the conditions inside are bound. The relationships inside belong to the same `MATCH`
+//! as those around and must all differ.
 
 use super::graph::{Edge, QueryGraph, Repeated};
 use super::scope::Entry;
@@ -129,7 +130,8 @@ impl Binder<'_> {
             }
             let own = inner.variables().contains(&var) || inner.edges.iter().any(|e| e.each == var);
             if !own && var.0 as usize >= self.before_pattern {
-                let message = "a condition inside a quantified pattern cannot use what the same MATCH finds outside of it";
+                let message = "a condition inside a quantified pattern cannot use what the same \
+                    MATCH finds outside of it";
                 return Err(self
                     .error(pattern.span, Code::UndefinedVariable, message)
                     .with_hint(

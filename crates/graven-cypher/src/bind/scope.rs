@@ -1,10 +1,11 @@
 //! Which names mean which variables at a place of the statement.
 //!
 //! # How it works
-//! A scope holds the variables of the current row, and apart from them those of the surrounding query
-//! (inside a subquery), which stay visible through `WITH`: their names cannot be given to anything else there. What a `CALL {}`
-//! takes by a leading `WITH` is of the row, and the next `WITH` drops it. Variables of comprehensions, quantifiers and
-//! `reduce` are pushed as locals and popped again.
+//! A scope holds the variables of the current row, and apart from them those of the surrounding
+//! query (inside a subquery), which stay visible through `WITH`: their names cannot be given to
+//! anything else there. What a `CALL {}` takes by a leading `WITH` is of the row, and the next
+//! `WITH` drops it. Variables of comprehensions, quantifiers and `reduce` are pushed as locals and
+//! popped again.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, patterns as conditions and comprehensions.
+//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, patterns as conditions and
+//! comprehensions.
 //!
 //! # How it works
-//! Each becomes a variable of the expression around it (CY-21); what it reads from there is recorded while it is
-//! bound. One that reads a variable of a comprehension around it is refused: it would have to run
-//! once per element.
+//! Each becomes a variable of the expression around it (CY-21); what it reads from there is
+//! recorded while it is bound. One that reads a variable of a comprehension around it is refused:
+//! it would have to run once per element.
 
 use super::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery, SubqueryValue};
 use super::{Binder, Result};
@@ -73,7 +74,8 @@ impl Binder<'_> {
         Ok((Expr::Variable(var), Type::list_of(ty.set)))
     }
 
-    /// The ends of `shortestPath(...)` as a value are nodes that are known: it looks for one path, not for nodes.
+    /// The ends of `shortestPath(...)` as a value are nodes that are known: it looks for one path,
+    /// not for nodes.
     fn bound_ends(&self, pattern: &ast::PathPattern) -> Result<()> {
         if pattern.shortest.is_none_or(|shortest| shortest.closed) {
             return Ok(());
@@ -100,15 +102,15 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Whether a variable stands for an `EXISTS`, which a condition turns into a semi-join: a column has a variable of
-    /// its own, since the semi-join computes none.
+    /// Whether a variable stands for an `EXISTS`, which a condition turns into a semi-join: a
+    /// column has a variable of its own, since the semi-join computes none.
     pub(super) fn is_exists(&self, var: VarId) -> bool {
         let subquery = self.subqueries.get(&var);
         subquery.is_some_and(|s| matches!(s.kind, SubqueryValue::Exists))
     }
 
-    /// Whether a variable stands for a subquery of the running clause; one that a clause before made a column of is
-    /// a value of the row, or of a row around it.
+    /// Whether a variable stands for a subquery of the running clause; one that a clause before
+    /// made a column of is a value of the row, or of a row around it.
     pub(super) fn is_open_subquery(&self, var: VarId) -> bool {
         let columns = || self.scope.row.iter().chain(&self.scope.outer);
         self.subqueries.contains_key(&var) && columns().all(|entry| entry.var != var)
@@ -123,7 +125,8 @@ impl Binder<'_> {
         if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
             let name = &self.variables[local.0 as usize].name;
             let message = format!(
-                "a subquery that reads `{name}`, a variable of the comprehension around it, is not available in this build"
+                "a subquery that reads `{name}`, a variable of the comprehension around it, is not \
+                    available in this build"
             );
             return Err(self
                 .error(self.clause_span, Code::FeatureNotAvailable, message)

@@ -1,9 +1,10 @@
 //! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH` and `LOAD CSV`.
 //!
 //! # How it works
-//! A pattern of `CREATE` names new nodes and relationships, apart from nodes that stand there bare and are bound
-//! already. Properties may read what an earlier part of the same clause creates: the creation is then split there
-//! in two. `MERGE` is bound twice, once as a pattern to look for and once as a creation.
+//! A pattern of `CREATE` names new nodes and relationships, apart from nodes that stand there bare
+//! and are bound already. Properties may read what an earlier part of the same clause creates: the
+//! creation is then split there in two. `MERGE` is bound twice, once as a pattern to look for and
+//! once as a creation.
 
 use std::collections::BTreeSet;
 
@@ -107,8 +108,9 @@ impl Binder<'_> {
         found
     }
 
-    /// Items that are done where the condition holds. Those with subqueries are done row by row and item by item, as the
-    /// body of a `FOREACH`, since what a subquery finds is what the rows and items before it have left.
+    /// Items that are done where the condition holds. Those with subqueries are done row by row and
+    /// item by item, as the body of a `FOREACH`, since what a subquery finds is what the rows and
+    /// items before it have left.
     fn setting(&mut self, items: Vec<SetItem>, condition: Expr, from: (usize, usize)) -> Step {
         let always = matches!(condition, Expr::Literal(Literal::Boolean(true)));
         if always && !self.has_subquery(&items) {
@@ -165,8 +167,8 @@ impl Binder<'_> {
         }
     }
 
-    /// A `MERGE`; one with subqueries is a `CALL {}` that returns what it binds, so that they are computed when its row has
-    /// its turn.
+    /// A `MERGE`; one with subqueries is a `CALL {}` that returns what it binds, so that they are
+    /// computed when its row has its turn.
     fn merge_step(
         &mut self,
         pattern: &PathPattern,
@@ -361,7 +363,8 @@ impl Binder<'_> {
         Ok(labels)
     }
 
-    /// The node of a pattern of `CREATE` or `MERGE` if it is bound already; it must stand there bare then.
+    /// The node of a pattern of `CREATE` or `MERGE` if it is bound already; it must stand there
+    /// bare then.
     fn bound_node(&mut self, node: &NodePattern, alone: bool) -> Result<Option<VarId>> {
         let Some(name) = &node.name else {
             return Ok(None);
@@ -770,7 +773,8 @@ fn flushed(group: &mut Group) -> Step {
     Step::Create { creation, paths }
 }
 
-/// Start and end of a relationship written from `from` to `to`; without an arrow it is created that way.
+/// Start and end of a relationship written from `from` to `to`; without an arrow it is created that
+/// way.
 fn directed(direction: Direction, from: VarId, to: VarId) -> (VarId, VarId) {
     match direction {
         Direction::In => (to, from),

@@ -1,8 +1,10 @@
-//! Atoms: literals, lists, maps, comprehensions, calls, keyword forms such as `CASE`, and variables.
+//! Atoms: literals, lists, maps, comprehensions, calls, keyword forms such as `CASE`, and
+//! variables.
 //!
 //! # How it works
-//! The first token and at most a few after it decide which form stands here (CY-13). Keywords are no reserved
-//! words: `case`, `count`, `any`, `limit` and the like are variables where their form does not follow.
+//! The first token and at most a few after it decide which form stands here (CY-13). Keywords are
+//! no reserved words: `case`, `count`, `any`, `limit` and the like are variables where their form
+//! does not follow.
 
 use std::sync::Arc;
 
@@ -251,7 +253,8 @@ impl Parser<'_> {
         Ok(ExprKind::Variable(name))
     }
 
-    /// Whether the word `case` here begins its form: `WHEN` and `END` belong to it, or no variable could stand here.
+    /// Whether the word `case` here begins its form: `WHEN` and `END` belong to it, or no variable
+    /// could stand here.
     fn at_case(&self) -> bool {
         let begins_operand = matches!(
             self.peek(1),
@@ -268,7 +271,8 @@ impl Parser<'_> {
             || begins_operand && !self.is_word_at(1, "END") && !self.follows_operand(1)
     }
 
-    /// Whether the keyword here begins what follows an expression, and the expression is missing: `RETURN LIMIT 5`.
+    /// Whether the keyword here begins what follows an expression, and the expression is missing:
+    /// `RETURN LIMIT 5`.
     fn starts_clause(&self, word: &str) -> bool {
         let is_keyword = |keyword: &&str| keyword.eq_ignore_ascii_case(word);
         let begins_operand = matches!(
@@ -315,7 +319,8 @@ impl Parser<'_> {
         false
     }
 
-    /// `trim([LEADING|TRAILING|BOTH] [characters] FROM text)`, as a call of `lTrim`, `rTrim` or `bTrim`.
+    /// `trim([LEADING|TRAILING|BOTH] [characters] FROM text)`, as a call of `lTrim`, `rTrim` or
+    /// `bTrim`.
     fn trim_specification(&mut self) -> Result<ExprKind> {
         let start = self.advance().span;
         self.expect(TokenKind::OpenParen, "`(`")?;

@@ -1,8 +1,9 @@
 //! `CASE`, searched and simple, and the simple one with lists of values and partial conditions.
 //!
 //! # How it works
-//! In `CASE x WHEN 1, > 5, IS NULL THEN ...` each alternative becomes a whole condition on the subject, which stands there as
-//! [`ExprKind::CaseSubject`], and the alternatives are joined by `OR`. The subject itself is written once.
+//! In `CASE x WHEN 1, > 5, IS NULL THEN ...` each alternative becomes a whole condition on the
+//! subject, which stands there as [`ExprKind::CaseSubject`], and the alternatives are joined by
+//! `OR`. The subject itself is written once.
 
 use super::expression::comparison_op;
 use super::{Parser, Result};

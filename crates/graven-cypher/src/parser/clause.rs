@@ -1,9 +1,10 @@
 //! Statements and clauses.
 //!
 //! # How it works
-//! `[options] query [;]` (the options are in `parser/prefix.rs`), a query being single queries joined by `UNION`, a single query being
-//! clauses in order. Which clause may follow which is judged here, since it needs no names:
-//! `RETURN` ends a query, reading after writing needs `WITH`, a query must not end in `MATCH`.
+//! `[options] query [;]` (the options are in `parser/prefix.rs`), a query being single queries
+//! joined by `UNION`, a single query being clauses in order. Which clause may follow which is
+//! judged here, since it needs no names: `RETURN` ends a query, reading after writing needs `WITH`,
+//! a query must not end in `MATCH`.
 
 use super::prefix::Prefix;
 use super::{Parser, Result};
@@ -114,7 +115,8 @@ impl Parser<'_> {
 
     fn too_many_clauses(&self) -> Diagnostic {
         let message = format!(
-            "the query has too many clauses (more than {READING_CLAUSES_MAX} besides CREATE, or {CLAUSES_MAX})"
+            "the query has too many clauses (more than {READING_CLAUSES_MAX} besides CREATE, or \
+                {CLAUSES_MAX})"
         );
         self.error(self.last_span(), Code::NestingTooDeep, message)
             .with_hint("send several statements, or UNWIND a list parameter")
@@ -241,7 +243,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `DIFFERENT RELATIONSHIPS`, which is what every `MATCH` means, and `REPEATABLE ELEMENTS`, which is refused.
+    /// `DIFFERENT RELATIONSHIPS`, which is what every `MATCH` means, and `REPEATABLE ELEMENTS`,
+    /// which is refused.
     fn match_mode(&mut self) -> Result<()> {
         let at = |p: &Self, mode: &str, kinds: [&str; 2]| {
             p.is_word(mode) && kinds.iter().any(|kind| p.is_word_at(1, kind))
@@ -251,7 +254,8 @@ impl Parser<'_> {
             self.eat_word("BINDINGS");
         } else if at(self, "REPEATABLE", ["ELEMENT", "ELEMENTS"]) {
             let message = "`REPEATABLE ELEMENTS` is not available in this build";
-            let hint = "put the patterns into MATCH clauses of their own: relationships differ within each only";
+            let hint = "put the patterns into MATCH clauses of their own: relationships differ \
+                within each only";
             return Err(self
                 .error(self.token().span, Code::FeatureNotAvailable, message)
                 .with_hint(hint));
@@ -384,7 +388,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `OPTIONAL CALL procedure() YIELD a`, as `OPTIONAL CALL (*) { CALL procedure() YIELD a RETURN a }`.
+    /// `OPTIONAL CALL procedure() YIELD a`, as
+    /// `OPTIONAL CALL (*) { CALL procedure() YIELD a RETURN a }`.
     fn optional_procedure(&mut self, call: ProcedureCall, span: Span) -> Result<ClauseKind> {
         let Yields::Items(yielded) = &call.yields else {
             let message = "`OPTIONAL CALL` of a procedure needs `YIELD` with the result columns";
@@ -511,7 +516,8 @@ impl Parser<'_> {
         Ok(query)
     }
 
-    /// The braces of `EXISTS {}`, `COUNT {}` and `COLLECT {}`; a bare pattern stands for `MATCH` of it.
+    /// The braces of `EXISTS {}`, `COUNT {}` and `COLLECT {}`; a bare pattern stands for `MATCH` of
+    /// it.
     pub(super) fn braced_subquery(&mut self, kind: SubqueryKind) -> Result<Query> {
         let open = self.expect(TokenKind::OpenBrace, "`{`")?;
         let bare = kind != SubqueryKind::Collect

@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! From loose to tight: `OR`, `XOR`, `AND`, `NOT`, comparisons (a chain like `a < b <= c` is one
-//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, `+ - ||`, `* / %`, `^`, unary sign,
-//! postfix (`.key`, `[index]`, `:Label`), atoms (`parser/atom.rs`). Chains of `AND` and `OR` become balanced trees, so a
-//! generated condition with thousands of terms stays flat.
+//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, `+ - ||`,
+//! `* / %`, `^`, unary sign, postfix (`.key`, `[index]`, `:Label`), atoms (`parser/atom.rs`).
+//! Chains of `AND` and `OR` become balanced trees, so a generated condition with thousands of terms
+//! stays flat.
 
 use super::{HEIGHT_MAX, Parser, Result};
 use crate::ast::{Expr, ExprKind};
@@ -211,7 +212,8 @@ impl Parser<'_> {
                 && forms.iter().any(|form| self.is_word_at(ahead, form))
     }
 
-    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`, `:: TYPE`, `IS [NOT] NFC NORMALIZED`, `IS Label`.
+    /// `IS [NOT] NULL`, `IS [NOT] :: TYPE`, `IS [NOT] TYPED TYPE`, `:: TYPE`,
+    /// `IS [NOT] NFC NORMALIZED`, `IS Label`.
     pub(super) fn check(&mut self, operand: Expr) -> Result<Expr> {
         if self.kind() == TokenKind::Colon {
             return self.type_check(operand, false);

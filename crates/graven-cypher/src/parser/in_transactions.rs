@@ -1,9 +1,10 @@
 //! `IN TRANSACTIONS` behind a subquery, and where such a subquery may stand.
 //!
 //! # How it works
-//! The parts behind `TRANSACTIONS` may come in any order, each once. A subquery in transactions belongs to the statement
-//! itself: not to another subquery, not to a part of a `UNION`, and not behind or before a clause that writes in
-//! the statement's own transaction, of which there is none.
+//! The parts behind `TRANSACTIONS` may come in any order, each once. A subquery in transactions
+//! belongs to the statement itself: not to another subquery, not to a part of a `UNION`, and not
+//! behind or before a clause that writes in the statement's own transaction, of which there is
+//! none.
 
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, Expr, InTransactions, Query};
@@ -68,7 +69,8 @@ impl Parser<'_> {
         }
         parts.span = start.to(self.last_span());
         if parts.status.is_some() && matches!(parts.on_error, None | Some(OnError::Fail)) {
-            let message = "`REPORT STATUS` needs `ON ERROR CONTINUE` or `ON ERROR BREAK`: without them a failure ends the statement";
+            let message = "`REPORT STATUS` needs `ON ERROR CONTINUE` or `ON ERROR BREAK`: without \
+                them a failure ends the statement";
             return Err(self.error(parts.span, Code::UnexpectedSyntax, message));
         }
         Ok(Some(Box::new(parts)))

@@ -1,8 +1,10 @@
 //! `LOAD FROM`, `COPY`, `EXPORT DATABASE` and `IMPORT DATABASE`: rows from files and into them.
 //!
 //! # How it works
-//! A source is a name, a list of names, a parameter, or a query in brackets; behind it stand declared columns and options in any order. Kuzu's
-//! order (`LOAD WITH HEADERS (a INT64) FROM 'file'`) is taken as well. Brackets hold options where `=` stands behind the first word.
+//! A source is a name, a list of names, a parameter, or a query in brackets; behind it stand
+//! declared columns and options in any order. Kuzu's order
+//! (`LOAD WITH HEADERS (a INT64) FROM 'file'`) is taken as well. Brackets hold options where `=`
+//! stands behind the first word.
 
 use std::sync::Arc;
 
@@ -52,7 +54,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// `LOAD [WITH HEADERS] [(columns)] FROM source [WITH HEADERS] [(columns)] [(options)] [WHERE condition]`.
+    /// `LOAD [WITH HEADERS] [(columns)] FROM source`, then `[WITH HEADERS] [(columns)] [(options)]
+    /// [WHERE condition]`.
     pub(super) fn load_from(&mut self) -> Result<ClauseKind> {
         self.advance();
         let mut around = Around::default();
@@ -126,7 +129,8 @@ impl Parser<'_> {
         })
     }
 
-    /// An end of relationships among the options, taken out of them: `from = 'Label'` or `from = 'Label(key)'`.
+    /// An end of relationships among the options, taken out of them: `from = 'Label'` or
+    /// `from = 'Label(key)'`.
     fn end(&self, around: &mut Around, which: &str) -> Result<Option<CopyEnd>> {
         let place = around
             .options
@@ -254,7 +258,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A type as other databases write it, too: `INT64`, `LIST<STRING>`, `STRING[]`, `DECIMAL(18, 3)`, `LOCAL DATETIME`.
+    /// A type as other databases write it, too: `INT64`, `LIST<STRING>`, `STRING[]`,
+    /// `DECIMAL(18, 3)`, `LOCAL DATETIME`.
     fn column_type(&mut self) -> Result<Arc<str>> {
         let first = self.token();
         let mut name = self

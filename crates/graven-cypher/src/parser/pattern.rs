@@ -1,8 +1,9 @@
 //! Paths, nodes, relationships and label conditions.
 //!
 //! # How it works
-//! [`Parser::at_pattern`] tells `(a)-[r]->(b)` from `(a) - b` by the matching closing parenthesis and the
-//! tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as patterns.
+//! [`Parser::at_pattern`] tells `(a)-[r]->(b)` from `(a) - b` by the matching closing parenthesis
+//! and the tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as
+//! patterns.
 
 use super::{Parser, Result};
 use crate::ast::{
@@ -84,7 +85,8 @@ impl Parser<'_> {
             path.span = start.to(last.span);
             return Ok(path);
         }
-        // The whole pattern may stand in parentheses, with its name: `((a)-->(b) WHERE ...)`, `(p = (a)-->(b))`.
+        // The whole pattern may stand in parentheses, with its name: `((a)-->(b) WHERE ...)`,
+        // `(p = (a)-->(b))`.
         let named = self.kind() == TokenKind::OpenParen && self.peek(2) == TokenKind::Equal;
         if self.kind() == TokenKind::OpenParen && (named || self.peek(1) == TokenKind::OpenParen) {
             if !named && self.at_quantified_pattern() {
@@ -134,7 +136,8 @@ impl Parser<'_> {
         Ok(path)
     }
 
-    /// A selection of paths is of the whole `MATCH`: other patterns beside it would have to be selected with it.
+    /// A selection of paths is of the whole `MATCH`: other patterns beside it would have to be
+    /// selected with it.
     pub(super) fn check_selected(&self, patterns: &[PathPattern]) -> Result<()> {
         let selects = |path: &&PathPattern| path.shortest.is_some_and(|shortest| shortest.closed);
         match patterns.iter().find(selects) {
@@ -203,14 +206,17 @@ impl Parser<'_> {
                 let message = format!("paths of the mode `{mode}` are not available in this build");
                 Err(self
                     .error(self.token().span, Code::FeatureNotAvailable, message)
-                    .with_hint("leave it out: a path meets no relationship twice; conditions on nodes(p) do the rest"))
+                    .with_hint(
+                        "leave it out: a path meets no relationship twice; conditions on \
+                        nodes(p) do the rest",
+                    ))
             }
             None => Ok(false),
         }
     }
 
-    /// `SHORTEST k`, `ALL SHORTEST`, `ANY` and so on before a path; `None` if there is nothing of the kind, a
-    /// selection of nothing for `ALL PATHS` and `TRAIL`.
+    /// `SHORTEST k`, `ALL SHORTEST`, `ANY` and so on before a path; `None` if there is nothing of
+    /// the kind, a selection of nothing for `ALL PATHS` and `TRAIL`.
     fn path_selector(&mut self) -> Result<Option<Option<Shortest>>> {
         let word = ["SHORTEST", "ANY", "ALL"]
             .into_iter()
@@ -309,8 +315,9 @@ impl Parser<'_> {
         })
     }
 
-    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship whose nodes are neither named for use elsewhere nor have
-    /// conditions is a relationship of variable length; anything else is repeated as a whole.
+    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship whose nodes are neither named for use
+    /// elsewhere nor have conditions is a relationship of variable length; anything else is
+    /// repeated as a whole.
     fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
         let open = self.expect(TokenKind::OpenParen, "`(`")?;
         let mut path = self.nested(Self::unselected_path)?;
@@ -320,7 +327,8 @@ impl Parser<'_> {
         let length = self.path_quantifier()?;
         let span = open.span.to(self.last_span());
         if let Some((inner, _)) = path.steps.iter().find(|(r, _)| r.length.is_some()) {
-            let message = "a quantified pattern cannot hold another one, or a relationship of variable length";
+            let message = "a quantified pattern cannot hold another one, or a relationship of \
+                variable length";
             return Err(self.error(inner.span, Code::InvalidRelationshipPattern, message));
         }
         if path.steps.is_empty() || path.shortest.is_some() {

@@ -1,8 +1,10 @@
-//! What stands before a statement: `EXPLAIN`, `PROFILE`, `CYPHER` with a version and options, `USE`.
+//! What stands before a statement: `EXPLAIN`, `PROFILE`, `CYPHER` with a version and options,
+//! `USE`.
 //!
 //! # How it works
-//! Options choose among ways of running a statement that this database does not have: those of Neo4j are read and have no
-//! meaning, others are refused. The one version is 5. A file holds one database, so `USE` can only name that.
+//! Options choose among ways of running a statement that this database does not have: those of
+//! Neo4j are read and have no meaning, others are refused. The one version is 5. A file holds one
+//! database, so `USE` can only name that.
 
 use super::{Parser, Result};
 use crate::diagnostic::{Code, Diagnostic};
@@ -139,7 +141,8 @@ impl Parser<'_> {
         let message = "there is no other database to `USE`, and no other graph";
         self.error(span, Code::DatabaseNotFound, message)
             .with_hint(format!(
-                "a file holds one database: leave USE out, or begin the statement with `USE {DATABASE}`"
+                "a file holds one database: leave USE out, or begin the statement with `USE \
+                    {DATABASE}`"
             ))
     }
 }

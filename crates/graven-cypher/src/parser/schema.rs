@@ -1,4 +1,5 @@
-//! `CREATE INDEX`, `CREATE CONSTRAINT`, `DROP ...`, and the whole of statements that begin like these.
+//! `CREATE INDEX`, `CREATE CONSTRAINT`, `DROP ...`, and the whole of statements that begin like
+//! these.
 //!
 //! # How it works
 //! They begin with words that may also be names, so the first two or three tokens decide.
@@ -14,8 +15,9 @@ use crate::token::TokenKind;
 /// Words for the kind of index that stands for all.
 pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
-/// The other kinds: of `TEXT` and `POINT` there are indexes, which are kept and used like the first; labels and types are looked
-/// up without an index; the last two this database does not have.
+/// The other kinds: of `TEXT` and `POINT` there are indexes, which are kept and used like the
+/// first; labels and types are looked up without an index; the last two this database does not
+/// have.
 pub(super) const OTHER_KINDS: &[&str] = &["TEXT", "POINT", "LOOKUP", "FULLTEXT", "VECTOR"];
 
 impl Parser<'_> {

@@ -17,7 +17,8 @@ use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
 use crate::token::{Span, TokenKind};
 
-/// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may follow.
+/// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may
+/// follow.
 const SHOWN: &[(&[&str], &str, bool)] = &[
     (&["INDEX", "INDEXES"], "graven.show.indexes", false),
     (
@@ -206,7 +207,8 @@ impl Parser<'_> {
         self.shown(name, args, only, start)
     }
 
-    /// `UNIQUE`, `NODE KEY`, `REL EXISTENCE` and the like before `CONSTRAINTS`, as a condition on the column `type`.
+    /// `UNIQUE`, `NODE KEY`, `REL EXISTENCE` and the like before `CONSTRAINTS`, as a condition on
+    /// the column `type`.
     fn constraint_kinds(&mut self) -> Result<Option<Expr>> {
         let start = self.next;
         let node = self.eat_word("NODE");
@@ -278,7 +280,8 @@ impl Parser<'_> {
         let mut all = SHOWN.iter();
         let Some((_, procedure, ids)) = all.find(|(words, ..)| words.contains(&word.as_str()))
         else {
-            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES`, `SETTINGS`, `SERVERS`, `USERS`, `ROLES` or `TRANSACTIONS`";
+            let wanted = "`INDEXES`, `CONSTRAINTS`, `PROCEDURES`, `FUNCTIONS`, `DATABASES`, \
+                `SETTINGS`, `SERVERS`, `USERS`, `ROLES` or `TRANSACTIONS`";
             return Err(self.unexpected(wanted));
         };
         self.advance();
@@ -321,7 +324,8 @@ impl Parser<'_> {
             yields = self.yields()?;
             shown = self.named(&yields, span)?;
             let projection = match &yields {
-                // The condition reads a column that need not be among those taken, so that they are taken behind it.
+                // The condition reads a column that need not be among those taken, so that they are
+                // taken behind it.
                 Yields::Items(items) if only.is_some() => Some(self.taken(items, span)?),
                 _ => None,
             };

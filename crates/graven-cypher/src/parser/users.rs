@@ -1,9 +1,10 @@
 //! `CREATE USER`, `ALTER USER`, `DROP USER`, `GRANT ROLE` and `REVOKE ROLE`.
 //!
 //! # How it works
-//! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here (home databases,
-//! passwords that were hashed elsewhere, providers of authentication) is refused by name. A statement that may hold a
-//! password shows nothing of its text in errors ([`may_hold_password`]).
+//! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here
+//! (home databases, passwords that were hashed elsewhere, providers of authentication) is refused
+//! by name. A statement that may hold a password shows nothing of its text in errors
+//! ([`may_hold_password`]).
 
 use super::{Parser, Result};
 use crate::diagnostic::Code;
@@ -124,7 +125,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `SET PASSWORD ... CHANGE NOT REQUIRED SET STATUS ACTIVE SET ROLE ...`, each at most once, in any order.
+    /// `SET PASSWORD ... CHANGE NOT REQUIRED SET STATUS ACTIVE SET ROLE ...`, each at most once, in
+    /// any order.
     fn user_settings(&mut self) -> Result<UserSettings> {
         let mut settings = UserSettings::default();
         self.expect_word("SET")?;
@@ -211,7 +213,8 @@ impl Parser<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: the statements are read, and no error and no plan shows anything of one that may hold a password.
+    //! Goal: the statements are read, and no error and no plan shows anything of one that may hold
+    //! a password.
 
     use super::*;
     use crate::ast::ClauseKind;
@@ -230,7 +233,8 @@ mod tests {
     fn commands_are_read() {
         let text = |text: &str| Given::Text(text.into());
         let made = command(
-            "create user ada if not exists set plaintext password 'x\\'y' change not required set status suspended set role `writer`;",
+            "create user ada if not exists set plaintext password 'x\\'y' change not required set \
+                status suspended set role `writer`;",
         );
         let settings = UserSettings {
             password: Some(text("x'y")),

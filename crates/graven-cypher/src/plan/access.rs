@@ -1,4 +1,5 @@
-//! Ways to find the nodes of a variable that is not bound yet: by index, by id, by label, or all of them.
+//! Ways to find the nodes of a variable that is not bound yet: by index, by id, by label, or all of
+//! them.
 
 use crate::plan::candidate::Access;
 use crate::plan::candidate::Candidate;
@@ -45,8 +46,9 @@ pub(crate) fn hinted(found: Vec<Candidate>, node: VarId, hints: &[AccessHint]) -
     found.into_iter().filter(follows).collect()
 }
 
-/// The ways without scans that a known value makes needless. What is counted of a label may be out of date as soon as the plan
-/// is made, and a value is found through its index whatever it was; so a scan stays only where it is surely shorter.
+/// The ways without scans that a known value makes needless. What is counted of a label may be out
+/// of date as soon as the plan is made, and a value is found through its index whatever it was; so
+/// a scan stays only where it is surely shorter.
 fn worthwhile(mut found: Vec<Candidate>) -> Vec<Candidate> {
     /// Nodes that a label has at least where its count is believed beside a value.
     const BELIEVED: f64 = 100.0;
@@ -75,8 +77,8 @@ fn worthwhile(mut found: Vec<Candidate>) -> Vec<Candidate> {
     found
 }
 
-/// All ways to find `node`. `conditions` are those of the pattern, `labels` what it is known to have (by
-/// condition index), `bound` the variables available.
+/// All ways to find `node`. `conditions` are those of the pattern, `labels` what it is known to
+/// have (by condition index), `bound` the variables available.
 pub(crate) fn candidates(
     cost: &Cost<'_>,
     node: VarId,
@@ -139,7 +141,8 @@ pub(crate) fn candidates(
     found
 }
 
-/// The way by labels that an expression gives. It ensures no condition: which label has an index turns out row by row.
+/// The way by labels that an expression gives. It ensures no condition: which label has an index
+/// turns out row by row.
 fn by_computed_label(
     cost: &Cost<'_>,
     node: VarId,

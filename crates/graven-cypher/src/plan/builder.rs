@@ -1,13 +1,14 @@
 //! Bound query to operator tree, clause by clause.
 //!
 //! # How it works
-//! Each clause puts operators on top of the plan so far. Patterns are ordered by `plan/order.rs` and turned
-//! into operators by `plan/patterns.rs`; subqueries of an expression are attached below the operator that
-//! evaluates it (CY-21) by `plan/subqueries.rs`. The rules of `plan/rules` then rewrite the whole tree.
+//! Each clause puts operators on top of the plan so far. Patterns are ordered by `plan/order.rs`
+//! and turned into operators by `plan/patterns.rs`; subqueries of an expression are attached below
+//! the operator that evaluates it (CY-21) by `plan/subqueries.rs`. The rules of `plan/rules` then
+//! rewrite the whole tree.
 //!
 //! # Invariants
-//! * CY-40 Inside a subquery the variables it imports stay in every row, also above its projections, up to its
-//!   last clause.
+//! * CY-40 Inside a subquery the variables it imports stay in every row, also above its
+//!   projections, up to its last clause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,7 +34,8 @@ pub(crate) struct Builder<'a> {
     pub notices: Vec<Notice>,
     /// Labels that bound nodes are known to have.
     pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
-    /// Rows that the enclosing operators are expected to hand in to the inner tree at hand, all in all; 1 outside of any.
+    /// Rows that the enclosing operators are expected to hand in to the inner tree at hand, all in
+    /// all; 1 outside of any.
     pub handed_in: f64,
     /// The statement changes something.
     pub writes: bool,
@@ -469,8 +471,8 @@ impl Builder<'_> {
         self.sorted(partial, order, skip, limit, filter);
     }
 
-    /// How many different values of the keys so many rows have: of as many combinations as there may be, each row is taken to have
-    /// any.
+    /// How many different values of the keys so many rows have: of as many combinations as there
+    /// may be, each row is taken to have any.
     fn groups(&self, rows: f64, keys: &[Expr]) -> f64 {
         let owners = Owners {
             variables: &self.variables,
@@ -533,7 +535,8 @@ impl Builder<'_> {
             aggregates,
         });
         if keyless && !carry.is_empty() {
-            // One row even without input: the imports are joined to it again from outside, where all that it takes must come from.
+            // One row even without input: the imports are joined to it again from outside, where
+            // all that it takes must come from.
             let mut vars = carry.to_vec();
             vars.extend(taken(&partial.root).difference(&carry.iter().copied().collect()));
             let outside = node(Operator::Argument { vars }, 1.0);
@@ -615,8 +618,8 @@ fn missing(items: &[(VarId, Expr)], carry: &[VarId]) -> Vec<(VarId, Expr)> {
         .collect()
 }
 
-/// Sort keys that are cheap items read the item's expression, so that the item itself is computed only for
-/// the rows that remain.
+/// Sort keys that are cheap items read the item's expression, so that the item itself is computed
+/// only for the rows that remain.
 fn early_items(items: &mut [(VarId, Expr)], order: &mut [(Expr, super::SortOrder)]) {
     for (var, expr) in items.iter() {
         let cheap = match expr {

@@ -60,8 +60,8 @@ pub(super) enum Subject {
     Id(IdForm),
 }
 
-/// A condition as `node.key op value` or `id(node) op value`, the value computable before the node is known; the node may be a
-/// relationship. Equalities of one subject joined by `OR` are one `IN`.
+/// A condition as `node.key op value` or `id(node) op value`, the value computable before the node
+/// is known; the node may be a relationship. Equalities of one subject joined by `OR` are one `IN`.
 pub(super) fn comparison(
     condition: &Expr,
     node: VarId,

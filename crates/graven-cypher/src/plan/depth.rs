@@ -1,13 +1,15 @@
 //! How deep a plan may be: a statement with more steps one after the other is refused.
 //!
 //! # How it works
-//! Clauses, parts of a pattern and subqueries become operators on top of each other, and every pass over a plan, the
-//! operators themselves included, calls itself once for each, and for each level of an expression that it meets there. The tree that
-//! the builder made is measured, and again what the rules made of it; one that is too deep is taken apart without recursion.
+//! Clauses, parts of a pattern and subqueries become operators on top of each other, and every pass
+//! over a plan, the operators themselves included, calls itself once for each, and for each level
+//! of an expression that it meets there. The tree that the builder made is measured, and again what
+//! the rules made of it; one that is too deep is taken apart without recursion.
 //!
 //! # Invariants
-//! * CY-65 No plan is deeper than [`OPERATORS_MAX`], so walking a plan, running it and dropping it do not overflow a stack of
-//!   2 MiB. Unoptimised builds take up to 4.8 KiB of it for an operator and 1.7 KiB for a level of an expression.
+//! * CY-65 No plan is deeper than [`OPERATORS_MAX`], so walking a plan, running it and dropping it
+//!   do not overflow a stack of 2 MiB. Unoptimised builds take up to 4.8 KiB of it for an operator
+//!   and 1.7 KiB for a level of an expression.
 
 use super::builder::node;
 use super::{Expr, Operator, PlanNode};
@@ -27,7 +29,8 @@ pub(crate) fn checked(root: PlanNode) -> Result<PlanNode, Diagnostic> {
     }
     take_apart(root);
     let message = format!(
-        "the statement has too many steps one after the other: its plan is more than {OPERATORS_MAX} operators deep"
+        "the statement has too many steps one after the other: its plan is more than \
+            {OPERATORS_MAX} operators deep"
     );
     Err(
         Diagnostic::new("", Span::default(), Code::StatementTooLong, message)

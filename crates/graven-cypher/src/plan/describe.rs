@@ -713,7 +713,8 @@ fn typed_arrow(pattern: &RelPattern) -> (String, &'static str, &'static str) {
     (types, left, right)
 }
 
-/// A hanging pattern as it would be written, branches in brackets, optional ones with a question mark.
+/// A hanging pattern as it would be written, branches in brackets, optional ones with a question
+/// mark.
 fn hanging(pattern: &HangingPattern) -> String {
     let (types, left, right) = typed_arrow(&pattern.pattern);
     let labels: String = (pattern.labels.iter())

@@ -1,8 +1,9 @@
 //! Bound expressions: variables are [`VarId`]s, functions are checked, aggregates are taken out.
 //!
 //! # How it works
-//! What can fail while a statement runs says where it stands in the text (`at`), so that the error can say so. Places
-//! do not take part in comparing; the place of what a rule or the binder made up is empty, and that of what stands around it is taken.
+//! What can fail while a statement runs says where it stands in the text (`at`), so that the error
+//! can say so. Places do not take part in comparing; the place of what a rule or the binder made up
+//! is empty, and that of what stands around it is taken.
 
 use std::sync::Arc;
 

@@ -1,14 +1,15 @@
 //! What is certain about the rows of an operator: which variables determine which others.
 //!
 //! # How it works
-//! A dependency `inputs -> output` says that two rows equal in the inputs are equal in the output. Unique
-//! indexes, node ids and computed values give such dependencies. [`Facts::closure`] collects everything that
-//! a set of variables determines.
+//! A dependency `inputs -> output` says that two rows equal in the inputs are equal in the output.
+//! Unique indexes, node ids and computed values give such dependencies. [`Facts::closure`] collects
+//! everything that a set of variables determines.
 //!
 //! # Invariants
 //! * CY-41 Only what holds for every graph and parameter is recorded; statistics never are.
-//! * CY-42 "Equal" is what grouping means by it, so 1 equals 1.0. Only expressions that give equal results for
-//!   equal values count: reading a variable, a property, an element; not arithmetic or functions.
+//! * CY-42 "Equal" is what grouping means by it, so 1 equals 1.0. Only expressions that give equal
+//!   results for equal values count: reading a variable, a property, an element; not arithmetic or
+//!   functions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

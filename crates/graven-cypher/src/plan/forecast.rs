@@ -1,10 +1,12 @@
-//! What a plan will cost besides rows: the pages that each operator touches and the memory that it keeps.
+//! What a plan will cost besides rows: the pages that each operator touches and the memory that it
+//! keeps.
 //!
 //! # How it works
-//! From the estimated rows and the sizes of what is stored. `n` lists or values that lie anywhere in `P` pages touch
-//! `P (1 - e^(-n/P))` of them (Cardenas); an operator that runs for each row of another does so as often as that has
-//! rows. Memory is what the operator would keep if it never spilled: the rows of a sort, the groups of an aggregation, the
-//! marks of a search; a variable takes eight bytes, one whose values may be texts or lists a mean of its own.
+//! From the estimated rows and the sizes of what is stored. `n` lists or values that lie anywhere
+//! in `P` pages touch `P (1 - e^(-n/P))` of them (Cardenas); an operator that runs for each row of
+//! another does so as often as that has rows. Memory is what the operator would keep if it never
+//! spilled: the rows of a sort, the groups of an aggregation, the marks of a search; a variable
+//! takes eight bytes, one whose values may be texts or lists a mean of its own.
 //!
 //! # Costs
 //! Made for `EXPLAIN` alone: other statements do not pay for it.
@@ -95,7 +97,8 @@ impl<'a> Making<'a> {
     /// Forecasts `node` and all below it, which runs so often.
     fn node(&mut self, node: &'a PlanNode, times: f64) {
         let children = node.op.children();
-        // A dozen operators inside each other, each with the most rows there are, would be beyond any number.
+        // A dozen operators inside each other, each with the most rows there are, would be beyond
+        // any number.
         let so_often = |rows: f64| (rows * times).min(MOST);
         let inputs = so_often(children.first().map_or(1.0, |c| c.estimated_rows));
         let rows = so_often(node.estimated_rows);

@@ -1,9 +1,10 @@
 //! Ways to find nodes by an index over several properties, and by how a text begins.
 //!
 //! # How it works
-//! An index is of use where the first of its properties must equal something known and the next one lies in a range,
-//! begins with a text, or need only be there. A node without one of the properties is not in the index, so
-//! each of them must be in a condition that null does not meet. Conditions on properties behind the range stay.
+//! An index is of use where the first of its properties must equal something known and the next one
+//! lies in a range, begins with a text, or need only be there. A node without one of the properties
+//! is not in the index, so each of them must be in a condition that null does not meet. Conditions
+//! on properties behind the range stay.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -129,7 +130,8 @@ impl Way<'_> {
         Some((*idx, value.clone()))
     }
 
-    /// What is demanded of the property behind those that equal something, and the share of nodes that meet it.
+    /// What is demanded of the property behind those that equal something, and the share of nodes
+    /// that meet it.
     fn part(&self, key: &Arc<str>, covers: &mut Vec<usize>) -> (IndexPart, f64) {
         if let Some((idx, text)) = self.first(key, |op| op == BinaryOp::StartsWith) {
             covers.push(idx);

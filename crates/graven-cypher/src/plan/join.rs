@@ -1,19 +1,23 @@
-//! Parts of a pattern that only an equality joins: each is matched by itself, and a hash join brings them together.
+//! Parts of a pattern that only an equality joins: each is matched by itself, and a hash join
+//! brings them together.
 //!
 //! # How it works
-//! An order of steps that begins anew in the middle, with a node found without anything known before, falls into two parts.
-//! If nothing after that place looks back, and conditions say `left = right` with one side computable from
-//! either part, both sides become variables to join on. The conditions stay and judge the joined rows, so that
-//! what a hash table takes for equal and the language does not (null, not a number) is told apart.
+//! An order of steps that begins anew in the middle, with a node found without anything known
+//! before, falls into two parts. If nothing after that place looks back, and conditions say
+//! `left = right` with one side computable from either part, both sides become variables to join
+//! on. The conditions stay and judge the joined rows, so that what a hash table takes for equal and
+//! the language does not (null, not a number) is told apart.
 //!
-//! In an inner tree (`OPTIONAL MATCH`, a subquery) the rows that are handed in, and what is found from them, are such a first part: the
-//! second one is found once and joined with all of them, instead of being looked for again for each. Rows without a
-//! match are the business of the operator around the tree.
+//! In an inner tree (`OPTIONAL MATCH`, a subquery) the rows that are handed in, and what is found
+//! from them, are such a first part: the second one is found once and joined with all of them,
+//! instead of being looked for again for each. Rows without a match are the business of the
+//! operator around the tree.
 //!
 //! # Invariants
 //! * CY-55 No relationship of one part must differ from one of the other.
-//! * CY-64 The second part does not depend on when it is found, which may be before the first one: nothing below writes, and in an inner
-//!   tree nothing is written at all, and no condition is volatile.
+//! * CY-64 The second part does not depend on when it is found, which may be before the first one:
+//!   nothing below writes, and in an inner tree nothing is written at all, and no condition is
+//!   volatile.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -115,7 +119,8 @@ impl Builder<'_> {
                 .iter()
                 .flat_map(|ordered| found(graph, &ordered.step))
                 .collect();
-            // What conditions leave already contains the equality to be joined on: pairs are tried before it.
+            // What conditions leave already contains the equality to be joined on: pairs are tried
+            // before it.
             let second_rows = way[at..].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
             if rows * handed_in * second_rows < PAIRS_MIN && !always {
                 continue;

@@ -1,15 +1,18 @@
-//! Seeded faults of the planner: rules without one of their side conditions, to see that the fuzzer finds them.
+//! Seeded faults of the planner: rules without one of their side conditions, to see that the fuzzer
+//! finds them.
 //!
 //! # How it works
-//! [`activate`] switches one on for the plans that this thread makes from then on. Plans that a database keeps are not made
-//! anew, so each mutant wants a database of its own. The rules ask for a mutant where its side condition decides; [`asked`]
-//! says for which ones they did, so that a statement is tried with these alone.
+//! [`activate`] switches one on for the plans that this thread makes from then on. Plans that a
+//! database keeps are not made anew, so each mutant wants a database of its own. The rules ask for
+//! a mutant where its side condition decides; [`asked`] says for which ones they did, so that a
+//! statement is tried with these alone.
 //!
-//! Three side conditions have no mutant, because no answer can tell. `common_ends` writes an estimate, which the executor checks for
-//! each row. That `end_conditions` stays away from writes (CY-47) is caution: a barrier lies wherever a write meets what moves. A
-//! condition that is a subquery alone has a guard only inside of another subquery, which that guard keeps from running.
-//! A build without debug assertions and without
-//! the feature `mutants` has none, and its code is as if they were not there.
+//! Three side conditions have no mutant, because no answer can tell. `common_ends` writes an
+//! estimate, which the executor checks for each row. That `end_conditions` stays away from writes
+//! (CY-47) is caution: a barrier lies wherever a write meets what moves. A condition that is a
+//! subquery alone has a guard only inside of another subquery, which that guard keeps from running.
+//! A build without debug assertions and without the feature `mutants` has none, and its code is as
+//! if they were not there.
 
 use super::trace::Rule;
 
@@ -148,7 +151,8 @@ mod switch {
         ACTIVE.set(mutant);
     }
 
-    /// The faults that this thread's plans asked for since the last call, as places in [`Mutant::ALL`].
+    /// The faults that this thread's plans asked for since the last call, as places in
+    /// [`Mutant::ALL`].
     #[must_use]
     pub fn asked() -> Vec<usize> {
         let bits = ASKED.replace(0);

@@ -1,11 +1,12 @@
 //! The order of a pattern: which node is found first, which relationship is followed when.
 //!
 //! # How it works
-//! Dynamic programming over sets of solved parts: a state is the set of nodes and relationships found so far
-//! with the cheapest way there; from it a node may be found by an access path, a relationship followed
-//! to a new node, or checked between two known ones. States are taken by size; of each size only the
-//! cheapest survive ([`BEAM`]), which makes small patterns exact and large ones fast. A node in
-//! no connection with what is solved is scanned only when nothing else is left or a seek finds it.
+//! Dynamic programming over sets of solved parts: a state is the set of nodes and relationships
+//! found so far with the cheapest way there; from it a node may be found by an access path, a
+//! relationship followed to a new node, or checked between two known ones. States are taken by
+//! size; of each size only the cheapest survive ([`BEAM`]), which makes small patterns exact and
+//! large ones fast. A node in no connection with what is solved is scanned only when nothing else
+//! is left or a seek finds it.
 //!
 //! # Costs
 //! The cost of a way is the sum of the rows its steps produce before conditions thin them out.
@@ -109,7 +110,8 @@ struct State {
 }
 
 impl Problem<'_> {
-    /// The cheapest order found; `None` if the pattern's conditions wait for each other in a circle.
+    /// The cheapest order found; `None` if the pattern's conditions wait for each other in a
+    /// circle.
     pub(crate) fn solve(&self) -> Option<Vec<Ordered>> {
         let info = self
             .graph
@@ -186,7 +188,8 @@ impl Problem<'_> {
         }
     }
 
-    /// For estimates alone: a label of this pattern that nearly every end of a relationship here has.
+    /// For estimates alone: a label of this pattern that nearly every end of a relationship here
+    /// has.
     fn likely_label(&self, node: VarId) -> Option<Arc<str>> {
         let all = |label: &Expr| match label {
             Expr::HasLabels { labels, .. } => labels.first().cloned(),
@@ -487,7 +490,8 @@ impl Owners<'_> {
         }
     }
 
-    /// Share of rows that a comparison with a property leaves, if anything is known of the property.
+    /// Share of rows that a comparison with a property leaves, if anything is known of the
+    /// property.
     fn compared(&self, cost: &Cost<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> Option<f64> {
         let (var, key, op, value) = match (left, right) {
             (Expr::Property { base, key, .. }, value) => (base, key, op, value),

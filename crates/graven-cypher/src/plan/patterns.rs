@@ -1,10 +1,10 @@
 //! Patterns to operators, in the order that `plan/order.rs` found.
 //!
 //! # How it works
-//! A relationship that is bound already gives its ends first. Then every step of the order becomes one
-//! operator, and every condition is put right after the step that makes it decidable; conditions on a
-//! single relationship alone go into the expansion itself. Relationships of one `MATCH` must differ: each
-//! expansion names the earlier ones whose types overlap with its own.
+//! A relationship that is bound already gives its ends first. Then every step of the order becomes
+//! one operator, and every condition is put right after the step that makes it decidable;
+//! conditions on a single relationship alone go into the expansion itself. Relationships of one
+//! `MATCH` must differ: each expansion names the earlier ones whose types overlap with its own.
 
 use crate::plan::join::Pending;
 use crate::plan::join::overlap;
@@ -162,7 +162,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A node that is bound and stands alone in the pattern must be there: null is no match, and no relationship shows it.
+    /// A node that is bound and stands alone in the pattern must be there: null is no match, and no
+    /// relationship shows it.
     fn bound_alone(&mut self, partial: &mut Partial, graph: &QueryGraph) {
         for node in &graph.nodes {
             let alone = !graph.edges.iter().any(|e| e.from == *node || e.to == *node);
@@ -225,7 +226,8 @@ impl Builder<'_> {
         let repeated = unconnected > 1
             || (unconnected == 1 && graph.nodes.iter().any(|n| partial.bound.contains(n)));
         if repeated && split.is_none() && !is_connected(graph, &partial.bound) {
-            let message = "parts of the pattern are not connected: every row of one is combined with every row of the other";
+            let message = "parts of the pattern are not connected: every row of one is combined \
+                with every row of the other";
             let notice =
                 diagnostic::notice("", Span::default(), "CartesianProduct", message.to_owned());
             let notice = super::Notice {
@@ -307,8 +309,9 @@ impl Builder<'_> {
         }
         partial.bound.extend([rel, to]);
         if found != rel {
-            // A list found from its far end is turned round, so that its value does not depend on the plan;
-            // the rule on unused relationships takes this away where nothing reads the list.
+            // A list found from its far end is turned round, so that its value does not depend on
+            // the plan; the rule on unused relationships takes this away where nothing reads the
+            // list.
             let items = vec![(rel, call("reverse", vec![Expr::Variable(found)]))];
             partial.push(rows, |input| Operator::Extend { input, items });
         }
@@ -423,8 +426,8 @@ impl Builder<'_> {
         taken
     }
 
-    /// Finds a single relationship that is not bound yet by its id, where the rows so far tell that; its ends are those of a
-    /// bound one.
+    /// Finds a single relationship that is not bound yet by its id, where the rows so far tell
+    /// that; its ends are those of a bound one.
     fn seek_relationship(&mut self, partial: &mut Partial, edge: &mut Edge, pending: &mut Pending) {
         let single = edge.length.is_none() && edge.repeated.is_none() && edge.filters.is_empty();
         if edge.bound || !single || partial.bound.contains(&edge.rel) {
@@ -460,7 +463,8 @@ impl Builder<'_> {
         edge.bound = true;
     }
 
-    /// Relationships that are bound, or found by their ids, differ from those before them in the same `MATCH`.
+    /// Relationships that are bound, or found by their ids, differ from those before them in the
+    /// same `MATCH`.
     fn unlike_others(
         &mut self,
         partial: &mut Partial,
@@ -604,8 +608,8 @@ fn find(input: Box<super::PlanNode>, var: VarId, access: Access) -> Operator {
     }
 }
 
-/// Conditions on the list of a variable-length relationship that are conditions on each of them. `SHORTEST` and its kin select
-/// before the `WHERE` behind them; `shortestPath()` does not.
+/// Conditions on the list of a variable-length relationship that are conditions on each of them.
+/// `SHORTEST` and its kin select before the `WHERE` behind them; `shortestPath()` does not.
 fn each_conditions(graph: &mut QueryGraph) {
     let after = !mutant::active(Mutant::ConditionsBeforeShortest);
     let selects = |edge: &Edge| after && edge.shortest.is_some_and(|shortest| shortest.closed);

@@ -1,8 +1,9 @@
 //! Quantified patterns that are repeated as a whole to operators.
 //!
 //! # How it works
-//! One repetition is planned like a pattern of its own that hangs on the node where it begins: its entry, or its exit
-//! where the pattern is followed from its end. The executor repeats that plan and keeps what the groups want.
+//! One repetition is planned like a pattern of its own that hangs on the node where it begins: its
+//! entry, or its exit where the pattern is followed from its end. The executor repeats that plan
+//! and keeps what the groups want.
 
 use super::builder::{Builder, Partial, node};
 use super::join::overlap;

@@ -41,7 +41,8 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
     rule(Rule::ReachableCount, reachable_count::apply)?;
     rule(Rule::Unused, |plan, _| unused::apply(plan))?;
     rule(Rule::Eager, |plan, _| eager::apply(plan))?;
-    // Barriers lie between expansions and the writes that they meet; what is taken out lies above them.
+    // Barriers lie between expansions and the writes that they meet; what is taken out lies above
+    // them.
     rule(Rule::EndConditions, |plan, _| end_conditions::apply(plan))?;
     rule(Rule::FarNodes, far_nodes::apply)?;
     rule(Rule::PatternCount, |plan, _| pattern_count::apply(plan))?;

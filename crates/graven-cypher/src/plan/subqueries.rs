@@ -1,10 +1,12 @@
-//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, pattern predicates and comprehensions.
+//! Subqueries of expressions: `EXISTS {}`, `COUNT {}`, `COLLECT {}`, pattern predicates and
+//! comprehensions.
 //!
 //! # How it works
-//! A condition that is an existence test alone becomes a semi-join. Any other use is computed before the
-//! expression: a count of at most one row, a count, or a collected list, joined to the row by `Apply`. Values
-//! are collected as one-element lists, since `collect` skips null and a comprehension must not. A subquery of a branch that not every row
-//! takes begins with a filter by its guard, so that it does not run, nor fail, for the others.
+//! A condition that is an existence test alone becomes a semi-join. Any other use is computed
+//! before the expression: a count of at most one row, a count, or a collected list, joined to the
+//! row by `Apply`. Values are collected as one-element lists, since `collect` skips null and a
+//! comprehension must not. A subquery of a branch that not every row takes begins with a filter by
+//! its guard, so that it does not run, nor fail, for the others.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +18,8 @@ use crate::bind::graph::{Subquery, SubqueryValue};
 use crate::token::Span;
 
 impl Builder<'_> {
-    /// Variables that must be there before an expression can be computed: those it reads, and for each of
-    /// its subqueries what that imports.
+    /// Variables that must be there before an expression can be computed: those it reads, and for
+    /// each of its subqueries what that imports.
     pub(crate) fn needs(&self, expr: &Expr) -> BTreeSet<VarId> {
         let mut needs = BTreeSet::new();
         for var in expr.variables() {

@@ -1,13 +1,14 @@
 //! Which planner rules fire, and where: the record that the fuzzer prints as a table of coverage.
 //!
 //! # How it works
-//! Between [`start`] and [`take`] every plan that this thread makes is looked at: a rewrite has fired at the topmost operators
-//! that it changed, on every branch; a choice of the builder (a seek, a hash join, a semi-join) has fired where the
-//! finished plan holds its operator. What surrounds the place gives the contexts.
+//! Between [`start`] and [`take`] every plan that this thread makes is looked at: a rewrite has
+//! fired at the topmost operators that it changed, on every branch; a choice of the builder (a
+//! seek, a hash join, a semi-join) has fired where the finished plan holds its operator. What
+//! surrounds the place gives the contexts.
 //!
 //! # Concurrency
-//! The record belongs to the thread that plans. Builds without debug assertions and without the feature `mutants` record
-//! nothing.
+//! The record belongs to the thread that plans. Builds without debug assertions and without the
+//! feature `mutants` record nothing.
 
 #[cfg(any(debug_assertions, feature = "mutants"))]
 mod record;

@@ -1,13 +1,16 @@
-//! Whether a plan can be run, asked after the builder and after every rule: so the rule is named that broke it.
+//! Whether a plan can be run, asked after the builder and after every rule: so the rule is named
+//! that broke it.
 //!
 //! # How it works
-//! From the leaves up the variables of the rows are gathered, as the executor lays them out. An operator must find what it reads in
-//! the rows of its input, an [`Operator::Argument`] what it hands in in the row of the operator around it. Builds with
-//! debug assertions, and those with the feature `mutants`, ask; a plan that is wrong is a fault of the planner, and they panic.
+//! From the leaves up the variables of the rows are gathered, as the executor lays them out. An
+//! operator must find what it reads in the rows of its input, an [`Operator::Argument`] what it
+//! hands in in the row of the operator around it. Builds with debug assertions, and those with the
+//! feature `mutants`, ask; a plan that is wrong is a fault of the planner, and they panic.
 //!
 //! # Invariants
-//! * CY-67 What an operator reads (CY-1) is there; no operator binds a variable that its rows hold already; both sides
-//!   of a join, and all of a union, agree in their variables; a variable that is used as a node, relationship or path is none of the others.
+//! * CY-67 What an operator reads (CY-1) is there; no operator binds a variable that its rows hold
+//!   already; both sides of a join, and all of a union, agree in their variables; a variable that
+//!   is used as a node, relationship or path is none of the others.
 
 use super::Plan;
 use super::trace::Rule;
@@ -83,7 +86,8 @@ mod check {
         checker.subset(&wanted, &produced, "the result")
     }
 
-    /// What comes out of an inner tree as it was handed in; trees inside of it are handed something else.
+    /// What comes out of an inner tree as it was handed in; trees inside of it are handed something
+    /// else.
     fn handed_back(tree: &PlanNode, back: &mut Vars) {
         match &tree.op {
             Operator::Argument { vars } => back.extend(vars),

@@ -108,8 +108,8 @@ impl Expr {
     }
 }
 
-// Every variable has an id of its own in the whole statement, so a comprehension's variable can simply be
-// taken out at the end.
+// Every variable has an id of its own in the whole statement, so a comprehension's variable can
+// simply be taken out at the end.
 fn collect(expr: &Expr, read: &mut BTreeSet<VarId>, own: &mut BTreeSet<VarId>) {
     match expr {
         Expr::Variable(var) => {
@@ -170,7 +170,8 @@ pub(crate) fn conjunction(conditions: Vec<Expr>) -> Option<Expr> {
     joined(BinaryOp::And, conditions)
 }
 
-/// Joins operands of an associative operator, in order, into a tree of logarithmic height; `None` if there are none.
+/// Joins operands of an associative operator, in order, into a tree of logarithmic height; `None`
+/// if there are none.
 pub(crate) fn joined(op: BinaryOp, mut operands: Vec<Expr>) -> Option<Expr> {
     while operands.len() > 1 {
         let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
@@ -186,8 +187,8 @@ pub(crate) fn joined(op: BinaryOp, mut operands: Vec<Expr>) -> Option<Expr> {
     operands.pop()
 }
 
-/// Adds one more condition behind those of a conjunction. Conditions that are added one by one make a tree of logarithmic height:
-/// full trees from left to right, each lower than the one before.
+/// Adds one more condition behind those of a conjunction. Conditions that are added one by one make
+/// a tree of logarithmic height: full trees from left to right, each lower than the one before.
 pub(crate) fn also(conditions: &mut Expr, last: Expr) {
     if let Expr::Binary {
         op: BinaryOp::And,

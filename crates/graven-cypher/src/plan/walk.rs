@@ -8,7 +8,8 @@ use super::{
     EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
 };
 
-/// Inputs of an operator in order, the outer one first; `$each` says how those of a union are borrowed.
+/// Inputs of an operator in order, the outer one first; `$each` says how those of a union are
+/// borrowed.
 macro_rules! inputs {
     ($operator:expr, $each:ident) => {{
         use Operator as O;
@@ -176,8 +177,8 @@ impl Operator {
         }
     }
 
-    /// Variables that this operator itself adds to the rows of its inputs, or, where it makes rows of its own (such as
-    /// [`Operator::Project`]), all that they consist of.
+    /// Variables that this operator itself adds to the rows of its inputs, or, where it makes rows
+    /// of its own (such as [`Operator::Project`]), all that they consist of.
     #[must_use]
     pub fn binds(&self) -> BTreeSet<VarId> {
         use Operator as O;

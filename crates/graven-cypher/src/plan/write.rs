@@ -75,8 +75,8 @@ pub enum SetItem {
         value: Expr,
         at: Span,
     },
-    /// `target = value` (all other properties are removed) or, with `keep`, `target += value`; the value is a
-    /// map, a node or a relationship.
+    /// `target = value` (all other properties are removed) or, with `keep`, `target += value`; the
+    /// value is a map, a node or a relationship.
     Properties {
         target: Expr,
         value: Expr,
@@ -218,8 +218,8 @@ impl SetItem {
         }
     }
 
-    /// Whether it is computed together with the item before it: properties of one variable, named one after the other, are
-    /// set as one, from what was there before the first.
+    /// Whether it is computed together with the item before it: properties of one variable, named
+    /// one after the other, are set as one, from what was there before the first.
     #[must_use]
     pub fn is_with(&self, next: &SetItem) -> bool {
         match (self, next) {
@@ -250,7 +250,8 @@ pub struct WrittenNames {
     pub labels: BTreeSet<Arc<str>>,
     /// Relationship types.
     pub types: BTreeSet<Arc<str>>,
-    /// Property keys that stand in the text; those of parameters and computed maps are met while running.
+    /// Property keys that stand in the text; those of parameters and computed maps are met while
+    /// running.
     pub keys: BTreeSet<Arc<str>>,
 }
 
@@ -384,8 +385,8 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// Labels, types and keys that this operator and those below it may write. Where names of labels or types are
-    /// computed, they may be any that the text reads.
+    /// Labels, types and keys that this operator and those below it may write. Where names of
+    /// labels or types are computed, they may be any that the text reads.
     #[must_use]
     pub fn written_names(&self) -> WrittenNames {
         let mut names = WrittenNames::default();

@@ -1,8 +1,8 @@
 //! Writing clauses to operators.
 //!
 //! # How it works
-//! What a clause computes by subqueries is attached below it. `MERGE` and `FOREACH` get inner trees over the row; the
-//! barriers between clauses are put in later, by `plan/rules/eager.rs`.
+//! What a clause computes by subqueries is attached below it. `MERGE` and `FOREACH` get inner trees
+//! over the row; the barriers between clauses are put in later, by `plan/rules/eager.rs`.
 
 use super::builder::{Builder, Partial, node};
 use super::{Operator, VarId};

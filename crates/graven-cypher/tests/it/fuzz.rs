@@ -1,4 +1,5 @@
-//! Damaged statements never panic: they give a plan or an error, and every rule leaves a plan that can be run.
+//! Damaged statements never panic: they give a plan or an error, and every rule leaves a plan that
+//! can be run.
 
 use graven_cypher::{ParameterNames, parse_and_plan};
 use proptest::prelude::*;
@@ -8,18 +9,30 @@ use crate::schema::Social;
 /// Statements that between them use the whole grammar.
 const SEEDS: &[&str] = &[
     "MATCH (p:Person {id: $id})-[:KNOWS*1..3]-(f:Person) RETURN count(distinct f)",
-    "MATCH p = (a:A|B&!C)<-[r:R|S*0..2 {x: 1}]-(b) WHERE a.x IN [1, 2.5, 'x'] AND NOT (a)-->(b) RETURN p, r ORDER BY a.x DESC SKIP 1 LIMIT 2",
-    "UNWIND range(1, 10) AS i WITH i, [x IN range(0, i) WHERE x % 2 = 0 | x ^ 2] AS l RETURN i, reduce(s = 0, y IN l | s + y) AS s",
-    "MATCH (n) OPTIONAL MATCH (n)-[r]->(m {a: n.b}) RETURN n {.*, .name, k: 1, m}, collect(DISTINCT m.x)[0..2], count(*) + 1",
-    "CALL { MATCH (n) RETURN n UNION MATCH (m:X) RETURN m AS n } RETURN CASE n.x WHEN 1 THEN 'a' ELSE null END AS c",
-    "MATCH (a) WHERE EXISTS { (a)-[:T]->(b) WHERE b.x = a.x } AND COUNT { (a)--() } > 2 RETURN [(a)-->(c) | c.name]",
+    "MATCH p = (a:A|B&!C)<-[r:R|S*0..2 {x: 1}]-(b) WHERE a.x IN [1, 2.5, 'x'] AND NOT (a)-->(b) \
+        RETURN p, r ORDER BY a.x DESC SKIP 1 LIMIT 2",
+    "UNWIND range(1, 10) AS i WITH i, [x IN range(0, i) WHERE x % 2 = 0 | x ^ 2] AS l RETURN i, \
+        reduce(s = 0, y IN l | s + y) AS s",
+    "MATCH (n) OPTIONAL MATCH (n)-[r]->(m {a: n.b}) RETURN n {.*, .name, k: 1, m}, \
+        collect(DISTINCT m.x)[0..2], count(*) + 1",
+    "CALL { MATCH (n) RETURN n UNION MATCH (m:X) RETURN m AS n } RETURN CASE n.x WHEN 1 THEN 'a' \
+        ELSE null END AS c",
+    "MATCH (a) WHERE EXISTS { (a)-[:T]->(b) WHERE b.x = a.x } AND COUNT { (a)--() } > 2 RETURN \
+        [(a)-->(c) | c.name]",
     "CREATE (a:A {x: 1})-[:T]->(b) SET a.x = 2, a += {y: 1}, b:L REMOVE b.y DETACH DELETE a",
-    "MERGE (a:A {x: 1}) ON CREATE SET a.c = 1 ON MATCH SET a.m = 2 FOREACH (x IN [1] | CREATE (:B {x: x}))",
+    "MERGE (a:A {x: 1}) ON CREATE SET a.c = 1 ON MATCH SET a.m = 2 FOREACH (x IN [1] | CREATE (:B \
+        {x: x}))",
     "PROFILE MATCH (a) WHERE a.x =~ '.*' XOR a.y STARTS WITH \"b\" OR 1 < a.z <= 3 RETURN *",
-    "MATCH (a)-[r]-(b) MATCH (c)-[r]->(d) WITH DISTINCT a, d ORDER BY a.x RETURN any(x IN labels(a) WHERE x = 'A')",
-    "CALL test.my.proc('x', 1) YIELD city AS c WHERE c <> 'y' RETURN c, $`odd name`, -9223372036854775808, 0x1F",
-    "CYPHER 5 runtime=slotted EXPLAIN USE neo4j MATCH (a IS A|B)-[r IS R]->(IS C) WHERE a IS !D RETURN CASE a.x WHEN 1_0, > 2, IS NOT NULL THEN 'a' || a.y WHEN STARTS WITH 'b' THEN INF END",
-    "MATCH (a) OPTIONAL CALL (a) { WITH a MATCH (a)-->(b) RETURN b } OPTIONAL CALL test.my.proc('x', 1) YIELD city AS c INSERT (:A {x: c :: STRING}) SET a IS B NODETACH DELETE b FINISH",
+    "MATCH (a)-[r]-(b) MATCH (c)-[r]->(d) WITH DISTINCT a, d ORDER BY a.x RETURN any(x IN \
+        labels(a) WHERE x = 'A')",
+    "CALL test.my.proc('x', 1) YIELD city AS c WHERE c <> 'y' RETURN c, $`odd name`, \
+        -9223372036854775808, 0x1F",
+    "CYPHER 5 runtime=slotted EXPLAIN USE neo4j MATCH (a IS A|B)-[r IS R]->(IS C) WHERE a IS !D \
+        RETURN CASE a.x WHEN 1_0, > 2, IS NOT NULL THEN 'a' || a.y WHEN STARTS WITH 'b' THEN INF \
+        END",
+    "MATCH (a) OPTIONAL CALL (a) { WITH a MATCH (a)-->(b) RETURN b } OPTIONAL CALL \
+        test.my.proc('x', 1) YIELD city AS c INSERT (:A {x: c :: STRING}) SET a IS B NODETACH \
+        DELETE b FINISH",
 ];
 
 fn run(text: &str) {

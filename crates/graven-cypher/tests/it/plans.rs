@@ -1,4 +1,5 @@
-//! Golden plans: every file of `tests/plans` holds statements, each followed by the plan or error it gives.
+//! Golden plans: every file of `tests/plans` holds statements, each followed by the plan or error
+//! it gives.
 //!
 //! A block is `>` lines (the statement), then the expected text, then an empty line and `---`.
 //! `GRAVEN_UPDATE_PLANS=1` rewrites the files; read the difference before committing it.

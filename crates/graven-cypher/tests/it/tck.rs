@@ -1,7 +1,9 @@
-//! The openCypher scenarios: every query text parses (or fails as the scenario says), nothing panics.
+//! The openCypher scenarios: every query text parses (or fails as the scenario says), nothing
+//! panics.
 //!
-//! Nothing is executed here. A query that needs what this build does not have must say so with the code
-//! meant for it; any other difference is listed and counted, and the counts must not get worse.
+//! Nothing is executed here. A query that needs what this build does not have must say so with the
+//! code meant for it; any other difference is listed and counted, and the counts must not get
+//! worse.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

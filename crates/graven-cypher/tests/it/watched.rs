@@ -67,8 +67,10 @@ fn plans_that_can_be_run_pass() {
         // What an inner tree finds is handed to a tree inside of it.
         "OPTIONAL MATCH (v) WHERE EXISTS { MATCH (v) } OPTIONAL MATCH (v)<--(w) RETURN w",
         "OPTIONAL MATCH (v) WHERE (v)<-[:KNOWS]-(v)<-[:KNOWS]-() RETURN v.id",
-        "MATCH (p:Person) CALL (p) { RETURN p.id AS x UNION MATCH (q {id: p.id}) RETURN q.id AS x } RETURN p, x",
-        "MATCH (p:Person) MERGE (p)-[r:KNOWS {since: p.id}]->(q:Person) ON MATCH SET r.n = q.id RETURN r, q",
+        "MATCH (p:Person) CALL (p) { RETURN p.id AS x UNION MATCH (q {id: p.id}) RETURN q.id AS x \
+            } RETURN p, x",
+        "MATCH (p:Person) MERGE (p)-[r:KNOWS {since: p.id}]->(q:Person) ON MATCH SET r.n = q.id \
+            RETURN r, q",
     ] {
         planned(text);
     }
@@ -188,8 +190,17 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (a:Person)-[:KNOWS]->(b) SET b.age = 1 RETURN b.age",
     ),
     (
-        Mutant::EndConditionsInWrites,
-        "MATCH (:Person {id: 1})-[:KNOWS]->(b:City) CREATE (:Tag {id: b.id})",
+        Mutant::EndConditionsJoinShared,
+        "MATCH (a:Person {id: 1})-[:KNOWS]->(b)-[:IS_LOCATED_IN]->(c)-[:KNOWS|HAS_CREATOR]-(a) \
+            RETURN b, c",
+    ),
+    (
+        Mutant::EndConditionsJoinShared,
+        "MATCH (a:Person {id: 1})-[:KNOWS]->(b)-[:IS_LOCATED_IN]->(c)--(a) RETURN b, c",
+    ),
+    (
+        Mutant::EndConditionsJoinShared,
+        "MATCH (a:Person {id: 1})-[:KNOWS]->(b)-[:HAS_INTEREST]->(c)--(a) RETURN b, c",
     ),
     (
         Mutant::EndConditionsOnNamed,
@@ -197,12 +208,14 @@ const DECIDED: &[(Mutant, &str)] = &[
     ),
     (
         Mutant::FarNodesHalfAnOr,
-        "MATCH (x:Tag {id: 1}) MATCH (f:Person {id: 2}) WITH x, f MATCH (f)<-[:HAS_CREATOR]-(m)-[:HAS_TAG]->(t) \
+        "MATCH (x:Tag {id: 1}) MATCH (f:Person {id: 2}) WITH x, f MATCH \
+            (f)<-[:HAS_CREATOR]-(m)-[:HAS_TAG]->(t) \
          WHERE t = x OR m.id > 5 RETURN m",
     ),
     (
         Mutant::PatternCountSharedRelationships,
-        "MATCH (a:Person {id: 1})-[:KNOWS|HAS_INTEREST]->(b)-[:KNOWS|IS_LOCATED_IN]->(c) RETURN count(*)",
+        "MATCH (a:Person {id: 1})-[:KNOWS|HAS_INTEREST]->(b)-[:KNOWS|IS_LOCATED_IN]->(c) RETURN \
+            count(*)",
     ),
     (
         Mutant::PatternCountLosesRow,
@@ -214,8 +227,20 @@ const DECIDED: &[(Mutant, &str)] = &[
     ),
     (Mutant::PatternCountAcrossOptional, OPTIONAL_COUNTED),
     (
-        Mutant::CommonEndsOfAny,
-        "MATCH (a:Person), (b:Person {id: 1}) MATCH p = shortestPath((a)-[:KNOWS*]-(b)) RETURN p",
+        Mutant::IndexRangeAnyKey,
+        "MATCH (p:Person) WHERE p.id > 1 AND p.firstName < 'b' AND p.age > 3 RETURN p",
+    ),
+    (
+        Mutant::ComputedLabelsCover,
+        "MATCH (n:$($names) {age: 3}) RETURN n",
+    ),
+    (
+        Mutant::IdSeekAnyComparison,
+        "MATCH (n) WHERE id(n) > 3 RETURN n",
+    ),
+    (
+        Mutant::RelationshipSeekAnyComparison,
+        "MATCH ()-[r]->() WHERE id(r) > 3 RETURN r",
     ),
     (
         Mutant::IndexOrderWithoutNulls,
@@ -235,11 +260,13 @@ const DECIDED: &[(Mutant, &str)] = &[
     ),
     (
         Mutant::HashJoinSharedRelationships,
-        "MATCH (a:Person)-[:KNOWS]->(b:Person), (c:Person)-[:KNOWS]->(d:Person) WHERE b.age = d.age RETURN a, c",
+        "MATCH (a:Person)-[:KNOWS]->(b:Person), (c:Person)-[:KNOWS]->(d:Person) WHERE b.age = \
+            d.age RETURN a, c",
     ),
     (
         Mutant::HashJoinVolatile,
-        "MATCH (p:Person) OPTIONAL MATCH (q:Person) WHERE q.age = p.age AND rand() < q.age RETURN p, q",
+        "MATCH (p:Person) OPTIONAL MATCH (q:Person) WHERE q.age = p.age AND rand() < q.age RETURN \
+            p, q",
     ),
     (
         Mutant::HashJoinUnjudged,
@@ -255,7 +282,8 @@ const DECIDED: &[(Mutant, &str)] = &[
     ),
     (
         Mutant::ConditionsBeforeShortest,
-        "MATCH SHORTEST 1 (a:Person {id: 1})-[r:KNOWS*]->(b:Person {id: 2}) WHERE all(x IN r WHERE x.age > 1) RETURN r",
+        "MATCH SHORTEST 1 (a:Person {id: 1})-[r:KNOWS*]->(b:Person {id: 2}) WHERE all(x IN r WHERE \
+            x.age > 1) RETURN r",
     ),
 ];
 

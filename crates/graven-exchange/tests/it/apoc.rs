@@ -102,11 +102,13 @@ fn graphml_of_apoc_and_of_others() {
 fn scripts_of_neo4j_shells() {
     let text = "\
 :begin
-CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:`UNIQUE IMPORT LABEL`) REQUIRE (node.`UNIQUE IMPORT ID`) IS UNIQUE;
+CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:`UNIQUE IMPORT LABEL`) REQUIRE (node.`UNIQUE IMPORT \
+ID`) IS UNIQUE;
 :commit
 CALL db.awaitIndexes(300);
 :begin
-UNWIND [{_id:0, properties:{age:42, name:\"Adam\", male:true, kids:[\"Sam\", \"Anna\"]}}, {_id:1, properties:{age:42, name:\"Jim\"}}] AS row
+UNWIND [{_id:0, properties:{age:42, name:\"Adam\", male:true, kids:[\"Sam\", \"Anna\"]}}, {_id:1, \
+properties:{age:42, name:\"Jim\"}}] AS row
 CREATE (n:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row._id}) SET n += row.properties SET n:User;
 UNWIND [{_id:2, properties:{}}] AS row
 CREATE (n:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row._id}) SET n += row.properties;
@@ -119,7 +121,8 @@ MATCH (end:`UNIQUE IMPORT LABEL`{`UNIQUE IMPORT ID`: row.end._id})
 CREATE (start)-[r:KNOWS]->(end) SET r += row.properties;
 :commit
 :begin
-MATCH (n:`UNIQUE IMPORT LABEL`)  WITH n LIMIT 20000 REMOVE n:`UNIQUE IMPORT LABEL` REMOVE n.`UNIQUE IMPORT ID`;
+MATCH (n:`UNIQUE IMPORT LABEL`)  WITH n LIMIT 20000 REMOVE n:`UNIQUE IMPORT LABEL` REMOVE \
+n.`UNIQUE IMPORT ID`;
 :commit
 :begin
 DROP CONSTRAINT UNIQUE_IMPORT_NAME;

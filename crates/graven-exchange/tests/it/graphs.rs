@@ -98,7 +98,8 @@ pub(crate) fn fill(connection: &Connection, values: &[&str]) {
         run(
             connection,
             &format!(
-                "CREATE (n{label} {{nr: {nr}, v{nr}: {value}, `a key`: {value}, exported_id: {nr}}})"
+                "CREATE (n{label} {{nr: {nr}, v{nr}: {value}, `a key`: {value}, exported_id: \
+                    {nr}}})"
             ),
         );
     }

@@ -64,7 +64,8 @@ fn tight_comparison(op: BinaryOp, a: &Column, b: &Column) -> Option<Column> {
 /// Fewer rows go through a list one by one.
 const ROWS_FROM: usize = 64;
 
-/// Whether ids or integers are in a constant list of the same, by search; where there are many, as the list is sorted for that.
+/// Whether ids or integers are in a constant list of the same, by search; where there are many, as
+/// the list is sorted for that.
 fn tight_membership(a: &Column, list: &Column) -> Option<Column> {
     let Column::Constant(Value::List(items), _) = list else {
         return None;

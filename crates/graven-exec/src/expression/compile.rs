@@ -198,7 +198,8 @@ impl<'a> Compiler<'a> {
         Ok(Compiled::Call(function, self.all(args)?, at))
     }
 
-    /// A list of literals and parameters is a constant; with parameters among them it is one for this run alone.
+    /// A list of literals and parameters is a constant; with parameters among them it is one for
+    /// this run alone.
     fn list(&mut self, items: &[Expr]) -> Result<Compiled> {
         let items = self.all(items)?;
         let value = |item: &Compiled| match item {

@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! Comparisons and arithmetic over tight integer and float columns run as plain loops; every other
-//! combination goes through the scalar operations of [`crate::value`], row by row. Whether a property of nodes is a certain text is looked up where the
-//! store keeps it.
+//! combination goes through the scalar operations of [`crate::value`], row by row. Whether a
+//! property of nodes is a certain text is looked up where the store keeps it.
 
 use crate::expression::binary::Logic;
 use crate::expression::binary::binary;
@@ -216,7 +216,8 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
     Ok(kept)
 }
 
-/// The rows whose node has a certain text as a property; `None` where that is not what is asked, or must be found value by value.
+/// The rows whose node has a certain text as a property; `None` where that is not what is asked, or
+/// must be found value by value.
 fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Option<Vec<u32>>> {
     let Compiled::Binary(BinaryOp::Equal, a, b, _) = expr else {
         return Ok(None);
@@ -245,7 +246,8 @@ fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Optio
     }
 }
 
-/// Conjuncts narrow the selection one after the other; neighbours that compare the same property read it once.
+/// Conjuncts narrow the selection one after the other; neighbours that compare the same property
+/// read it once.
 fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
     let mut conjuncts = Vec::new();
     flatten(BinaryOp::And, expr, &mut conjuncts);
@@ -340,7 +342,8 @@ fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Vec<Arc<Colum
 /// Arguments of fewer bytes are not charged for in advance.
 const LARGE: usize = 4 << 10;
 
-/// Whether a function makes texts, lists or maps; others pass values on, or make what takes no room.
+/// Whether a function makes texts, lists or maps; others pass values on, or make what takes no
+/// room.
 fn makes_values(name: &str) -> bool {
     let table = graven_cypher::functions::FUNCTIONS;
     let known = table.binary_search_by(|known| known.name.cmp(name));

@@ -48,7 +48,8 @@ mod tests {
     use super::*;
     use crate::expression::signature::MANY;
 
-    /// The binder's table and this one agree: what the binder lets through is here, with the same arity.
+    /// The binder's table and this one agree: what the binder lets through is here, with the same
+    /// arity.
     #[test]
     fn every_function_the_binder_knows_as_available_is_here() {
         for known in FUNCTIONS {

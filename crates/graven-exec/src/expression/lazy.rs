@@ -1,11 +1,12 @@
-//! What is computed only where it is needed: `coalesce`, and the operands of `AND`, `OR` and of chained comparisons beside an
-//! operand that decides.
+//! What is computed only where it is needed: `coalesce`, and the operands of `AND`, `OR` and of
+//! chained comparisons beside an operand that decides.
 //!
 //! # How it works
-//! `coalesce` computes each argument for the rows that the arguments before have left open. Logical operators compute their
-//! operands column by column; where that meets an error of a value, they start again row by row: an operand that decides
-//! the row hides the error of another one, as `x = 0 OR 1 / x > 2` does wherever its first operand stands. So an
-//! error costs time, and nothing else does.
+//! `coalesce` computes each argument for the rows that the arguments before have left open. Logical
+//! operators compute their operands column by column; where that meets an error of a value, they
+//! start again row by row: an operand that decides the row hides the error of another one, as
+//! `x = 0 OR 1 / x > 2` does wherever its first operand stands. So an error costs time, and nothing
+//! else does.
 
 use std::sync::Arc;
 
@@ -45,8 +46,9 @@ pub(super) fn coalesce(args: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Resul
     Ok(Arc::new(Column::from_values(result)))
 }
 
-/// The outcome, or that of `by_row` where there are several rows and a value is the cause of an error. Of one row alone it is
-/// final, so that expressions within one another are not computed twice at every level.
+/// The outcome, or that of `by_row` where there are several rows and a value is the cause of an
+/// error. Of one row alone it is final, so that expressions within one another are not computed
+/// twice at every level.
 pub(super) fn or_by_row<T>(
     outcome: Result<T>,
     rows: Rows<'_>,
@@ -102,7 +104,8 @@ pub(super) fn chain(
     rt: &Runtime,
 ) -> Result<Arc<Column>> {
     let truths = each_row(rows, rt, |row| {
-        // An operand is computed once; none is left where that has failed, which has been said then.
+        // An operand is computed once; none is left where that has failed, which has been said
+        // then.
         let (mut left, failed) = match first.held_column(row, rt) {
             Ok(column) => (Some(column), None),
             Err(error) => (None, Some(Err(error))),
@@ -120,7 +123,8 @@ pub(super) fn chain(
     Ok(Arc::new(Column::from_truths(truths)))
 }
 
-/// The truth of operands: the one that decides, whatever the others are; an error of a value where none does.
+/// The truth of operands: the one that decides, whatever the others are; an error of a value where
+/// none does.
 fn decided(
     logic: Logic,
     operands: impl Iterator<Item = Result<Option<bool>>>,

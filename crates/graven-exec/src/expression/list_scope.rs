@@ -1,12 +1,14 @@
-//! Comprehensions, quantifiers and `reduce`: bodies that run over list elements; and bodies that run over a named value.
+//! Comprehensions, quantifiers and `reduce`: bodies that run over list elements; and bodies that
+//! run over a named value.
 //!
 //! # How it works
-//! The lists of several rows are laid out one behind the other as a column of elements, with the outer columns
-//! that the body reads repeated beside it; the body then runs over that batch. At most about [`ELEMENTS_OF_A_ROW`] for
-//! each row of a batch are laid out at once (a single longer list is one group), so memory does not grow with rows x lists.
-//! `reduce` is sequential in one list but runs step by step over all rows at a time. Its accumulators are the only
-//! values that a short statement can grow without end: they are charged to the budget and may not nest deeper than
-//! [`DEPTH_MAX`], because values are compared, hashed, written and dropped recursively.
+//! The lists of several rows are laid out one behind the other as a column of elements, with the
+//! outer columns that the body reads repeated beside it; the body then runs over that batch. At
+//! most about [`ELEMENTS_OF_A_ROW`] for each row of a batch are laid out at once (a single longer
+//! list is one group), so memory does not grow with rows x lists. `reduce` is sequential in one
+//! list but runs step by step over all rows at a time. Its accumulators are the only values that a
+//! short statement can grow without end: they are charged to the budget and may not nest deeper
+//! than [`DEPTH_MAX`], because values are compared, hashed, written and dropped recursively.
 
 use std::sync::Arc;
 
@@ -55,7 +57,8 @@ fn for_groups(
             let items = as_list(&list);
             nulls.push(items.is_none());
             let len = items.map_or(0, <[Value]>::len);
-            // The elements laid out, and what stands beside them; what becomes of them is charged as it comes.
+            // The elements laid out, and what stands beside them; what becomes of them is charged
+            // as it comes.
             rt.growth
                 .charge(len.saturating_mul(size_of::<Value>() + beside))?;
             rt.growth.work(len)?;
@@ -82,7 +85,8 @@ fn for_groups(
     Ok(())
 }
 
-/// Columns the body sees: captured ones repeated as `outer` says, the element variable, nothing elsewhere.
+/// Columns the body sees: captured ones repeated as `outer` says, the element variable, nothing
+/// elsewhere.
 fn scope_columns(
     scope: &ListScope,
     rows: Rows<'_>,

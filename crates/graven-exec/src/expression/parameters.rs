@@ -1,4 +1,5 @@
-//! Parameters of compiled expressions: their values change from run to run of a statement, nothing else does.
+//! Parameters of compiled expressions: their values change from run to run of a statement, nothing
+//! else does.
 
 use super::Compiled;
 use crate::error::Result;
@@ -6,7 +7,8 @@ use crate::runtime::Runtime;
 use crate::value::Value;
 
 impl Compiled {
-    /// Gives the parameters the values they have in this run; without one they lose theirs. Whether there are any.
+    /// Gives the parameters the values they have in this run; without one they lose theirs. Whether
+    /// there are any.
     ///
     /// # Errors
     /// A missing parameter.

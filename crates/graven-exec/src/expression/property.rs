@@ -1,8 +1,9 @@
 //! Properties, labels, elements and slices of values.
 //!
 //! # How it works
-//! A property of a whole column of nodes is one gather from the node column, in id order, so that each page is
-//! pinned once; relationships are grouped by type first, as each type has its own column per key.
+//! A property of a whole column of nodes is one gather from the node column, in id order, so that
+//! each page is pinned once; relationships are grouped by type first, as each type has its own
+//! column per key.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -154,7 +155,8 @@ fn extents_of(labels: &[Option<LabelId>], rt: &Runtime) -> Option<Vec<NodeRanges
     extents.collect()
 }
 
-/// Whether all nodes lie in the range that holds the first of them. None is null then, as no range holds that.
+/// Whether all nodes lie in the range that holds the first of them. None is null then, as no range
+/// holds that.
 fn lie_in_one(ids: &[u64], ranges: &NodeRanges) -> bool {
     let Some(first) = ids.first() else {
         return true;

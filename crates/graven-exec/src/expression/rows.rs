@@ -13,7 +13,8 @@ pub(super) fn row_number(row: usize) -> u32 {
     u32::try_from(row).expect("a batch has fewer than 2^32 rows")
 }
 
-/// The truth in a row; a list that came from a property or a parameter is true where it has elements.
+/// The truth in a row; a list that came from a property or a parameter is true where it has
+/// elements.
 pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
     if let Column::Booleans(truths) = column {
         return Ok(Some(truths[row]));
@@ -28,7 +29,8 @@ pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
     }
 }
 
-/// The column of these values, each charged as it comes: of what was charged on its way, its share stays.
+/// The column of these values, each charged as it comes: of what was charged on its way, its share
+/// stays.
 pub(super) fn values(
     rt: &Runtime,
     items: impl ExactSizeIterator<Item = Result<Value>>,
@@ -49,7 +51,8 @@ pub(super) fn values(
     Ok(Arc::new(Column::from_values(column)))
 }
 
-/// The value as a list; null gives `None`. What is no list, as a property may be, is the only element of one.
+/// The value as a list; null gives `None`. What is no list, as a property may be, is the only
+/// element of one.
 pub(crate) fn as_list(value: &Value) -> Option<&[Value]> {
     match value {
         Value::Null => None,

@@ -205,7 +205,8 @@ impl Instantiator<'_> {
         Ok((operator, layout))
     }
 
-    /// An aggregation above an expansion that asks of each relationship only to be counted and compared.
+    /// An aggregation above an expansion that asks of each relationship only to be counted and
+    /// compared.
     pub(super) fn aggregate_of_lists(
         &mut self,
         input: &PlanNode,
@@ -388,8 +389,9 @@ impl Instantiator<'_> {
         }
     }
 
-    /// As many copies of a pipeline as there are threads, each with `computed` on top where there is any: those columns alone. Of a
-    /// pipeline over rows that are divided one copy; the others are made when they are wanted.
+    /// As many copies of a pipeline as there are threads, each with `computed` on top where there
+    /// is any: those columns alone. Of a pipeline over rows that are divided one copy; the others
+    /// are made when they are wanted.
     pub(super) fn parallel(
         &mut self,
         input: &PlanNode,

@@ -1,12 +1,13 @@
-//! What may be handed to an inner tree: whole batches, where all in it treat rows one by one and keep their order, or nothing, where a part of it
-//! stands alone.
+//! What may be handed to an inner tree: whole batches, where all in it treat rows one by one and
+//! keep their order, or nothing, where a part of it stands alone.
 
 use super::Instantiator;
 use crate::profile::inputs;
 use graven_cypher::plan::{Operator as P, PlanNode};
 
 impl Instantiator<'_> {
-    /// Whether the rows of a part of an inner tree are the same whatever is handed in, and whenever it is run.
+    /// Whether the rows of a part of an inner tree are the same whatever is handed in, and whenever
+    /// it is run.
     pub(super) fn stands_alone(&self, part: &PlanNode) -> bool {
         let mut alone = self.rt.writer.is_none();
         part.visit(&mut |node| {
@@ -45,7 +46,8 @@ impl Instantiator<'_> {
             | P::EmptyResult { .. }
             | P::CopyTo { .. }
             | P::Union { .. } => false,
-            // Only the input side carries our hidden variable; the inner side has an argument of its own.
+            // Only the input side carries our hidden variable; the inner side has an argument of
+            // its own.
             P::HashJoin { input, build, .. } => self.stands_alone(build) && self.is_row_wise(input),
             P::Apply { input, inner } | P::Optional { input, inner, .. } => {
                 self.is_row_wise(input) && !inner.writes()

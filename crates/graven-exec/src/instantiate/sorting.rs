@@ -1,4 +1,5 @@
-//! Sorts: what they compute once with the projection above, on the threads below, and tell the expansion below.
+//! Sorts: what they compute once with the projection above, on the threads below, and tell the
+//! expansion below.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,8 @@ impl Instantiator<'_> {
         Ok(Sort::new(input, keys, columns, limit, self.rt))
     }
 
-    /// Where a top-n over `input` tells the expansion below what it wants, if that makes the relationships of its first key.
+    /// Where a top-n over `input` tells the expansion below what it wants, if that makes the
+    /// relationships of its first key.
     pub(super) fn tell(
         &mut self,
         input: &PlanNode,
@@ -82,7 +84,8 @@ impl Instantiator<'_> {
         }
     }
 
-    /// A projection above a sort: what both compute is computed once, and only what the projection reads is kept.
+    /// A projection above a sort: what both compute is computed once, and only what the projection
+    /// reads is kept.
     pub(super) fn projected_sort(
         &mut self,
         sort: &PlanNode,

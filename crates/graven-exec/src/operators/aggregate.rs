@@ -1,17 +1,19 @@
 //! Groups rows and computes aggregates; without keys exactly one row.
 //!
 //! # How it works
-//! A [`KeyTable`] gives every row the dense number of its group; each aggregate keeps one state per group
-//! (see [`accumulator`]) and takes a whole column of arguments at a time. Groups come out in order of first
-//! appearance. All states are charged to the budget.
+//! A [`KeyTable`] gives every row the dense number of its group; each aggregate keeps one state per
+//! group (see [`accumulator`]) and takes a whole column of arguments at a time. Groups come out in
+//! order of first appearance. All states are charged to the budget.
 //!
-//! When they may not grow any more, all groups are written into partitions by the hash of their keys, as rows of
-//! keys and states, and the table starts anew. When the input has ended, each partition is read back and its
-//! states are merged, by the same means: a partition that does not fit is divided again. A long list in a state
-//! is written as several rows. Without keys there is one group; of that only distinct values can be written out ([`apart`]).
+//! When they may not grow any more, all groups are written into partitions by the hash of their
+//! keys, as rows of keys and states, and the table starts anew. When the input has ended, each
+//! partition is read back and its states are merged, by the same means: a partition that does not
+//! fit is divided again. A long list in a state is written as several rows. Without keys there is
+//! one group; of that only distinct values can be written out ([`apart`]).
 //!
-//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`], [`in_runs`]). Where such a pipeline ends with an
-//! aggregation of its own that finds as many groups as half its rows, it hands on each row as a group from then on.
+//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`],
+//! [`in_runs`]). Where such a pipeline ends with an aggregation of its own that finds as many
+//! groups as half its rows, it hands on each row as a group from then on.
 
 pub(super) mod accumulator;
 mod apart;
@@ -128,7 +130,8 @@ impl Part {
 /// The groups in memory.
 struct Groups {
     table: KeyTable,
-    /// Keys of all groups in order, in parts of up to one batch; none as long as the table has them as numbers.
+    /// Keys of all groups in order, in parts of up to one batch; none as long as the table has them
+    /// as numbers.
     keys: Vec<Batch>,
     accumulators: Vec<Accumulator>,
     count: usize,
@@ -271,7 +274,8 @@ fn key_parts(table: &KeyTable, count: usize) -> Vec<Batch> {
     parts.collect()
 }
 
-/// The value of an expression in the first row; without rows any value will do, if it depends on them.
+/// The value of an expression in the first row; without rows any value will do, if it depends on
+/// them.
 fn first_value(expr: &Compiled, batch: Option<&Batch>, rt: &Runtime) -> Result<Value> {
     let mut slots = Vec::new();
     expr.slots(&mut slots);
@@ -311,7 +315,8 @@ impl Aggregate {
         self.keys.iter_mut().chain(calls)
     }
 
-    /// The distinct rows over columns of `input`, in the order in which they appeared first; at least one column.
+    /// The distinct rows over columns of `input`, in the order in which they appeared first; at
+    /// least one column.
     pub(crate) fn distinct(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
         let keys = slots.into_iter().map(Compiled::Slot).collect();
         Self {
@@ -321,7 +326,8 @@ impl Aggregate {
         }
     }
 
-    /// The same as one of several parts, whose groups are merged above: only counts, and sums and extremes of rows.
+    /// The same as one of several parts, whose groups are merged above: only counts, and sums and
+    /// extremes of rows.
     pub(crate) fn part(self) -> Self {
         let part = match self.keys.is_empty() {
             true => Part::Whole,
@@ -531,7 +537,8 @@ impl Aggregate {
         self.consume(groups, None, Vec::new(), next, rt)
     }
 
-    /// Groups these rows, whose keys are there, then those of the next batch and the rest of the input, beside groups that there are.
+    /// Groups these rows, whose keys are there, then those of the next batch and the rest of the
+    /// input, beside groups that there are.
     fn consume(
         &mut self,
         mut groups: Groups,

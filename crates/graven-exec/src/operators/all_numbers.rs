@@ -1,11 +1,13 @@
 //! Numbers of matches of all nodes of a pattern, found at once, by all threads.
 //!
 //! # How it works
-//! To find numbers as they are asked for, nodes are collected, put in order, and looked for one far from the other; and two threads that
-//! meet the same nodes find them twice or wait for what the other one's processor has just written. Where as many nodes are expected to be
-//! met as half of those that have lists, all numbers are found first, in the order of ids, each thread in ranges of its own: those of the
-//! branches behind before, so that what remains is to add up. They take 4 bytes each unless one of them is larger: what a thread reads
-//! mostly comes from the caches of another one. Where the numbers of all branches behind are there, those of any nodes are added up
+//! To find numbers as they are asked for, nodes are collected, put in order, and looked for one far
+//! from the other; and two threads that meet the same nodes find them twice or wait for what the
+//! other one's processor has just written. Where as many nodes are expected to be met as half of
+//! those that have lists, all numbers are found first, in the order of ids, each thread in ranges
+//! of its own: those of the branches behind before, so that what remains is to add up. They take 4
+//! bytes each unless one of them is larger: what a thread reads mostly comes from the caches of
+//! another one. Where the numbers of all branches behind are there, those of any nodes are added up
 //! while their lists are read.
 //!
 //! # Invariants
@@ -13,7 +15,8 @@
 //!   they are asked for.
 //!
 //! # Concurrency
-//! One thread finds them with the help of others; those that want the same help as well ([`crate::standby::Joint`]).
+//! One thread finds them with the help of others; those that want the same help as well
+//! ([`crate::standby::Joint`]).
 
 use std::ops::Range;
 use std::sync::Arc;

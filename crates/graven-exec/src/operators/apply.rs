@@ -1,11 +1,12 @@
 //! Runs an inner tree for input rows: apply, optional, semi-apply.
 //!
 //! # How it works
-//! The rows go to the inner tree through an [`ArgumentSlot`], with the number of the input row as a hidden
-//! column that comes back with each inner row. Where every inner operator treats rows one by one and keeps their
-//! order (*row-wise*, decided when the plan is instantiated), a whole input batch runs at once, so that
-//! expansions inside still work on batches in id order; otherwise (aggregates, limits, sorts inside) one row at a
-//! time. An inner tree that gives one row for each is not run again for rows alike ([`RepeatedRows`]).
+//! The rows go to the inner tree through an [`ArgumentSlot`], with the number of the input row as a
+//! hidden column that comes back with each inner row. Where every inner operator treats rows one by
+//! one and keeps their order (*row-wise*, decided when the plan is instantiated), a whole input
+//! batch runs at once, so that expansions inside still work on batches in id order; otherwise
+//! (aggregates, limits, sorts inside) one row at a time. An inner tree that gives one row for each
+//! is not run again for rows alike ([`RepeatedRows`]).
 //!
 //! # Invariants
 //! * EX-11 Row-wise inner trees hand rows back in ascending order of their input row.

@@ -1,8 +1,8 @@
 //! The rows that an enclosing apply, optional or semi-apply hands in.
 //!
 //! # How it works
-//! The enclosing operator puts a batch into the [`ArgumentSlot`] and rewinds its inner tree; the argument at the
-//! leaf hands that batch out once.
+//! The enclosing operator puts a batch into the [`ArgumentSlot`] and rewinds its inner tree; the
+//! argument at the leaf hands that batch out once.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,8 +1,9 @@
 //! Binds a path from the nodes and relationships of its pattern, in order.
 //!
 //! # How it works
-//! Parts are nodes, single relationships and lists of relationships. A list may be longer than the pattern shows
-//! nodes for, so the nodes between are found from the relationships' ends, walking from the last node known.
+//! Parts are nodes, single relationships and lists of relationships. A list may be longer than the
+//! pattern shows nodes for, so the nodes between are found from the relationships' ends, walking
+//! from the last node known.
 
 use std::sync::Arc;
 

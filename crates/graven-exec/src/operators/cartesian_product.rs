@@ -1,8 +1,8 @@
 //! Every pair of input and inner rows.
 //!
 //! # How it works
-//! The inner rows are kept if the budget has room for them; otherwise the inner tree runs again for every input
-//! batch, so that the product needs no memory at all.
+//! The inner rows are kept if the budget has room for them; otherwise the inner tree runs again for
+//! every input batch, so that the product needs no memory at all.
 
 use std::sync::Arc;
 

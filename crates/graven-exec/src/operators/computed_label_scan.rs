@@ -1,9 +1,10 @@
 //! Nodes by labels that an expression gives, per input row.
 //!
 //! # How it works
-//! Names and values are computed for a whole input batch. When a row is reached, its first label decides: where one of the
-//! properties is indexed with it, the index is asked for the value, otherwise all nodes with the label are handed out. A
-//! condition above keeps those that have all labels and values; this only keeps it from looking at all nodes.
+//! Names and values are computed for a whole input batch. When a row is reached, its first label
+//! decides: where one of the properties is indexed with it, the index is asked for the value,
+//! otherwise all nodes with the label are handed out. A condition above keeps those that have all
+//! labels and values; this only keeps it from looking at all nodes.
 //!
 //! # Costs
 //! An index look-up or the nodes of one label for each row.

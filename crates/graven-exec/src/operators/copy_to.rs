@@ -1,11 +1,13 @@
 //! `COPY (query) TO 'file'`: rows to a file.
 //!
 //! # How it works
-//! All rows are taken in first, spilled where they do not fit, for the types of a file's columns are known when the last value is. The file is
-//! written beside its place, brought to the disk, and renamed: it is there as a whole or not at all.
+//! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
+//! are known when the last value is. The file is written beside its place, brought to the disk, and
+//! renamed: it is there as a whole or not at all.
 //!
 //! # Invariants
-//! * FI-8 A file that is written appears under its name when it is complete and on the disk. A statement that fails leaves none.
+//! * FI-8 A file that is written appears under its name when it is complete and on the disk. A
+//!   statement that fails leaves none.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,7 +84,8 @@ impl CopyTo {
                 let value = column.get(row);
                 sources::datum(&value).ok_or_else(|| ExecError::Argument {
                     message: format!(
-                        "COPY: the column {heading} holds {}, which is no value that a file can hold; return parts of it, such as n.name or properties(n)",
+                        "COPY: the column {heading} holds {}, which is no value that a file can \
+                            hold; return parts of it, such as n.name or properties(n)",
                         value.type_name()
                     ),
                 })

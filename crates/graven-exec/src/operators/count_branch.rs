@@ -30,10 +30,12 @@ use super::known_numbers::Dense;
 
 /// List entries that a chunk of nodes aims to lay out.
 const CHUNK_ENTRIES: usize = 64 << 10;
-/// Portions for each thread in which numbers are found where other threads look for the same, and fewest nodes of one.
+/// Portions for each thread in which numbers are found where other threads look for the same, and
+/// fewest nodes of one.
 const PORTIONS: usize = 4;
 const PORTION_NODES: usize = 64;
-/// Threads share numbers of nodes whose lists have as many entries on average: others are found as fast as learnt from another thread.
+/// Threads share numbers of nodes whose lists have as many entries on average: others are found as
+/// fast as learnt from another thread.
 const SHARED_ENTRIES: u64 = 4;
 
 /// Numbers by node.
@@ -87,7 +89,8 @@ pub(crate) struct Branch {
 }
 
 impl Branch {
-    /// Resolves `hanging` for a row of any layout: it reads nothing of it. Copies that threads run get the same `shared`.
+    /// Resolves `hanging` for a row of any layout: it reads nothing of it. Copies that threads run
+    /// get the same `shared`.
     pub(crate) fn new(
         hanging: &HangingPattern,
         shared: &SharedNumbers,
@@ -121,8 +124,8 @@ impl Branch {
             .collect()
     }
 
-    /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for many times, of so many different ones as far as
-    /// one can tell.
+    /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for
+    /// many times, of so many different ones as far as one can tell.
     pub(super) fn begin(
         &mut self,
         span: Option<Range<u64>>,
@@ -200,7 +203,8 @@ impl Branch {
         Ok(numbers)
     }
 
-    /// The numbers by node, if there is an array for them or so many more nodes make it worth while.
+    /// The numbers by node, if there is an array for them or so many more nodes make it worth
+    /// while.
     fn array(&mut self, nodes: usize, rt: &Runtime) -> Result<Option<Array>> {
         if let Some(numbers) = self.known.known_all() {
             return Ok(Some(Array::All(numbers)));
@@ -264,8 +268,8 @@ impl Branch {
         self.find(array, &late, true, rt)
     }
 
-    /// Finds the numbers of `nodes`, which ascend, in small portions where other threads look as well: what they have found
-    /// meanwhile is left out.
+    /// Finds the numbers of `nodes`, which ascend, in small portions where other threads look as
+    /// well: what they have found meanwhile is left out.
     fn find(&mut self, array: &Dense, nodes: &[u64], backwards: bool, rt: &Runtime) -> Result<()> {
         let portion = match self.known.is_shared() {
             false => nodes.len(),
@@ -343,7 +347,8 @@ impl Branch {
         Ok(sums)
     }
 
-    /// Adds what hangs on the ends of `entries` to the sums of their nodes; `false` where not all branches have arrays for it.
+    /// Adds what hangs on the ends of `entries` to the sums of their nodes; `false` where not all
+    /// branches have arrays for it.
     fn add_up_arrays(
         &mut self,
         entries: &[(u32, u64)],
@@ -405,7 +410,8 @@ impl Branch {
     }
 }
 
-/// Adds the product of the numbers of each end to the sum of its node; `false` where a number is not known.
+/// Adds the product of the numbers of each end to the sum of its node; `false` where a number is
+/// not known.
 fn add_up_known(entries: &[(u32, u64)], arrays: &[impl Numbers], sums: &mut [u64]) -> Result<bool> {
     for (at, end) in entries {
         let mut product = 1_u64;

@@ -210,8 +210,8 @@ impl Creation {
         Ok(Prepared(parts))
     }
 
-    /// Creates what all rows of the batch are to create, where that is one node a row with properties named in the text.
-    /// Their ids.
+    /// Creates what all rows of the batch are to create, where that is one node a row with
+    /// properties named in the text. Their ids.
     pub(crate) fn create_all(
         &self,
         batch: &Batch,
@@ -279,7 +279,8 @@ impl Creation {
                     Value::Node(id) => Ok(*id),
                     Value::Null => Err(ExecError::Argument {
                         message: format!(
-                            "the {which} of the new relationship :{type_name} is missing: its variable is null"
+                            "the {which} of the new relationship :{type_name} is missing: its \
+                                variable is null"
                         ),
                     }),
                     other => Err(ExecError::Type {
@@ -301,7 +302,8 @@ impl Creation {
         Ok(())
     }
 
-    /// The first property of a row that is null, of those named in the text, and where what has it stands there.
+    /// The first property of a row that is null, of those named in the text, and where what has it
+    /// stands there.
     pub(crate) fn null_property(
         &self,
         prepared: &Prepared,

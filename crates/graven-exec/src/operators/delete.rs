@@ -1,4 +1,5 @@
-//! Deletes the nodes, relationships and paths that expressions give; null is passed over, and so is what is gone.
+//! Deletes the nodes, relationships and paths that expressions give; null is passed over, and so is
+//! what is gone.
 
 use graven_cypher::Span;
 

@@ -1,15 +1,17 @@
 //! Distinct rows over some columns; the other columns are dropped.
 //!
 //! # How it works
-//! Rows stream through; only the keys are kept. When they may not grow any more, the table is frozen: rows whose key
-//! is in it are dropped as before, the others go into partitions by hash, to be made distinct one after the other
-//! when the input has ended, by the same means.
+//! Rows stream through; only the keys are kept. When they may not grow any more, the table is
+//! frozen: rows whose key is in it are dropped as before, the others go into partitions by hash, to
+//! be made distinct one after the other when the input has ended, by the same means.
 //!
-//! In an inner tree that is given many rows at once (see [`super::apply`]) rows are distinct for each of these, whose numbers ascend. There
-//! the keys of earlier ones are forgotten when room is needed, and partitions are read before the next one's rows are taken.
+//! In an inner tree that is given many rows at once (see [`super::apply`]) rows are distinct for
+//! each of these, whose numbers ascend. There the keys of earlier ones are forgotten when room is
+//! needed, and partitions are read before the next one's rows are taken.
 //!
 //! # Invariants
-//! * EX-43 Rows come out in the order of the input rows that they belong to, also from partitions (EX-11).
+//! * EX-43 Rows come out in the order of the input rows that they belong to, also from partitions
+//!   (EX-11).
 
 use std::sync::Arc;
 
@@ -40,7 +42,8 @@ pub(crate) struct Distinct {
     current: Option<RowReader>,
     level: u32,
     input_done: bool,
-    /// Where among the keys the number of the input row stands, which of them is at hand, and keys of later ones (EX-43).
+    /// Where among the keys the number of the input row stands, which of them is at hand, and keys
+    /// of later ones (EX-43).
     owners: Option<usize>,
     owner: Value,
     held: Option<Batch>,
@@ -66,7 +69,8 @@ impl Distinct {
         }
     }
 
-    /// The same where the column at `owners` of the slots, if there is any, holds numbers of input rows that ascend.
+    /// The same where the column at `owners` of the slots, if there is any, holds numbers of input
+    /// rows that ascend.
     pub(crate) fn for_each(self, owners: Option<usize>) -> Self {
         Self { owners, ..self }
     }
@@ -89,7 +93,8 @@ impl Distinct {
         }
     }
 
-    /// The keys of the next rows of the input; `None` at its end, and where the partitions of an input row come first.
+    /// The keys of the next rows of the input; `None` at its end, and where the partitions of an
+    /// input row come first.
     fn next_of_input(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         let keys = match self.held.take() {
             Some(held) => held,
@@ -189,7 +194,8 @@ impl Distinct {
                 None => self.memory.set(self.table.bytes())?,
             }
         }
-        // Numbers are dense in order of appearance: a row is new exactly if its number is the next one.
+        // Numbers are dense in order of appearance: a row is new exactly if its number is the next
+        // one.
         for (row, index) in indexes.iter().enumerate() {
             if *index as usize == seen {
                 seen += 1;

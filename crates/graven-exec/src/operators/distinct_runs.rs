@@ -1,4 +1,5 @@
-//! Distinct rows over some columns where equal rows follow each other (CY-63): each row is compared with the one before it.
+//! Distinct rows over some columns where equal rows follow each other (CY-63): each row is compared
+//! with the one before it.
 
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ fn same((a, row): (&Column, usize), (b, other): (&Column, usize)) -> bool {
     }
 }
 
-/// Takes out of `differs` the rows from the second on that have the same value as the one before them.
+/// Takes out of `differs` the rows from the second on that have the same value as the one before
+/// them.
 fn compare(column: &Column, differs: &mut [bool]) {
     match column {
         Column::Nodes(ids) | Column::Relationships(ids) => {

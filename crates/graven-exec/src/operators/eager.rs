@@ -1,4 +1,5 @@
-//! A barrier: all input is taken in before the first row leaves; and the end of a statement without results.
+//! A barrier: all input is taken in before the first row leaves; and the end of a statement without
+//! results.
 
 use crate::batch::Batch;
 use crate::error::Result;

@@ -1,9 +1,10 @@
 //! The ends of an expansion row by row, as far as the conditions on them let them through.
 //!
 //! # How it works
-//! Labels leave entries out while lists are laid out. What depends on the row is decided on the sorted lists: a node
-//! that the end must not be, relationships that end between the same nodes, and *joins*, relationships between
-//! the end and another node of the row ([`join`]). Groups of joins of which one is enough have marks each.
+//! Labels leave entries out while lists are laid out. What depends on the row is decided on the
+//! sorted lists: a node that the end must not be, relationships that end between the same nodes,
+//! and *joins*, relationships between the end and another node of the row ([`join`]). Groups of
+//! joins of which one is enough have marks each.
 
 mod join;
 
@@ -106,7 +107,8 @@ impl EndLists {
         })
     }
 
-    /// For an expansion that hands out no relationships: those of `pattern` are asked for by its condition alone.
+    /// For an expansion that hands out no relationships: those of `pattern` are asked for by its
+    /// condition alone.
     pub(crate) fn without_relationships(mut self, pattern: &RelPattern) -> Self {
         if self.pattern.filters_alone()
             && !self.pattern.goes_by_ends()
@@ -130,7 +132,8 @@ impl EndLists {
         self
     }
 
-    /// Forgets labels that all ends of the pattern's relationships have anyway: those of a range of nodes that holds all ends.
+    /// Forgets labels that all ends of the pattern's relationships have anyway: those of a range of
+    /// nodes that holds all ends.
     ///
     /// # Errors
     /// What reading gives.
@@ -254,7 +257,8 @@ impl EndLists {
         Ok(())
     }
 
-    /// Looks up which nodes have the labels, if that is not known; where the statement writes it may be others each time.
+    /// Looks up which nodes have the labels, if that is not known; where the statement writes it
+    /// may be others each time.
     fn find_ranges(&mut self, rt: &Runtime) -> Result<()> {
         if rt.writer.is_some() {
             (self.ranges, self.labels_are_certain) = (None, false);
@@ -269,7 +273,8 @@ impl EndLists {
         Ok(())
     }
 
-    /// The lists of the rows without what the condition on relationships refuses, where they are laid out for all nodes at once.
+    /// The lists of the rows without what the condition on relationships refuses, where they are
+    /// laid out for all nodes at once.
     fn passing_lists(
         &self,
         batch: &Batch,
@@ -412,7 +417,8 @@ impl EndLists {
         Ok(())
     }
 
-    /// Whether the only join decides if an end counts at all, and if so whether those that are joined do.
+    /// Whether the only join decides if an end counts at all, and if so whether those that are
+    /// joined do.
     pub(super) fn masks(&self) -> Option<bool> {
         match &self.joins[..] {
             _ if !self.any_of.is_empty() => None,
@@ -440,7 +446,8 @@ impl EndLists {
         rows.find(may).unwrap_or(end)
     }
 
-    /// How many ends a row has, where that takes no choosing: without joins, or with one that is looked up in short lists.
+    /// How many ends a row has, where that takes no choosing: without joins, or with one that is
+    /// looked up in short lists.
     ///
     /// `None`: they must be chosen.
     pub(super) fn number(
@@ -494,8 +501,8 @@ impl EndLists {
         Some(number as u64 - gone)
     }
 
-    /// Makes the node of the row the current one of the only join, for so many entries to be looked for; its place, if its list is
-    /// marked and has each node once or need not.
+    /// Makes the node of the row the current one of the only join, for so many entries to be looked
+    /// for; its place, if its list is marked and has each node once or need not.
     ///
     /// # Errors
     /// A damaged list.
@@ -533,8 +540,8 @@ impl EndLists {
         lists.flat_map(move |part| part.ends(place))
     }
 
-    /// Entries in the lists at `place` that are no ends of a row whatever the joins say, each node with how many; `false` if no entry
-    /// is an end.
+    /// Entries in the lists at `place` that are no ends of a row whatever the joins say, each node
+    /// with how many; `false` if no entry is an end.
     pub(super) fn left_out(
         &mut self,
         batch: &Batch,
@@ -591,7 +598,8 @@ impl EndLists {
         self.reached = None;
     }
 
-    /// Forgets the lists; which nodes have the labels does not change in a statement that only reads.
+    /// Forgets the lists; which nodes have the labels does not change in a statement that only
+    /// reads.
     pub(super) fn clear(&mut self) {
         self.lists = Lists::default();
         self.reached = None;

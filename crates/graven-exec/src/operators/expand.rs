@@ -1,11 +1,12 @@
 //! One row per relationship of a bound node.
 //!
 //! # How it works
-//! The input batch is worked on in *chunks* of rows. The lists of a chunk are laid out in memory (see
-//! [`super::lists`]), those of the conditions on the far end as well ([`super::end_lists`]); then the rows are written
-//! out in input order. A condition on the relationships that reads nothing of the row is decided for all of a chunk, in the order
-//! in which they were met. A chunk has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so
-//! memory follows the lists, not rows x degree; what it takes is charged to the budget.
+//! The input batch is worked on in *chunks* of rows. The lists of a chunk are laid out in memory
+//! (see [`super::lists`]), those of the conditions on the far end as well ([`super::end_lists`]);
+//! then the rows are written out in input order. A condition on the relationships that reads
+//! nothing of the row is decided for all of a chunk, in the order in which they were met. A chunk
+//! has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so memory
+//! follows the lists, not rows x degree; what it takes is charged to the budget.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,8 +30,9 @@ use crate::value::Value;
 /// List entries that a chunk aims to lay out.
 const CHUNK_ENTRIES: usize = 16 << 10;
 
-/// Lists whose ids stand at other ends are laid out together in larger numbers, as every chunk decodes the lists of all these ends:
-/// up to so many entries, if what they take is this part of the memory limit at most.
+/// Lists whose ids stand at other ends are laid out together in larger numbers, as every chunk
+/// decodes the lists of all these ends: up to so many entries, if what they take is this part of
+/// the memory limit at most.
 const REVERSED_ENTRIES: usize = 1 << 20;
 const REVERSED_BYTES: u64 = 48;
 const REVERSED_SHARE: u64 = 32;
@@ -55,8 +57,8 @@ impl Default for ChunkSize {
 }
 
 impl ChunkSize {
-    /// Loads the lists of rows of `batch` from `row` on, fewer of them where the budget has no room for more; the
-    /// first row not loaded.
+    /// Loads the lists of rows of `batch` from `row` on, fewer of them where the budget has no room
+    /// for more; the first row not loaded.
     ///
     /// # Errors
     /// As [`EndLists::load`], for a single row.
@@ -129,7 +131,8 @@ pub(crate) struct Expand {
     threshold: Option<Threshold>,
     /// Whether the lists of the chunk are without ends, which are looked up for what is wanted.
     only_relationships: bool,
-    /// Whether what is joined is kept when the input starts again, with other rows of the same statement.
+    /// Whether what is joined is kept when the input starts again, with other rows of the same
+    /// statement.
     keeps: bool,
 }
 

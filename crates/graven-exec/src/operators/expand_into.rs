@@ -1,9 +1,10 @@
 //! One row per relationship between two bound nodes.
 //!
 //! # How it works
-//! Rows are ordered by the node whose lists are visited, so that each list is decoded once for all rows that ask for
-//! it; the other node is found in the sorted list by binary search. Where relationship ids are wanted the
-//! forward lists are visited, which hold them; otherwise the side with fewer distinct nodes.
+//! Rows are ordered by the node whose lists are visited, so that each list is decoded once for all
+//! rows that ask for it; the other node is found in the sorted list by binary search. Where
+//! relationship ids are wanted the forward lists are visited, which hold them; otherwise the side
+//! with fewer distinct nodes.
 
 use crate::probe::Probe;
 use crate::probe::probe;

@@ -1,8 +1,9 @@
 //! Input rows of which each becomes any number of output rows, cut into batches.
 //!
 //! # How it works
-//! [`FanOut`] keeps the current input batch and the row being worked on. The operator using it appends
-//! `(input row, new values)` pairs until a batch is full; the input columns are then gathered once.
+//! [`FanOut`] keeps the current input batch and the row being worked on. The operator using it
+//! appends `(input row, new values)` pairs until a batch is full; the input columns are then
+//! gathered once.
 
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ impl FanOut {
         }
     }
 
-    /// Makes sure that there is a current row; false at the end of the input. `fresh` is called on each new batch.
+    /// Makes sure that there is a current row; false at the end of the input. `fresh` is called on
+    /// each new batch.
     pub(crate) fn advance(
         &mut self,
         rt: &Runtime,
@@ -62,8 +64,8 @@ impl FanOut {
         &self.batch
     }
 
-    /// The nodes found for its rows as a batch, their column in `slot`, if they fill one or the rows are at their end: an
-    /// output batch belongs to one input batch.
+    /// The nodes found for its rows as a batch, their column in `slot`, if they fill one or the
+    /// rows are at their end: an output batch belongs to one input batch.
     pub(crate) fn found(
         &self,
         slot: usize,

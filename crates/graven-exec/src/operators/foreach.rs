@@ -1,4 +1,5 @@
-//! `FOREACH`: runs an inner tree once per element of a list, for each input row, and hands the row on.
+//! `FOREACH`: runs an inner tree once per element of a list, for each input row, and hands the row
+//! on.
 
 use std::sync::Arc;
 

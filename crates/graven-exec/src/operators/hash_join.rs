@@ -1,20 +1,22 @@
-//! Joins rows on equal variables: the build side goes into a hash table, the input side streams through it.
+//! Joins rows on equal variables: the build side goes into a hash table, the input side streams
+//! through it.
 //!
 //! # How it works
-//! A build side that does not fit is divided into partitions by the hash of its keys, and so is the whole input.
-//! Partitions are joined one after the other. A partition that still does not fit is built in pieces,
-//! and its input rows are read once for each piece; so a join always completes.
+//! A build side that does not fit is divided into partitions by the hash of its keys, and so is the
+//! whole input. Partitions are joined one after the other. A partition that still does not fit is
+//! built in pieces, and its input rows are read once for each piece; so a join always completes.
 //!
-//! In an inner tree (see [`super::apply`]) a build side that stands alone is read once, and its table *kept* for whatever rows are
-//! handed in. There rows must stay in order: a build side that does not fit is written out as it comes, and for each
-//! batch of the input read again piece by piece.
+//! In an inner tree (see [`super::apply`]) a build side that stands alone is read once, and its
+//! table *kept* for whatever rows are handed in. There rows must stay in order: a build side that
+//! does not fit is written out as it comes, and for each batch of the input read again piece by
+//! piece.
 //!
 //! # Invariants
 //! * EX-51 A join that keeps its build side hands out rows in the order of the input.
 //!
 //! # Source
-//! Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its architecture", 1983 (grace
-//! hash join).
+//! Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its
+//! architecture", 1983 (grace hash join).
 
 use std::sync::Arc;
 
@@ -64,7 +66,8 @@ pub(crate) struct HashJoin {
 /// All build rows, and what the batch of the input at hand finds among them.
 struct Written {
     run: Arc<RowRun>,
-    /// Matches of the batch: its rows, ascending, and the added columns; those before `next` are handed out.
+    /// Matches of the batch: its rows, ascending, and the added columns; those before `next` are
+    /// handed out.
     rows: Vec<u32>,
     added: Vec<Column>,
     next: usize,

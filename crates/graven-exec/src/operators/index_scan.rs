@@ -1,12 +1,14 @@
-//! Nodes out of an index over one or several properties, in the order of a property where that is asked for.
+//! Nodes out of an index over one or several properties, in the order of a property where that is
+//! asked for.
 //!
 //! # How it works
-//! One range of the index gives the nodes, as they are handed out. In order, and where nothing is demanded of the value, the
-//! ranges of its classes are read one after the other in the order of `ORDER BY`; lists, points and durations, which an index
-//! orders in its own way, are collected and sorted, and so are neighbours whose keys the index has cut. Nodes
-//! without the property, or with NaN, are in no index: the label is read for them, at the end of an ascending order or
-//! before a descending one, unless the index is known to hold all nodes of the label.
-//! Without the index, which a plan may outlive, the label is scanned and sorted; and where the bounds are lists, which
+//! One range of the index gives the nodes, as they are handed out. In order, and where nothing is
+//! demanded of the value, the ranges of its classes are read one after the other in the order of
+//! `ORDER BY`; lists, points and durations, which an index orders in its own way, are collected and
+//! sorted, and so are neighbours whose keys the index has cut. Nodes without the property, or with
+//! NaN, are in no index: the label is read for them, at the end of an ascending order or before a
+//! descending one, unless the index is known to hold all nodes of the label. Without the index,
+//! which a plan may outlive, the label is scanned and sorted; and where the bounds are lists, which
 //! compare item by item as far as their items compare, while an index has an order over all lists.
 
 use std::collections::VecDeque;
@@ -472,7 +474,8 @@ fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
         .map(|(class, sorts)| Section::Class(*class, *sorts))
         .collect();
     if !holds_all && sought.equal.is_empty() {
-        // A list without a key comes where no list with one is; it is rare enough to stand with NaN.
+        // A list without a key comes where no list with one is; it is rare enough to stand with
+        // NaN.
         all.push(Section::Outside(false));
         if order.nulls {
             all.push(Section::Outside(true));

@@ -1,9 +1,11 @@
-//! Numbers of matches that hang on nodes, kept for when these nodes are met again, by all threads of a statement.
+//! Numbers of matches that hang on nodes, kept for when these nodes are met again, by all threads
+//! of a statement.
 //!
 //! # How it works
-//! At first numbers are kept in a hash table, as long as the budget has room and some of those asked for are found there. Once as
-//! many were asked for as a share of the ids that can be met, they move into an array over these ids, which all copies of the
-//! pattern use: a number that one thread has found is known to the others.
+//! At first numbers are kept in a hash table, as long as the budget has room and some of those
+//! asked for are found there. Once as many were asked for as a share of the ids that can be met,
+//! they move into an array over these ids, which all copies of the pattern use: a number that one
+//! thread has found is known to the others.
 //!
 //! Where a number takes not much longer to find than a look at what another processor has just
 //! written, each thread has an array of its own. Elsewhere a thread claims the numbers that it is
@@ -13,7 +15,8 @@
 //! even one that has failed.
 //!
 //! # Invariants
-//! * EX-47 A number in the array is that of its node, [`UNKNOWN`] or [`BEGUN`]; two threads that find it at the same time write the same.
+//! * EX-47 A number in the array is that of its node, [`UNKNOWN`] or [`BEGUN`]; two threads that
+//!   find it at the same time write the same.
 //!
 //! # Concurrency
 //! The numbers of an array are atomic; nothing else is told by them, so no order is asked for.
@@ -30,7 +33,8 @@ use super::counts::memory;
 use crate::memory::Memory;
 use crate::standby::Joint;
 
-/// Look-ups after which it is judged whether keeping numbers pays, and the share of them that must have been known.
+/// Look-ups after which it is judged whether keeping numbers pays, and the share of them that must
+/// have been known.
 const JUDGED_AFTER: u64 = 4096;
 const PAYING_SHARE: u64 = 8;
 /// Bytes of a kept number.
@@ -104,7 +108,8 @@ pub(crate) struct SharedNumbers {
 }
 
 impl SharedNumbers {
-    /// That of the branch of this number, or of the pattern of this number where it stands for several.
+    /// That of the branch of this number, or of the pattern of this number where it stands for
+    /// several.
     pub(crate) fn of_branch(&self, at: usize) -> Self {
         let branches = self.branches.lock();
         let mut branches = branches.unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +158,8 @@ impl Known {
         }
     }
 
-    /// Numbers of nodes with ids in `span` are asked for; without it hardly any of them twice. They take long to find, or not.
+    /// Numbers of nodes with ids in `span` are asked for; without it hardly any of them twice. They
+    /// take long to find, or not.
     pub(super) fn begin(&mut self, span: Option<Range<u64>>, take_long: bool) {
         self.span = span;
         self.is_shared = take_long;

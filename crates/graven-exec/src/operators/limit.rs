@@ -83,7 +83,8 @@ impl Operator for Skip {
     }
 }
 
-/// Stops after so many rows; the input is not pulled further than needed, unless it writes: then it is run to its end.
+/// Stops after so many rows; the input is not pulled further than needed, unless it writes: then it
+/// is run to its end.
 pub(crate) struct Limit {
     input: BoxedOperator,
     count: Compiled,

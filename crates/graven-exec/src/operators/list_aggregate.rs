@@ -1,15 +1,18 @@
-//! Counts and extremes over the relationships of each node, from whole lists instead of a row for each relationship.
+//! Counts and extremes over the relationships of each node, from whole lists instead of a row for
+//! each relationship.
 //!
 //! # How it works
-//! `MATCH (a)-[k]->(b:B) RETURN a.x, count(*), max(k.since)`: everything but what is aggregated belongs to `a`. The lists of a chunk
-//! of rows are laid out as an expansion does it, the properties of all their relationships read at once, and each list becomes
-//! one row with its number of entries and its extremes; the aggregation above adds up and compares these. Rows whose
+//! `MATCH (a)-[k]->(b:B) RETURN a.x, count(*), max(k.since)`: everything but what is aggregated
+//! belongs to `a`. The lists of a chunk of rows are laid out as an expansion does it, the
+//! properties of all their relationships read at once, and each list becomes one row with its
+//! number of entries and its extremes; the aggregation above adds up and compares these. Rows whose
 //! lists are empty disappear, as they do in an expansion.
 //!
 //! Ends are not looked at where all that the relationships lead to have the labels.
 //!
 //! # Invariants
-//! * EX-38 The partial results of a row, merged, are those of the rows that an expansion would make of it; rows keep their order.
+//! * EX-38 The partial results of a row, merged, are those of the rows that an expansion would make
+//!   of it; rows keep their order.
 
 use graven_storage::KeyId;
 

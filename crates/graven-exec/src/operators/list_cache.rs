@@ -12,10 +12,12 @@ use std::sync::Mutex;
 /// What is laid out: type, direction, whether loops are left out, ends.
 pub(super) type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
 
-/// The lists of a statement; what is laid out when, and from what, is said in [`super::whole_lists`].
+/// The lists of a statement; what is laid out when, and from what, is said in
+/// [`super::whole_lists`].
 pub(crate) struct WholeLists {
     pub(super) known: Mutex<HashMap<Key, Arc<Joint<State>>>>,
-    /// Holds what is laid out; made by the first that needs it, so that it counts for the statement.
+    /// Holds what is laid out; made by the first that needs it, so that it counts for the
+    /// statement.
     pub(super) memory: Mutex<Option<Memory>>,
     /// Lists with a condition.
     pub(super) conditional: Mutex<Vec<Conditional>>,

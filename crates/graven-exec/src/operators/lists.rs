@@ -1,14 +1,15 @@
 //! The lists of the nodes of some rows, laid out in memory one behind the other.
 //!
 //! # How it works
-//! The distinct nodes of the rows are visited in id order, part by part of the pattern, so that each page is pinned
-//! once; each row knows the place of its node. Ends outside of the wanted id ranges are left out while
-//! lists are decoded. Where many lists of an adjacency were visited already, all of them may be there
-//! ([`super::whole_lists`]); the place of a node is its id then, and where no node has more than one neighbour they are an
-//! array of neighbours.
+//! The distinct nodes of the rows are visited in id order, part by part of the pattern, so that
+//! each page is pinned once; each row knows the place of its node. Ends outside of the wanted id
+//! ranges are left out while lists are decoded. Where many lists of an adjacency were visited
+//! already, all of them may be there ([`super::whole_lists`]); the place of a node is its id then,
+//! and where no node has more than one neighbour they are an array of neighbours.
 //!
 //! # Invariants
-//! * EX-41 Fewer than 2^32 entries are laid out at once; more are refused like memory that is not there.
+//! * EX-41 Fewer than 2^32 entries are laid out at once; more are refused like memory that is not
+//!   there.
 
 mod lay_out;
 mod part_lists;
@@ -37,7 +38,8 @@ pub(super) enum Entries {
     Ends,
     /// The neighbour and the relationship.
     Both,
-    /// The relationship, whatever the end: for lists that know their ids, and parts that leave nothing out. They are told as runs.
+    /// The relationship, whatever the end: for lists that know their ids, and parts that leave
+    /// nothing out. They are told as runs.
     Relationships,
 }
 
@@ -161,8 +163,8 @@ impl Lists {
         })
     }
 
-    /// Leaves out entries whose relationships `passes` refuses; it gets some relationships at a time, mostly ascending, and says
-    /// which of them to keep. Only for lists with relationships.
+    /// Leaves out entries whose relationships `passes` refuses; it gets some relationships at a
+    /// time, mostly ascending, and says which of them to keep. Only for lists with relationships.
     ///
     /// # Errors
     /// What `passes` gives.
@@ -191,7 +193,8 @@ impl Lists {
         }
     }
 
-    /// Loads the beginnings of the lists of some rows together, as rows one by one would wait for each of them; gives nothing.
+    /// Loads the beginnings of the lists of some rows together, as rows one by one would wait for
+    /// each of them; gives nothing.
     pub(super) fn load_ahead(&self, rows: Range<usize>) {
         if let Places::Ids(column, _) = &self.places {
             let mut seen = 0;
@@ -210,7 +213,8 @@ impl Lists {
         }
     }
 
-    /// Appends the rows of `span` whose nodes have an end, and that end, where no node has more than one; `false` if some may.
+    /// Appends the rows of `span` whose nodes have an end, and that end, where no node has more
+    /// than one; `false` if some may.
     pub(super) fn append_sole(
         &self,
         span: Range<usize>,
@@ -436,8 +440,8 @@ impl Ids {
         Ok(())
     }
 
-    /// Calls `visit` with the place and the rank of the first entry of the list that leads to each of `nodes`, which ascend, and with those
-    /// that follow it as long as that gives true.
+    /// Calls `visit` with the place and the rank of the first entry of the list that leads to each
+    /// of `nodes`, which ascend, and with those that follow it as long as that gives true.
     fn find(
         &mut self,
         list: &graven_storage::List<'_>,

@@ -1,12 +1,12 @@
 //! `LOAD CSV`: one row per record of a delimited file.
 //!
 //! # How it works
-//! A record ends with a line feed, a carriage return, or both.
-//! The file is read record by record, so its size does not matter; a record is charged as it is read, and a batch of large records has
-//! few rows. What gzip or zstd has packed is unpacked on the way. A
-//! field may stand in double quotes; inside a doubled quote stands for one, a backslash before a quote or a backslash makes
-//! it a plain character, and the field may span lines. Quotes and backslashes within other fields are text. An empty field
-//! without quotes is null.
+//! A record ends with a line feed, a carriage return, or both. The file is read record by record,
+//! so its size does not matter; a record is charged as it is read, and a batch of large records has
+//! few rows. What gzip or zstd has packed is unpacked on the way. A field may stand in double
+//! quotes; inside a doubled quote stands for one, a backslash before a quote or a backslash makes
+//! it a plain character, and the field may span lines. Quotes and backslashes within other fields
+//! are text. An empty field without quotes is null.
 
 use crate::sources::decoded;
 use std::io::{BufRead, BufReader, Read};
@@ -261,7 +261,8 @@ impl Records {
         }
     }
 
-    /// Adds the records of a batch, and the lines on which they begin; whether the file is at its end.
+    /// Adds the records of a batch, and the lines on which they begin; whether the file is at its
+    /// end.
     fn take(
         &mut self,
         values: &mut Vec<Value>,
@@ -353,7 +354,8 @@ impl Records {
         }
     }
 
-    /// Adds the next line to the text, and says how many bytes that were; the inner error says what is wrong with them.
+    /// Adds the next line to the text, and says how many bytes that were; the inner error says what
+    /// is wrong with them.
     fn line_onto(&mut self, text: &mut String) -> Result<Result<usize, String>> {
         const NO_TEXT: &str = "stream did not contain valid UTF-8";
         let mut bytes: Vec<u8> = Vec::new();

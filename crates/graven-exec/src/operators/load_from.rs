@@ -1,11 +1,12 @@
 //! `LOAD FROM`: the rows of files or of a frame, for each input row.
 //!
 //! # How it works
-//! The source is looked at again when it is read, and has to have the columns for which the plan was made. What a batch takes, and what
-//! its file needs at a time, is charged.
+//! The source is looked at again when it is read, and has to have the columns for which the plan
+//! was made. What a batch takes, and what its file needs at a time, is charged.
 //!
 //! # Invariants
-//! * FI-10 A condition that is used to pass over row groups stays in the plan: what a file leaves out is only what cannot meet it.
+//! * FI-10 A condition that is used to pass over row groups stays in the plan: what a file leaves
+//!   out is only what cannot meet it.
 
 use std::sync::{Arc, PoisonError};
 

@@ -1,8 +1,8 @@
 //! `MERGE`: finds a pattern for each input row, or creates it.
 //!
 //! # How it works
-//! Rows are taken one after the other, so that a row finds what an earlier one created. All matches of a row are
-//! found before the first of them is changed.
+//! Rows are taken one after the other, so that a row finds what an earlier one created. All matches
+//! of a row are found before the first of them is changed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub(crate) struct MergeParts {
     pub(crate) on_match: Items,
 }
 
-/// See the file header. Output columns: the input's, then the added ones, then, if wanted, whether the row was created.
+/// See the file header. Output columns: the input's, then the added ones, then, if wanted, whether
+/// the row was created.
 pub(crate) struct Merge {
     input: BoxedOperator,
     parts: MergeParts,

@@ -1,10 +1,11 @@
 //! Cuts what threads divide into morsels.
 //!
 //! # How it works
-//! The nodes of a scan are cut so that each morsel has about the same weight: a node weighs 1, and as much as the list has entries that the
-//! operator above the scan visits first, as far as the store knows that without reading lists ([`Adjacency::spread`]). An
-//! import gives the smallest ids to the nodes with most relationships: of 16,080 tags the first 512 have seven tenths of all messages.
-//! Rows are cut into as many each.
+//! The nodes of a scan are cut so that each morsel has about the same weight: a node weighs 1, and
+//! as much as the list has entries that the operator above the scan visits first, as far as the
+//! store knows that without reading lists ([`Adjacency::spread`]). An import gives the smallest ids
+//! to the nodes with most relationships: of 16,080 tags the first 512 have seven tenths of all
+//! messages. Rows are cut into as many each.
 //!
 //! # Invariants
 //! * EX-58 Morsels cover all nodes or rows once, in their order, however they are weighed.
@@ -21,19 +22,23 @@ use crate::error::Result;
 
 /// Morsels for each worker, so that they end at nearly the same time.
 const MORSELS_PER_WORKER: u64 = 8;
-/// Fewer where they would have fewer nodes: operators do for many rows together what they would do again for each few.
+/// Fewer where they would have fewer nodes: operators do for many rows together what they would do
+/// again for each few.
 const FEWEST_MORSELS: u64 = 4;
 const MORSEL_NODES: u64 = 128;
-/// Towards the end morsels become smaller, down to such a part: there are so many yet for each worker then.
+/// Towards the end morsels become smaller, down to such a part: there are so many yet for each
+/// worker then.
 const LAST_MORSELS: u64 = 3;
 const SMALLEST: u64 = 4;
 
 /// Morsels of rows for each worker, and fewest rows of a morsel: what expansions do for many rows
-/// together they would do again for each few. Where there are not so many, some morsels all the same, as each row may be much work.
+/// together they would do again for each few. Where there are not so many, some morsels all the
+/// same, as each row may be much work.
 const ROW_MORSELS: usize = 3;
 const MORSEL_ROWS: usize = 64;
 const FEW_MORSELS: usize = 2;
-/// Rows of the first morsel where one worker tries what it takes: such a part of them, but not less than so many.
+/// Rows of the first morsel where one worker tries what it takes: such a part of them, but not less
+/// than so many.
 const FIRST_SHARE: usize = 8;
 const FIRST_ROWS: usize = 4;
 
@@ -43,8 +48,9 @@ struct Weighed {
     weight: u64,
 }
 
-/// Cuts ascending disjoint ranges into morsels of about the same weight, for so many workers, of at least so many nodes each; at least one morsel,
-/// which may be empty. The lists that are visited first are those in `visited`.
+/// Cuts ascending disjoint ranges into morsels of about the same weight, for so many workers, of at
+/// least so many nodes each; at least one morsel, which may be empty. The lists that are visited
+/// first are those in `visited`.
 ///
 /// # Errors
 /// What reading gives.
@@ -60,7 +66,8 @@ pub(super) fn cut_nodes(
     let count = workers * each;
     let entries = visited.iter().map(Adjacency::relationship_count);
     let entries = entries.fold(0, u64::saturating_add);
-    // What is known of a part of the nodes that weighs no more than a morsel need not be known of each of them.
+    // What is known of a part of the nodes that weighs no more than a morsel need not be known of
+    // each of them.
     let most = nodes.saturating_add(entries) / count;
     let mut lists = Vec::with_capacity(visited.len());
     if let (Some(first), Some(last)) = (ranges.first(), ranges.last()) {
@@ -176,7 +183,8 @@ fn share_of_weight(of: &Weighed, weight: u64) -> u64 {
     u64::try_from(nodes).unwrap_or(all)
 }
 
-/// Cuts batches into morsels of about the same number of rows; the first one is short where one worker tries `alone` what it takes.
+/// Cuts batches into morsels of about the same number of rows; the first one is short where one
+/// worker tries `alone` what it takes.
 pub(super) fn cut_rows(batches: &[Batch], rows: usize, workers: usize, alone: bool) -> Vec<Batch> {
     let fewest = MORSEL_ROWS.min(rows.div_ceil(workers * FEW_MORSELS)).max(1);
     let size = (rows / (workers * ROW_MORSELS)).clamp(fewest, BATCH_ROWS);
@@ -242,7 +250,8 @@ mod tests {
             .collect()
     }
 
-    /// Goal (EX-58): whatever the nodes weigh, each of them is in one morsel, and none has fewer than it may.
+    /// Goal (EX-58): whatever the nodes weigh, each of them is in one morsel, and none has fewer
+    /// than it may.
     #[test]
     fn morsels_cover_the_ranges() {
         let weights = [

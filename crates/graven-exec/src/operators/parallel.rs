@@ -5,12 +5,13 @@
 //! scan's id ranges, or rows -> morsels -> worker 1: own copy of the pipeline, one morsel after the other -+
 //!                                         worker 2: ...                                                   +-> by morsel, in order
 //! ```
-//! Every worker has a copy of the pipeline whose scan reads the range in its [`MorselSlot`], or whose exchange reads the rows in its
-//! [`ArgumentSlot`]. In a *round* the workers run at the
-//! same time, the calling thread being the first of them; each takes the next morsel when it has finished one, and stops
-//! when no morsel is left or when it has made [`round_bytes`] of rows. Between rounds no thread runs: pipelines keep their
-//! place, rows wait by morsel and are handed out in the order of the morsels. Sorts, aggregations and limits have copies in the
-//! pipeline, put there by the planner, so that mostly few rows come out and one round is enough.
+//! Every worker has a copy of the pipeline whose scan reads the range in its [`MorselSlot`], or
+//! whose exchange reads the rows in its [`ArgumentSlot`]. In a *round* the workers run at the same
+//! time, the calling thread being the first of them; each takes the next morsel when it has
+//! finished one, and stops when no morsel is left or when it has made [`round_bytes`] of rows.
+//! Between rounds no thread runs: pipelines keep their place, rows wait by morsel and are handed
+//! out in the order of the morsels. Sorts, aggregations and limits have copies in the pipeline, put
+//! there by the planner, so that mostly few rows come out and one round is enough.
 //!
 //! The calling thread makes the rows to be divided, some thousand at a time, twice as many each
 //! time. How much is found from them is unknown beforehand, so one worker begins alone. The others
@@ -21,13 +22,16 @@
 //! help.
 //!
 //! # Invariants
-//! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that are divided, whatever the number of threads.
-//! * EX-82 Each worker of a round takes at least one step: it makes a batch, ends its morsel or fails. A round whose time
-//!   is over before it begins gets on all the same.
-//! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is charged.
+//! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that
+//!   are divided, whatever the number of threads.
+//! * EX-82 Each worker of a round takes at least one step: it makes a batch, ends its morsel or
+//!   fails. A round whose time is over before it begins gets on all the same.
+//! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is
+//!   charged.
 //!
 //! # Concurrency
-//! A worker has a [`Runtime`] of its own; they share snapshot, budget, temporary file and the flag that cancels.
+//! A worker has a [`Runtime`] of its own; they share snapshot, budget, temporary file and the flag
+//! that cancels.
 //!
 //! # Source
 //! Leis, Boncz, Kemper and Neumann, "Morsel-driven parallelism", 2014.
@@ -55,7 +59,8 @@ use crate::value::Value;
 
 /// Rows that are divided at a time.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
-/// As long as more rows come, twice as many are taken each time, up to these, or to this part of the memory limit.
+/// As long as more rows come, twice as many are taken each time, up to these, or to this part of
+/// the memory limit.
 const DIVIDED_MOST: usize = 64 * BATCH_ROWS;
 const DIVIDED_SHARE: u64 = 64;
 
@@ -188,7 +193,8 @@ struct Waiting {
 pub(crate) struct Parallel {
     workers: Vec<Worker>,
     source: Source,
-    /// What is divided at present; `None` before the first round and when all of it has been handed out.
+    /// What is divided at present; `None` before the first round and when all of it has been handed
+    /// out.
     morsels: Option<Vec<Morsel>>,
     morsel_bytes: usize,
     /// Rows that are divided next.
@@ -267,8 +273,8 @@ impl Parallel {
         Ok(any)
     }
 
-    /// Whether what is left, all of whose rows are known, takes the first worker no longer than others would have to pay for, as far as
-    /// what it has done tells.
+    /// Whether what is left, all of whose rows are known, takes the first worker no longer than
+    /// others would have to pay for, as far as what it has done tells.
     fn rest_is_short(&self, morsels: &[Morsel], rt: &Runtime) -> bool {
         if !self.ended || self.workers.len() > 1 {
             return false;
@@ -279,7 +285,8 @@ impl Parallel {
         self.spent.saturating_mul(left) < rt.tuning.rest.saturating_mul(done)
     }
 
-    /// Puts morsels together that one worker takes alone: as many rows as it has done, or all where the rest is `short`.
+    /// Puts morsels together that one worker takes alone: as many rows as it has done, or all where
+    /// the rest is `short`.
     fn put_together(&mut self, short: bool) {
         let next = self.next.load(Ordering::Relaxed);
         let Some(morsels) = &mut self.morsels else {
@@ -419,7 +426,8 @@ fn rows_of(morsels: &[Morsel]) -> u32 {
     rows.fold(0, u32::saturating_add)
 }
 
-/// Bytes that a batch holds by itself: a value that all its rows share, such as a list collected below, others share as well.
+/// Bytes that a batch holds by itself: a value that all its rows share, such as a list collected
+/// below, others share as well.
 fn held_bytes(batch: &Batch) -> usize {
     let columns = batch.columns().iter();
     let bytes = columns.map(|column| match &**column {

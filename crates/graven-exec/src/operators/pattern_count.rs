@@ -1,12 +1,15 @@
-//! How many matches hang on the nodes of a row: a number, where an expansion would make a row for each.
+//! How many matches hang on the nodes of a row: a number, where an expansion would make a row for
+//! each.
 //!
 //! # How it works
-//! A hanging pattern is a tree. The number of matches of a node is the sum over its neighbours of the product of what
-//! hangs on them; a branch with nothing behind it is a degree. Nodes are worked on in ascending chunks: their lists are laid out,
-//! the distinct neighbours counted the same way one level deeper, and the sums formed. Numbers of inner nodes that are
-//! met again and again are kept ([`super::known_numbers`]).
+//! A hanging pattern is a tree. The number of matches of a node is the sum over its neighbours of
+//! the product of what hangs on them; a branch with nothing behind it is a degree. Nodes are worked
+//! on in ascending chunks: their lists are laid out, the distinct neighbours counted the same way
+//! one level deeper, and the sums formed. Numbers of inner nodes that are met again and again are
+//! kept ([`super::known_numbers`]).
 //!
-//! A pattern that hangs on the row itself may have ends that depend on it: see [`super::row_branch`].
+//! A pattern that hangs on the row itself may have ends that depend on it: see
+//! [`super::row_branch`].
 //!
 //! # Invariants
 //! * EX-30 Numbers are exact or an error: additions and products that overflow 63 bits are refused.
@@ -66,7 +69,8 @@ impl PatternCount {
         }
     }
 
-    /// Looks up what holds for all rows, with the first of them: what lies below may have written what counts.
+    /// Looks up what holds for all rows, with the first of them: what lies below may have written
+    /// what counts.
     fn begin(&mut self, rt: &Runtime) -> Result<()> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());

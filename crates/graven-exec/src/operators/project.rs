@@ -1,8 +1,9 @@
 //! Computed columns: in place of the row (project) or in addition to it (extend).
 //!
 //! # How it works
-//! A batch of large values is charged for as long as it is the one handed out last. Where the values of a row take much, as those computed last tell, the
-//! rows of the input are taken some at a time, and fewer yet where there is no room: only a single row may be too large.
+//! A batch of large values is charged for as long as it is the one handed out last. Where the
+//! values of a row take much, as those computed last tell, the rows of the input are taken some at
+//! a time, and fewer yet where there is no room: only a single row may be too large.
 
 use std::sync::Arc;
 

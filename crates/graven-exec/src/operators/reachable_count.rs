@@ -1,10 +1,12 @@
-//! `count(DISTINCT end)` over a reachability pattern, one number per input row, without materialising the ends.
+//! `count(DISTINCT end)` over a reachability pattern, one number per input row, without
+//! materialising the ends.
 //!
 //! # How it works
-//! Input rows are taken in groups. A group of several rows whose relationships carry no condition shares its sweeps
-//! ([`Lanes`]) if the budget has room for the lanes; otherwise each row is searched by itself. Ends are counted
-//! within the id ranges of their labels, nodes of the row that an end must not be left out; a condition on the end is
-//! evaluated for reached nodes only, in batches of ascending ids.
+//! Input rows are taken in groups. A group of several rows whose relationships carry no condition
+//! shares its sweeps ([`Lanes`]) if the budget has room for the lanes; otherwise each row is
+//! searched by itself. Ends are counted within the id ranges of their labels, nodes of the row that
+//! an end must not be left out; a condition on the end is evaluated for reached nodes only, in
+//! batches of ascending ids.
 
 use crate::operators::label_ranges::end_ranges;
 use std::sync::Arc;
@@ -39,8 +41,8 @@ pub(crate) struct EndCondition {
 }
 
 impl EndCondition {
-    /// Ends with all `labels`, other nodes than those in columns `unlike`, that pass `filter`, which sees the end in
-    /// column `slot`.
+    /// Ends with all `labels`, other nodes than those in columns `unlike`, that pass `filter`,
+    /// which sees the end in column `slot`.
     pub(crate) fn new(
         labels: &[Arc<str>],
         unlike: Vec<usize>,

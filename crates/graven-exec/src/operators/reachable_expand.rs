@@ -1,4 +1,5 @@
-//! One row per end of a reachability pattern, each end once per input row; or a test of a bound end.
+//! One row per end of a reachability pattern, each end once per input row; or a test of a bound
+//! end.
 
 use super::fan_out::{FanOut, widen};
 use super::trail_expand::TrailColumns;

@@ -1,15 +1,16 @@
 //! The ends of many rows whose joins share a node, found from that node instead of row by row.
 //!
 //! # How it works
-//! `(friend)<--(post)<--(forum)` for rows of (friend, forum): the posts of each forum could be looked for among those of the
-//! friend. Where the rows are more than the pairs that the few friends among them lead to, or have far longer lists, every friend's posts are
-//! asked once which forums they lie in; pairs of forum and post, sorted, then answer each row by a search. Mostly few rows have any
-//! end: a filter of one bit by the lowest bits of the forum's id tells the others without one. The lists of the rows are not even
-//! loaded.
+//! `(friend)<--(post)<--(forum)` for rows of (friend, forum): the posts of each forum could be
+//! looked for among those of the friend. Where the rows are more than the pairs that the few
+//! friends among them lead to, or have far longer lists, every friend's posts are asked once which
+//! forums they lie in; pairs of forum and post, sorted, then answer each row by a search. Mostly
+//! few rows have any end: a filter of one bit by the lowest bits of the forum's id tells the others
+//! without one. The lists of the rows are not even loaded.
 //!
 //! # Invariants
-//! * EX-42 For a node of a row and the node of its join there are the entries of the first one's list that stand in the second
-//!   one's, each as often as in the first, in the same order.
+//! * EX-42 For a node of a row and the node of its join there are the entries of the first one's
+//!   list that stand in the second one's, each as often as in the first, in the same order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ pub(super) struct ReachedEnds {
     pairs: Vec<u64>,
     /// The group of a place of a join's node, by place.
     groups: Vec<(usize, Range<usize>)>,
-    /// A bit for each node of a row that has ends, and by chance for some others; a power of two of words.
+    /// A bit for each node of a row that has ends, and by chance for some others; a power of two of
+    /// words.
     filter: Vec<u64>,
 }
 
@@ -76,7 +78,8 @@ impl Joined {
         Some(Self { places, entries })
     }
 
-    /// Whether there is no need to know the lists of the rows: there are more rows than pairs are expected here.
+    /// Whether there is no need to know the lists of the rows: there are more rows than pairs are
+    /// expected here.
     ///
     /// # Errors
     /// What reading gives.

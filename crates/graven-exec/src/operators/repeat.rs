@@ -1,10 +1,13 @@
-//! Quantified patterns: an inner tree repeated from where it ended, until it was repeated often enough.
+//! Quantified patterns: an inner tree repeated from where it ended, until it was repeated often
+//! enough.
 //!
 //! # How it works
-//! For each input row the ways begun are kept on a stack ([`ways`]), the longest on top, so that little more is kept than one way
-//! and its neighbours per repetition. A chunk of them is taken off and goes to the inner tree at once, by the node where
-//! each ends; what comes back, a batch at a time, are ways that are one repetition longer. A way that would use a relationship twice is
-//! dropped; one that is long enough is handed out before the next batch; one that may go on goes back onto the stack.
+//! For each input row the ways begun are kept on a stack ([`ways`]), the longest on top, so that
+//! little more is kept than one way and its neighbours per repetition. A chunk of them is taken off
+//! and goes to the inner tree at once, by the node where each ends; what comes back, a batch at a
+//! time, are ways that are one repetition longer. A way that would use a relationship twice is
+//! dropped; one that is long enough is handed out before the next batch; one that may go on goes
+//! back onto the stack.
 
 mod ways;
 

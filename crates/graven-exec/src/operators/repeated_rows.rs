@@ -1,13 +1,17 @@
 //! What an inner tree of one row has given for rows alike, so that it is not run again.
 //!
 //! # How it works
-//! A subquery that counts, such as `COUNT { (left)--(right) }`, gives exactly one row, and reads little of the row it runs for. Where that comes back, as two
-//! nodes beside each other on many shortest paths do, what it has given is taken from here: values by the number of the key that the inner
-//! tree reads. Rows are handed in one by one, and handed on some at a time: one at first, then twice as many each time, so that a limit above is not
-//! made to wait for rows that it does not want. Rows before one that fails are handed on before the failure is told: a limit may want no more than them.
+//! A subquery that counts, such as `COUNT { (left)--(right) }`, gives exactly one row, and reads
+//! little of the row it runs for. Where that comes back, as two nodes beside each other on many
+//! shortest paths do, what it has given is taken from here: values by the number of the key that
+//! the inner tree reads. Rows are handed in one by one, and handed on some at a time: one at first,
+//! then twice as many each time, so that a limit above is not made to wait for rows that it does
+//! not want. Rows before one that fails are handed on before the failure is told: a limit may want
+//! no more than them.
 //!
 //! # Invariants
-//! * EX-65 Only trees are asked that give the same for the same: nothing in them is volatile or writes.
+//! * EX-65 Only trees are asked that give the same for the same: nothing in them is volatile or
+//!   writes.
 
 use std::sync::Arc;
 
@@ -84,14 +88,15 @@ impl RepeatedRows {
         rows
     }
 
-    /// The input starts again. What is known stays, and stays charged (EX-9): it is the same for the same (EX-65).
+    /// The input starts again. What is known stays, and stays charged (EX-9): it is the same for
+    /// the same (EX-65).
     pub(crate) fn rewind(&mut self) {
         self.rows = 1;
         self.failure = None;
     }
 
-    /// The added columns of rows of the input, and of how many: of those before the first one that fails, which is told next time. `run` gives the
-    /// values of one row.
+    /// The added columns of rows of the input, and of how many: of those before the first one that
+    /// fails, which is told next time. `run` gives the values of one row.
     pub(crate) fn columns(
         &mut self,
         rows: &Batch,

@@ -1,21 +1,24 @@
-//! A pattern that hangs on a row because its ends depend on it: what hangs behind them is counted once a node, the ends are
-//! chosen row by row.
+//! A pattern that hangs on a row because its ends depend on it: what hangs behind them is counted
+//! once a node, the ends are chosen row by row.
 //!
 //! # How it works
-//! Each end has a *weight*, the number of matches that hang on it. The weights lie in a vector over the ids that the
-//! relationship reaches; once more entries than that were met, those of all ids are found at once. The number of a row is
-//! the sum of the weights of its ends.
+//! Each end has a *weight*, the number of matches that hang on it. The weights lie in a vector over
+//! the ids that the relationship reaches; once more entries than that were met, those of all ids
+//! are found at once. The number of a row is the sum of the weights of its ends.
 //!
-//! Where no node has more than one neighbour, as an author of a message, the number of a row is the weight of its only end: rows that
-//! share the node of the join are answered together, a look-up each.
+//! Where no node has more than one neighbour, as an author of a message, the number of a row is the
+//! weight of its only end: rows that share the node of the join are answered together, a look-up
+//! each.
 //!
-//! Where the only join decides whether an end counts at all, ends are not even chosen: a second vector is *masked* by the
-//! list of the join's node, so that it holds zero for every end which does not count, and is summed up over the whole list of the
-//! row. Rows that follow each other mostly share that node. Nodes that an end must not be, and relationships that are
-//! used already, are subtracted.
+//! Where the only join decides whether an end counts at all, ends are not even chosen: a second
+//! vector is *masked* by the list of the join's node, so that it holds zero for every end which
+//! does not count, and is summed up over the whole list of the row. Rows that follow each other
+//! mostly share that node. Nodes that an end must not be, and relationships that are used already,
+//! are subtracted.
 //!
 //! # Invariants
-//! * EX-33 `masked` differs from what it is without a mask only at the entries of the list it is masked by, which is laid out.
+//! * EX-33 `masked` differs from what it is without a mask only at the entries of the list it is
+//!   masked by, which is laid out.
 
 use std::ops::Range;
 
@@ -45,7 +48,8 @@ pub(crate) struct RowBranch {
     weights: Weights,
     size: ChunkSize,
     memory: Memory,
-    /// Entries of the lists of a row that are no ends for other reasons than the join, with their number.
+    /// Entries of the lists of a row that are no ends for other reasons than the join, with their
+    /// number.
     left_out: Vec<(u64, u64)>,
     /// Room for the ends of a row.
     ends: Vec<u64>,
@@ -353,7 +357,8 @@ impl RowBranch {
         u64::try_from(sum).map_err(|_| overflow())
     }
 
-    /// Whether the number of each of these rows is the weight of its only end, if the only join lets that count.
+    /// Whether the number of each of these rows is the weight of its only end, if the only join
+    /// lets that count.
     fn is_sole(&self, batch: &Batch, rows: Range<usize>) -> bool {
         self.weights.mask.is_some()
             && self.weights.largest < PLAIN_MAX

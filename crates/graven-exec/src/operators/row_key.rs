@@ -1,8 +1,9 @@
 //! Keys of hash tables: rows over some columns, equal when all values are equivalent.
 //!
 //! # How it works
-//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers ([`number_table`], [`pair_table`]); everything else by
-//! a boxed slice of values. A table that has started with numbers and meets another form moves its keys over once.
+//! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers
+//! ([`number_table`], [`pair_table`]); everything else by a boxed slice of values. A table that has
+//! started with numbers and meets another form moves its keys over once.
 
 mod number_table;
 mod pair_table;
@@ -195,8 +196,8 @@ impl KeyTable {
         numbers + self.heap + self.values.capacity() * VALUES_BYTES
     }
 
-    /// Bytes of the table and its keys while and after `rows` more keys of `width` columns are added, the heap
-    /// bytes of the new keys' values left out.
+    /// Bytes of the table and its keys while and after `rows` more keys of `width` columns are
+    /// added, the heap bytes of the new keys' values left out.
     pub(crate) fn bytes_with(&self, rows: usize, width: usize) -> usize {
         match (&self.keys, width) {
             (Keys::One(_, table), _) => table.bytes_with(rows),
@@ -246,7 +247,8 @@ impl KeyTable {
         }
     }
 
-    /// No keys are looked up any more: keeps nothing but those that are numbers. Memory for another table comes back.
+    /// No keys are looked up any more: keeps nothing but those that are numbers. Memory for another
+    /// table comes back.
     pub(crate) fn end(&mut self) -> Vec<u64> {
         match &mut self.keys {
             Keys::None | Keys::Values => Vec::new(),
@@ -408,7 +410,8 @@ pub(crate) struct Firsts {
 }
 
 impl Firsts {
-    /// Adds those of a table; whether its pairs came in runs, are of the same kind as those of the tables before and none of their first parts was known.
+    /// Adds those of a table; whether its pairs came in runs, are of the same kind as those of the
+    /// tables before and none of their first parts was known.
     pub(crate) fn add(&mut self, table: &KeyTable) -> bool {
         let Keys::Two(kinds, pairs) = &table.keys else {
             return false;

@@ -1,12 +1,13 @@
 //! Every node, or every node with a label, in ascending id, once per input row.
 //!
 //! # How it works
-//! Where the nodes lie is kept as storage tells it, which is little however they lie; ranges are made of it a few thousand at a time. If they
-//! are no more than that, they are made once for all rows.
+//! Where the nodes lie is kept as storage tells it, which is little however they lie; ranges are
+//! made of it a few thousand at a time. If they are no more than that, they are made once for all
+//! rows.
 //!
 //! # Invariants
-//! * EX-22 The nodes are fixed when the first input row is there; a writing statement that starts the scan again (in an
-//!   inner tree) sees the nodes as they are then.
+//! * EX-22 The nodes are fixed when the first input row is there; a writing statement that starts
+//!   the scan again (in an inner tree) sees the nodes as they are then.
 
 use graven_storage::{LabelId, NodeRanges};
 

@@ -1,9 +1,11 @@
-//! Nodes found by an indexed property, and nodes or relationships by what identifies them, per input row.
+//! Nodes found by an indexed property, and nodes or relationships by what identifies them, per
+//! input row.
 //!
 //! # How it works
-//! The sought values are computed for a whole input batch; each row's matches are fetched when the row is
-//! reached, those of a range or of a single value as they are handed out. Without an index on (label, key), which the planner avoids but a plan may outlive, the label is
-//! scanned and compared.
+//! The sought values are computed for a whole input batch; each row's matches are fetched when the
+//! row is reached, those of a range or of a single value as they are handed out. Without an index
+//! on (label, key), which the planner avoids but a plan may outlive, the label is scanned and
+//! compared.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -1,9 +1,10 @@
 //! Of rows with the same ends those with the shortest paths.
 //!
 //! # How it works
-//! Rows are kept with the length of their paths, and thinned out whenever their number has doubled, or when there is no room for more. They
-//! are handed out when the input has ended, in the order they came. Where too many are wanted for the memory, all go to partitions by the hash of
-//! their ends, each of which is thinned out and handed out by itself, by the same means.
+//! Rows are kept with the length of their paths, and thinned out whenever their number has doubled,
+//! or when there is no room for more. They are handed out when the input has ended, in the order
+//! they came. Where too many are wanted for the memory, all go to partitions by the hash of their
+//! ends, each of which is thinned out and handed out by itself, by the same means.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,7 +65,8 @@ impl SelectPaths {
         }
     }
 
-    /// The wanted ones of the rows of the input, or of a partition of this level; none if they have gone to partitions.
+    /// The wanted ones of the rows of the input, or of a partition of this level; none if they have
+    /// gone to partitions.
     fn fill(&mut self, mut from: Option<RowReader>, level: u32, rt: &Runtime) -> Result<Batch> {
         let mut partitions: Option<Partitions> = None;
         let (mut kept, mut count, mut limit, mut bytes) = (Vec::new(), 0, ROWS_MIN, 0);

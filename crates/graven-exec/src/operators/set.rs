@@ -1,9 +1,10 @@
 //! `SET` and `REMOVE`: properties and labels, row by row, items in order.
 //!
 //! # How it works
-//! Values that do not read the graph are computed for a whole batch; where one does, each row is computed when its
-//! turn has come, since it may read what an earlier row has set. Neighbouring properties of one variable are computed
-//! before the first of them is set; apart from that an item sees what the one before it has done.
+//! Values that do not read the graph are computed for a whole batch; where one does, each row is
+//! computed when its turn has come, since it may read what an earlier row has set. Neighbouring
+//! properties of one variable are computed before the first of them is set; apart from that an item
+//! sees what the one before it has done.
 
 use std::sync::Arc;
 
@@ -312,7 +313,8 @@ fn labelled(entity: Entity) -> Result<graven_storage::NodeId> {
 
 fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runtime) -> Result<()> {
     let stored = storable(value, name)?;
-    // What is removed may have come to be a name since the statement began, by another of its clauses.
+    // What is removed may have come to be a name since the statement began, by another of its
+    // clauses.
     match rt.key_by_now(key, name) {
         Some(key) => rt.writer()?.set(entity, key, &stored),
         // No node or relationship has such a property.

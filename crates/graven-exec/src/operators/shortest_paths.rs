@@ -1,13 +1,14 @@
 //! The shortest trails between two bound nodes: one, several, or all of the first lengths.
 //!
 //! # How it works
-//! Each row is a search of its own (see [`crate::shortest`]); its trails are handed out as they are found, so that all
-//! shortest paths of two far nodes take the memory of the search, not of the paths. A null at either end, or
-//! ends that no trail joins, give no row. A row whose ends are the same node gives the empty trail where the lower
-//! bound is 0; otherwise closed trails, or with `shortestPath()` nothing.
+//! Each row is a search of its own (see [`crate::shortest`]); its trails are handed out as they are
+//! found, so that all shortest paths of two far nodes take the memory of the search, not of the
+//! paths. A null at either end, or ends that no trail joins, give no row. A row whose ends are the
+//! same node gives the empty trail where the lower bound is 0; otherwise closed trails, or with
+//! `shortestPath()` nothing.
 //!
-//! Where the planner expects rows to have an end in common, the search from there is kept from row to row, unless the row chooses
-//! among relationships, or the statement writes.
+//! Where the planner expects rows to have an end in common, the search from there is kept from row
+//! to row, unless the row chooses among relationships, or the statement writes.
 //!
 //! Searches that do not fit go on in temporary pages.
 
@@ -116,7 +117,8 @@ impl ShortestPaths {
         }
     }
 
-    /// Ends the search of the row at hand and goes to the next row, for which the search from the end that rows share is kept.
+    /// Ends the search of the row at hand and goes to the next row, for which the search from the
+    /// end that rows share is kept.
     fn finish_row(&mut self, search: Search, rt: &Runtime) -> Result<()> {
         let [starts, ends] = self.wanted.sharing;
         let is_shared = starts != ends && !self.pattern.reads_the_row() && rt.writer.is_none();

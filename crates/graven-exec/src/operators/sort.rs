@@ -72,7 +72,8 @@ const SIDE_BY_SIDE_FROM: usize = 64 << 10;
 /// Rows gathered at a time.
 const GATHERED_ROWS: usize = 8 * BATCH_ROWS;
 
-/// As often as that by each thread, where there are several, if what is gathered then takes no more than this part of the memory limit.
+/// As often as that by each thread, where there are several, if what is gathered then takes no more
+/// than this part of the memory limit.
 const PIECES: usize = 4;
 const GATHERED_SHARE: u64 = 32;
 
@@ -138,7 +139,8 @@ impl Buffer {
         }
     }
 
-    /// Puts the columns that words do not tell side by side, where that pays and `memory` has room for a copy.
+    /// Puts the columns that words do not tell side by side, where that pays and `memory` has room
+    /// for a copy.
     fn put_side_by_side(&mut self, sorted: &mut Sorted, memory: &mut Memory, threads: usize) {
         if sorted.words.len() < SIDE_BY_SIDE_FROM {
             return;
@@ -211,7 +213,8 @@ pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usiz
     Ordering::Equal
 }
 
-/// Whether a key is certain to have a value for each row, so that leaving out rows before it hides no error.
+/// Whether a key is certain to have a value for each row, so that leaving out rows before it hides
+/// no error.
 fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
     match key {
         Compiled::Slot(_) | Compiled::Constant(_) | Compiled::Parameter(..) => true,
@@ -227,7 +230,8 @@ fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
     }
 }
 
-/// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all numbers.
+/// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all
+/// numbers.
 fn wanted_rows(limit: &Compiled, rt: &Runtime) -> Result<u64> {
     if let Compiled::Binary(BinaryOp::Add, skip, rows, _) = limit
         && let (Value::Integer(skip @ 0..), Value::Integer(rows @ 0..)) =
@@ -371,7 +375,8 @@ impl Sort {
         }
     }
 
-    /// The kept columns of a batch, and those of the keys; `first` is the first key where it is known already.
+    /// The kept columns of a batch, and those of the keys; `first` is the first key where it is
+    /// known already.
     fn with_keys(&self, batch: &Batch, first: Option<Arc<Column>>, rt: &Runtime) -> Result<Batch> {
         let mut columns: Vec<Arc<Column>> = Vec::with_capacity(self.kept.len() + self.keys.len());
         columns.extend(self.kept.iter().map(|slot| Arc::clone(batch.column(*slot))));

@@ -1,4 +1,5 @@
-//! Every trail of a variable-length pattern is a row; streaming, in memory that follows the trail at hand.
+//! Every trail of a variable-length pattern is a row; streaming, in memory that follows the trail
+//! at hand.
 
 use std::collections::HashMap;
 

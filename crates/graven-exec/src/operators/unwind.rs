@@ -1,8 +1,8 @@
 //! One row per list element.
 //!
 //! # How it works
-//! The lists of a batch are evaluated together. `range()` is not made into a list: its numbers are counted off, so
-//! that a range of any length takes no memory.
+//! The lists of a batch are evaluated together. `range()` is not made into a list: its numbers are
+//! counted off, so that a range of any length takes no memory.
 
 use std::sync::Arc;
 
@@ -76,7 +76,8 @@ impl Lists {
         }
     }
 
-    /// Adds elements of a row from number `done` on, at most `room`; how many were added and how many there are.
+    /// Adds elements of a row from number `done` on, at most `room`; how many were added and how
+    /// many there are.
     fn take(
         &self,
         row: usize,
@@ -110,7 +111,8 @@ impl Lists {
 }
 
 impl Unwind {
-    /// Unwinds `list` into column `slot`; column `gone`, which holds the lists, is null from here on.
+    /// Unwinds `list` into column `slot`; column `gone`, which holds the lists, is null from here
+    /// on.
     pub(crate) fn new(
         input: BoxedOperator,
         list: Compiled,

@@ -17,14 +17,17 @@
 //! not made then, and the operators evaluate the condition themselves.
 //!
 //! # Invariants
-//! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does not change while they run.
+//! * EX-40 Only for statements that neither write nor run in a transaction: what is laid out does
+//!   not change while they run.
 //!
 //! # Concurrency
-//! The threads of a statement share the lists; one of them lays them out, with the help of others, in pieces by the ids of their nodes; those that want the same help as well
+//! The threads of a statement share the lists; one of them lays them out, with the help of others,
+//! in pieces by the ids of their nodes; those that want the same help as well
 //! ([`crate::standby::Joint`]).
 //!
 //! # Source
-//! Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988 (renting until the rent comes to the price).
+//! Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", 1988 (renting until the rent
+//! comes to the price).
 
 use super::list_cache::Key;
 use super::list_cache::WholeLists;
@@ -62,12 +65,13 @@ const EARLIER: u64 = 16;
 /// Lists are near each other if one node in so many is visited.
 const NEAR_SHARE: u64 = 8;
 
-/// From so many lists and entries on they are laid out by all threads of the statement, in so many pieces for each: those that want them
-/// would only wait.
+/// From so many lists and entries on they are laid out by all threads of the statement, in so many
+/// pieces for each: those that want them would only wait.
 pub(super) const THREADS_FROM: usize = 64 << 10;
 const PIECES: usize = 4;
 
-/// Fewer rows are no case for lists with a condition; one relationship in so many must have been asked for.
+/// Fewer rows are no case for lists with a condition; one relationship in so many must have been
+/// asked for.
 const PASSING_ROWS: usize = 32;
 const PASSING_SHARE: u64 = 4;
 
@@ -120,7 +124,8 @@ impl WholeLists {
         Arc::clone(state.or_insert_with(|| Arc::new(Joint::new(State::NEW))))
     }
 
-    /// All lists of `part`, if they are laid out or it is time for that; so many more visits are expected, if any number is known.
+    /// All lists of `part`, if they are laid out or it is time for that; so many more visits are
+    /// expected, if any number is known.
     ///
     /// # Errors
     /// What reading gives.
@@ -390,7 +395,8 @@ fn passing_pairs(
     Ok(pairs)
 }
 
-/// The ends of each node from `first` on, in the order of the pairs; each thread takes the nodes of a range.
+/// The ends of each node from `first` on, in the order of the pairs; each thread takes the nodes of
+/// a range.
 fn by_node(found: &[Vec<(u32, u32)>], first: u64, nodes: usize, threads: usize) -> PartLists {
     let base = u32::try_from(first).expect("ids fit 32 bits");
     let mut lengths = vec![0_u32; nodes];

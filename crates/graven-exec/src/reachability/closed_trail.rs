@@ -1,11 +1,12 @@
 //! Whether an undirected closed trail of at most `max` relationships passes through a node.
 //!
 //! # How it works
-//! The shortest closed trail through a node is a cycle. Every relationship of the start opens a *branch*; a
-//! breadth-first search gives each node the branch it was first reached by. A relationship between nodes of
-//! different branches at depths `d1` and `d2` closes a cycle of `d1 + d2 + 1` relationships, and the shortest cycle
-//! contains such a relationship. The nearer of the two ends has depth at most `(max - 1) / 2`, so only that many levels
-//! are expanded; the search ends with the first hit.
+//! The shortest closed trail through a node is a cycle. Every relationship of the start opens a
+//! *branch*; a breadth-first search gives each node the branch it was first reached by. A
+//! relationship between nodes of different branches at depths `d1` and `d2` closes a cycle of
+//! `d1 + d2 + 1` relationships, and the shortest cycle contains such a relationship. The nearer of
+//! the two ends has depth at most `(max - 1) / 2`, so only that many levels are expanded; the
+//! search ends with the first hit.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -29,7 +30,8 @@ pub(super) fn exists(
 ) -> Result<bool> {
     let max = max.unwrap_or(u32::MAX);
     let mut closed = false;
-    // Branch and depth of each node; a branch is named by its first node (parallel relationships close at once).
+    // Branch and depth of each node; a branch is named by its first node (parallel relationships
+    // close at once).
     let mut labels: HashMap<u64, (u64, u32), RandomState> = HashMap::default();
     // Entries charged for; given back at the end, because the caller asks for many starts.
     let mut charged = 0;

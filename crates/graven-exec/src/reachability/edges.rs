@@ -1,9 +1,10 @@
 //! The relationships a search may use for one input row.
 //!
 //! # How it works
-//! Without a condition on relationships the lists are visited as they lie in their pages. Relationships excluded
-//! for the row concern the lists of their two ends only: these few nodes take the slow way, which resolves
-//! relationship ids. A condition on every relationship sends every node that way.
+//! Without a condition on relationships the lists are visited as they lie in their pages.
+//! Relationships excluded for the row concern the lists of their two ends only: these few nodes
+//! take the slow way, which resolves relationship ids. A condition on every relationship sends
+//! every node that way.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -96,8 +97,9 @@ impl<'a> Edges<'a> {
         !self.excludes && !self.pattern.has_filter()
     }
 
-    /// Visits the usable relationships of `nodes` (ascending): `visit(node, skip_loops, neighbours)`, several times a
-    /// node; with `skip_loops` neighbours equal to the node are to be left out.
+    /// Visits the usable relationships of `nodes` (ascending):
+    /// `visit(node, skip_loops, neighbours)`, several times a node; with `skip_loops` neighbours
+    /// equal to the node are to be left out.
     ///
     /// # Errors
     /// Storage errors, errors of the relationships' condition, cancelled.
@@ -112,7 +114,8 @@ impl<'a> Edges<'a> {
         if !self.excludes {
             return self.visit_lists(nodes, &mut visit);
         }
-        // The ends of excluded relationships are few: they are left out of the sweep and visited by themselves.
+        // The ends of excluded relationships are few: they are left out of the sweep and visited by
+        // themselves.
         let mut slow = Vec::new();
         let mut stopped = false;
         self.visit_lists(nodes, &mut |node, skip_loops, ids| {
@@ -148,7 +151,8 @@ impl<'a> Edges<'a> {
             return self.rt.check_cancelled();
         }
         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
-        // Down, the last part comes first: so a level begins with the pages that the one before has used last.
+        // Down, the last part comes first: so a level begins with the pages that the one before has
+        // used last.
         let (order, parts) = (turn::next(), &self.pattern.parts);
         for at in 0..parts.len() {
             let part = match order {
@@ -238,14 +242,15 @@ impl<'a> Edges<'a> {
             path: self.rt.snapshot.path().to_path_buf(),
             store: "adjacency".to_owned(),
             what: format!(
-                "a relationship of nodes {node} and {other} is in the list of one of them only; run graven check"
+                "a relationship of nodes {node} and {other} is in the list of one of them only; \
+                    run graven check"
             ),
         };
         inconsistent.into()
     }
 
-    /// Calls `reached` with every node of `nodes` from which `part`, seen from its other end, leads into `targets`;
-    /// only where [`Edges::is_plain`].
+    /// Calls `reached` with every node of `nodes` from which `part`, seen from its other end, leads
+    /// into `targets`; only where [`Edges::is_plain`].
     pub(crate) fn look_back(
         &self,
         part: &Part,

@@ -1,8 +1,9 @@
 //! Ends of trails by walking the trails, where breadth-first search is not equivalent.
 //!
 //! # How it works
-//! Depth-first with relationship uniqueness; memory holds the relationships of the nodes on the current trail and
-//! the marks of the ends. Once every node that could be an end is marked, nothing is left to find.
+//! Depth-first with relationship uniqueness; memory holds the relationships of the nodes on the
+//! current trail and the marks of the ends. Once every node that could be an end is marked, nothing
+//! is left to find.
 
 use super::Bounds;
 use super::edges::Edges;

@@ -1,18 +1,19 @@
 //! Up to 64 searches at once, one bit lane each: a sweep over the lists serves all of them.
 //!
 //! # How it works
-//! Three words per node hold, a bit per start: reached so far, reached by the level before, reached by this level.
-//! A level visits each node that some lane's frontier contains once and ors the node's lanes into its neighbours; the
-//! union of the frontiers is a bitmap, so that all lists of a page are decoded in one run.
-//! Closed trails through the starts are seen in the first two levels as in a single search; lanes that are still
-//! open then and may have longer ones ask [`closed_trail`] one by one.
+//! Three words per node hold, a bit per start: reached so far, reached by the level before, reached
+//! by this level. A level visits each node that some lane's frontier contains once and ors the
+//! node's lanes into its neighbours; the union of the frontiers is a bitmap, so that all lists of a
+//! page are decoded in one run. Closed trails through the starts are seen in the first two levels
+//! as in a single search; lanes that are still open then and may have longer ones ask
+//! [`closed_trail`] one by one.
 //!
-//! Words exist for the ids that the pattern's adjacencies can name (as in [`super::marks`]); starts outside of them
-//! have no relationships and reach at most themselves.
+//! Words exist for the ids that the pattern's adjacencies can name (as in [`super::marks`]); starts
+//! outside of them have no relationships and reach at most themselves.
 //!
 //! # Costs
-//! 24 bytes a node of that range, and a bit. A level costs the entries of the union of the frontiers, however many lanes share them, and a
-//! pass over all nodes.
+//! 24 bytes a node of that range, and a bit. A level costs the entries of the union of the
+//! frontiers, however many lanes share them, and a pass over all nodes.
 
 use std::ops::{ControlFlow, Range};
 
@@ -50,8 +51,8 @@ impl Lanes {
         usize::try_from(nodes).unwrap_or(usize::MAX / 64) * 25
     }
 
-    /// Searches from `starts` (lane i from `starts[i]`; `None` reaches nothing) where lists name ids of `span` only.
-    /// The caller has charged [`Lanes::bytes`].
+    /// Searches from `starts` (lane i from `starts[i]`; `None` reaches nothing) where lists name
+    /// ids of `span` only. The caller has charged [`Lanes::bytes`].
     ///
     /// # Errors
     /// Storage errors, no memory, cancelled.
@@ -148,7 +149,8 @@ impl Lanes {
         Ok(closed)
     }
 
-    /// As [`Lanes::visit`], without looking at the level before: it is another cache miss for every neighbour.
+    /// As [`Lanes::visit`], without looking at the level before: it is another cache miss for every
+    /// neighbour.
     fn level(&mut self, edges: &Edges<'_>) -> Result<()> {
         let (base, front, next) = (self.base, &self.front[..], &mut self.next[..]);
         let nodes = Nodes::Bits(NodeSet::new(NodeId(base), &self.frontier));
@@ -163,8 +165,8 @@ impl Lanes {
         })
     }
 
-    /// Visits the lists of the frontier: the node's lanes, the node, a neighbour, the neighbour's lanes of the level
-    /// before and of this one, whether loops are skipped.
+    /// Visits the lists of the frontier: the node's lanes, the node, a neighbour, the neighbour's
+    /// lanes of the level before and of this one, whether loops are skipped.
     #[inline]
     fn visit(
         &mut self,

@@ -3,12 +3,15 @@
 //! # How it works
 //! * [`Bytes`]: a byte per node, the fastest to mark; for up to [`Tuning::byte_nodes`] nodes.
 //! * [`Bits`]: two bits per node, for larger graphs.
-//! * [`Sparse`]: a hash table; large graphs start with it and go over to a dense form when it would be larger.
+//! * [`Sparse`]: a hash table; large graphs start with it and go over to a dense form when it would
+//!   be larger.
 //!
-//! Marking is unconditional: a node marked fresh that is old already stays old when the level settles.
+//! Marking is unconditional: a node marked fresh that is old already stays old when the level
+//! settles.
 //!
-//! Dense forms cover the ids that the pattern's adjacencies can name ([`Marks::reset`]), not all ids: nodes of one label
-//! lie together, so that is often a small part. A start outside of that range has no relationships; it is kept by itself.
+//! Dense forms cover the ids that the pattern's adjacencies can name ([`Marks::reset`]), not all
+//! ids: nodes of one label lie together, so that is often a small part. A start outside of that
+//! range has no relationships; it is kept by itself.
 
 use std::collections::HashSet;
 use std::ops::{ControlFlow, Range};
@@ -29,7 +32,8 @@ const SPARSE_ENTRY: u64 = 32;
 pub(crate) trait Dense {
     /// Marks the node as reached by this level.
     fn mark_fresh(&mut self, node: u64);
-    /// Marks the node as reached by the last level, of which only [`Marks::contains`] and its like are asked.
+    /// Marks the node as reached by the last level, of which only [`Marks::contains`] and its like
+    /// are asked.
     fn mark_last(&mut self, node: u64) {
         self.mark_fresh(node);
     }
@@ -215,7 +219,8 @@ impl Dense for Sparse {
 pub(crate) enum Stop {
     /// All lists are visited.
     Done,
-    /// The table may not grow; lists come part by part, so no prefix of the nodes is certainly done.
+    /// The table may not grow; lists come part by part, so no prefix of the nodes is certainly
+    /// done.
     Full,
 }
 
@@ -286,8 +291,8 @@ impl Marks {
         !matches!(self.form, Form::Sparse(_))
     }
 
-    /// Whether a search over `span` cannot go on with the memory of the last one: the caller gives back
-    /// everything then, frontiers included.
+    /// Whether a search over `span` cannot go on with the memory of the last one: the caller gives
+    /// back everything then, frontiers included.
     pub(super) fn must_start_anew(&self, span: &Range<u64>) -> bool {
         // In a large graph the next start may reach little: begin with the hash table again.
         *span != self.span || self.node_limit() > self.tuning.dense_nodes && self.is_dense()
@@ -375,7 +380,8 @@ impl Marks {
             std::mem::take(&mut sparse.old),
             std::mem::take(&mut sparse.fresh),
         );
-        // The table is dropped as soon as it is copied; its bytes are what the dense form is charged first.
+        // The table is dropped as soon as it is copied; its bytes are what the dense form is
+        // charged first.
         memory.release(sparse.room * at(SPARSE_ENTRY));
         sparse.room = 0;
         let places = |nodes: &HashSet<u64, RandomState>| -> Vec<u64> {
@@ -528,7 +534,8 @@ impl Marks {
         outside + self.form.count(from, to)
     }
 
-    /// Appends up to `room` marked nodes in `from..to` to `out`, ascending; where to go on, `to` at the end.
+    /// Appends up to `room` marked nodes in `from..to` to `out`, ascending; where to go on, `to` at
+    /// the end.
     pub(crate) fn collect(&self, from: u64, to: u64, room: usize, out: &mut Vec<u64>) -> u64 {
         let full = out.len() + room;
         let outside = self.outside_in(from, to);
@@ -662,8 +669,8 @@ impl Frontier {
         Some(NodeSet::new(NodeId(first), &self.words))
     }
 
-    /// The nodes in words of a bitmap from number `from` on: at least `wanted` if there are as many, how many, and where
-    /// the next portion begins.
+    /// The nodes in words of a bitmap from number `from` on: at least `wanted` if there are as
+    /// many, how many, and where the next portion begins.
     pub(super) fn portion(&self, from: usize, wanted: u64) -> Option<(NodeSet<'_>, u64, usize)> {
         let first = self.bitmap_from? + from as u64 * 64;
         let (mut taken, mut end) = (0, from);
@@ -727,13 +734,15 @@ fn only_fresh(marks: &[u8]) -> u64 {
 /// The lowest bit of each of eight bytes.
 const LOWEST: u64 = 0x0101_0101_0101_0101;
 
-/// Eight bytes of 0 or 1 as eight bits: the product has byte `i`, and nothing else, at bit `56 + i`.
+/// Eight bytes of 0 or 1 as eight bits: the product has byte `i`, and nothing else, at bit
+/// `56 + i`.
 #[inline]
 fn gather(bytes: u64) -> u64 {
     bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Fresh bytes that are not old become old; their bitmap goes to `frontier`, their number is returned.
+/// Fresh bytes that are not old become old; their bitmap goes to `frontier`, their number is
+/// returned.
 fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) -> u64 {
     let mut len = 0;
     for chunk in marks.chunks_mut(64) {
@@ -786,7 +795,8 @@ mod tests {
 
     use super::*;
 
-    /// Goal: the bit tricks agree with looking at every mark, for every length and mixture of marks.
+    /// Goal: the bit tricks agree with looking at every mark, for every length and mixture of
+    /// marks.
     #[test]
     fn bits_of_marks_agree_with_the_marks() {
         let mut random = SplitMix64::new(7);

@@ -86,7 +86,8 @@ fn descending(set: NodeSet<'_>) -> impl Iterator<Item = u64> + '_ {
 mod tests {
     use super::*;
 
-    /// Goal: both orders give every node once. Method: bitmaps with empty, single, full and last words.
+    /// Goal: both orders give every node once. Method: bitmaps with empty, single, full and last
+    /// words.
     #[test]
     fn both_orders_give_every_node() {
         let words = [0, 1 << 63, u64::MAX, 0, 0b1010, 1];

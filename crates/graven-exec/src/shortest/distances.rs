@@ -124,8 +124,8 @@ impl Distances {
         is_reached || self.frontier_len() == 0
     }
 
-    /// The distance of a node, or something less but more than `most` where it is more than `most`, or than is known;
-    /// `None` if the origin does not lead there.
+    /// The distance of a node, or something less but more than `most` where it is more than `most`,
+    /// or than is known; `None` if the origin does not lead there.
     pub(super) fn least(&self, node: u64, most: u32) -> Result<Option<u32>> {
         if node == self.origin {
             return Ok(Some(0));
@@ -146,8 +146,8 @@ impl Distances {
         Ok(Some(most.saturating_add(1)))
     }
 
-    /// Notes that a list was read for want of distances; a level more is found as soon as that costs no more than has
-    /// been done without, divided among the `rows` that profit.
+    /// Notes that a list was read for want of distances; a level more is found as soon as that
+    /// costs no more than has been done without, divided among the `rows` that profit.
     pub(super) fn miss(
         &mut self,
         rows: usize,

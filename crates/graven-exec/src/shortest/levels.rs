@@ -1,11 +1,14 @@
-//! Levels of a breadth-first search of which only marks are in memory: the nodes of each lie in temporary pages.
+//! Levels of a breadth-first search of which only marks are in memory: the nodes of each lie in
+//! temporary pages.
 //!
 //! # How it works
-//! One bit per node says what has been reached, one what the level at hand reaches; which node lies on which level is
-//! asked of the ids written ([`IdRun`]). From where a node was reached is not kept: its own list says so, and the level before.
+//! One bit per node says what has been reached, one what the level at hand reaches; which node lies
+//! on which level is asked of the ids written ([`IdRun`]). From where a node was reached is not
+//! kept: its own list says so, and the level before.
 //!
 //! # Costs
-//! Two bits per node that has relationships of the pattern, some bytes per page written; all charged.
+//! Two bits per node that has relationships of the pattern, some bytes per page written; all
+//! charged.
 
 use std::ops::{ControlFlow, Range};
 

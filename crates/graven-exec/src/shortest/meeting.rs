@@ -1,25 +1,28 @@
 //! Breadth-first searches from both ends that meet in the middle.
 //!
 //! # How it works
-//! The side with the smaller frontier goes one level further. Every node reached keeps the nodes from which it was reached on its
-//! level: the first one, or all. At the first level on which the sides meet, every shortest trail passes exactly one
-//! of the nodes met, because no trail is shorter than the sum of the levels. Trails are then read off one by one
-//! ([`super::odometer`]).
+//! The side with the smaller frontier goes one level further. Every node reached keeps the nodes
+//! from which it was reached on its level: the first one, or all. At the first level on which the
+//! sides meet, every shortest trail passes exactly one of the nodes met, because no trail is
+//! shorter than the sum of the levels. Trails are then read off one by one ([`super::odometer`]).
 //!
-//! Where that takes more memory than an operator should have, both searches begin anew with levels that are written to temporary
-//! pages ([`super::levels`]), and go the same way.
+//! Where that takes more memory than an operator should have, both searches begin anew with levels
+//! that are written to temporary pages ([`super::levels`]), and go the same way.
 //!
-//! A side whose origin many rows share is kept from one of them to the next, and the planner says how many there will be: what its
-//! levels cost is divided among them when the sides are compared. The next search goes over the levels that are known as if
-//! it found them itself, so that its trails are the same whatever rows came before.
+//! A side whose origin many rows share is kept from one of them to the next, and the planner says
+//! how many there will be: what its levels cost is divided among them when the sides are compared.
+//! The next search goes over the levels that are known as if it found them itself, so that its
+//! trails are the same whatever rows came before.
 //!
 //! # Invariants
-//! * EX-52 What a search finds depends on its ends alone, not on rows before and not on the memory: levels are complete, the first node by which another was reached is
-//!   that with the smallest id, all of them ascend, and so do the nodes met.
+//! * EX-52 What a search finds depends on its ends alone, not on rows before and not on the memory:
+//!   levels are complete, the first node by which another was reached is that with the smallest id,
+//!   all of them ascend, and so do the nodes met.
 //!
 //! # Costs
-//! A node reached takes about 70 bytes, charged as it is reached, or three bits for any number of nodes, and 8 bytes on disk for each
-//! reached; two searches of half the length reach far fewer nodes than one.
+//! A node reached takes about 70 bytes, charged as it is reached, or three bits for any number of
+//! nodes, and 8 bytes on disk for each reached; two searches of half the length reach far fewer
+//! nodes than one.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -275,7 +278,8 @@ impl Wanted {
 }
 
 impl Meeting {
-    /// Searches between `start` and `end`, which differ; `kept` is what an earlier row left of one side.
+    /// Searches between `start` and `end`, which differ; `kept` is what an earlier row left of one
+    /// side.
     pub(crate) fn search(
         (start, end): (u64, u64),
         kept: Option<Side>,

@@ -1,9 +1,9 @@
 //! Trails through the nodes on which two searches met, read off one by one.
 //!
 //! # How it works
-//! Every trail passes one of the nodes met. From there steps lead back to the start and on to the end; which of the
-//! possible ones is taken at each node are the digits of a number that is counted up. Which relationships steps are is looked up
-//! only for trails that are handed out.
+//! Every trail passes one of the nodes met. From there steps lead back to the start and on to the
+//! end; which of the possible ones is taken at each node are the digits of a number that is counted
+//! up. Which relationships steps are is looked up only for trails that are handed out.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,8 @@ use crate::memory::Memory;
 
 /// What two searches have reached: side 0 from the start, side 1 from the end.
 pub(super) trait Steps {
-    /// The nodes of the level before from which the side has reached `node`, ascending, parallel relationships repeated.
+    /// The nodes of the level before from which the side has reached `node`, ascending, parallel
+    /// relationships repeated.
     fn before(&self, side: usize, node: u64, level: u32, edges: &Sides<'_>) -> Result<Vec<u64>>;
 
     /// The level of the nodes met.

@@ -1,19 +1,24 @@
 //! Trails between two nodes in order of length, under any bounds.
 //!
 //! # How it works
-//! Depth-first walks from one end, each over the trails of one length: nothing is kept but the trail at hand and the relationships of its nodes,
-//! however many partial trails there are. A partial trail goes on only if the rest of the way, which [`Distances`] from the other end
-//! tell, is no longer than what is left. The next walk is for the least length that a partial trail given up could have.
+//! Depth-first walks from one end, each over the trails of one length: nothing is kept but the
+//! trail at hand and the relationships of its nodes, however many partial trails there are. A
+//! partial trail goes on only if the rest of the way, which [`Distances`] from the other end tell,
+//! is no longer than what is left. The next walk is for the least length that a partial trail given
+//! up could have.
 //!
-//! Distances are found as they are wanted: a walk goes on without them until that has cost as much as the next level would, which is
-//! divided among the rows that share the far end. Where walks find nothing, the next ones look for any trail of several lengths, of twice as many each
-//! time, and only then for all of the least length found.
+//! Distances are found as they are wanted: a walk goes on without them until that has cost as much
+//! as the next level would, which is divided among the rows that share the far end. Where walks
+//! find nothing, the next ones look for any trail of several lengths, of twice as many each time,
+//! and only then for all of the least length found.
 //!
 //! # Invariants
-//! * EX-56 Trails of one length come in the order of the nodes and relationships along them: that does not depend on which distances are known.
+//! * EX-56 Trails of one length come in the order of the nodes and relationships along them: that
+//!   does not depend on which distances are known.
 //!
 //! # Costs
-//! 16 bytes a relationship that leads on from a node of the trail at hand; distances as [`super::distances`] says; all charged.
+//! 16 bytes a relationship that leads on from a node of the trail at hand; distances as
+//! [`super::distances`] says; all charged.
 //!
 //! # Source
 //! Korf, "Depth-first iterative-deepening: an optimal admissible tree search", 1985.
@@ -56,7 +61,8 @@ pub(crate) struct Ordered {
     is_walking: bool,
     /// The distance of the start was known when the walk began.
     was_known: bool,
-    /// It has found trails; of several lengths the least; what a trail that it leaves out has at least.
+    /// It has found trails; of several lengths the least; what a trail that it leaves out has at
+    /// least.
     has_found: bool,
     shortest: Option<u32>,
     beyond: Option<u32>,
@@ -188,7 +194,8 @@ impl Ordered {
         Ok(None)
     }
 
-    /// Looks where a trail may go on from this node, at which it has arrived; whether it is one that is wanted.
+    /// Looks where a trail may go on from this node, at which it has arrived; whether it is one
+    /// that is wanted.
     fn arrive(&mut self, node: u64, edges: &Sides<'_>, means: &mut Means<'_>) -> Result<bool> {
         let length = u32::try_from(self.trail.len()).unwrap_or(u32::MAX);
         if node == self.distances.origin() && (self.least..=self.most).contains(&length) {
@@ -224,7 +231,8 @@ impl Ordered {
         Ok(false)
     }
 
-    /// The relationships by which a trail of this length may go on from `node`, ascending by where they lead.
+    /// The relationships by which a trail of this length may go on from `node`, ascending by where
+    /// they lead.
     fn onward(&mut self, node: u64, length: u32, edges: &Sides<'_>) -> Result<Vec<(u64, u64)>> {
         let edges = edges.edges(self.is_forward());
         let (mut others, mut entries) = (Vec::new(), 0);
@@ -264,7 +272,8 @@ impl Ordered {
         Ok(onward)
     }
 
-    /// Whether a trail of this length that ends at `node` may become one that is wanted; if not, for which length it may.
+    /// Whether a trail of this length that ends at `node` may become one that is wanted; if not,
+    /// for which length it may.
     fn may_go_on(&mut self, node: u64, length: u32) -> Result<bool> {
         let left = self.most.saturating_sub(length);
         let Some(least) = self.distances.least(node, left)? else {

@@ -1,8 +1,8 @@
 //! Ascending ids in temporary pages, read part by part or asked for one of them.
 //!
 //! # How it works
-//! Ids are written as they are, 8 bytes each, a page after the other; of each page the first id is kept, so that one id
-//! is looked for in one page. Few ids take no page.
+//! Ids are written as they are, 8 bytes each, a page after the other; of each page the first id is
+//! kept, so that one id is looked for in one page. Few ids take no page.
 
 use graven_pagecache::{SizeClass, TemporaryPage, TemporaryPages};
 

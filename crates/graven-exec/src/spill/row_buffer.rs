@@ -1,8 +1,10 @@
-//! Rows kept in the order they came, in memory as long as they fit, in temporary pages from then on.
+//! Rows kept in the order they came, in memory as long as they fit, in temporary pages from then
+//! on.
 //!
 //! # How it works
-//! Batches are kept as they are until they would take more than an operator should have; then all of them go to one
-//! stream, and so do those that follow. Reading begins when the last row is in, and gives back as it goes.
+//! Batches are kept as they are until they would take more than an operator should have; then all
+//! of them go to one stream, and so do those that follow. Reading begins when the last row is in,
+//! and gives back as it goes.
 
 use std::collections::VecDeque;
 

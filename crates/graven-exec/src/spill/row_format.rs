@@ -1,8 +1,8 @@
 //! Bytes of values in temporary pages.
 //!
 //! # How it works
-//! Every value is a tag and its content; numbers are variable-length. The format lives as long as the statement:
-//! nothing else reads it.
+//! Every value is a tag and its content; numbers are variable-length. The format lives as long as
+//! the statement: nothing else reads it.
 //!
 //! | tag | value | content |
 //! | --- | --- | --- |

@@ -1,9 +1,9 @@
 //! A stream of rows in temporary pages: written once, read once or many times, in order.
 //!
 //! # How it works
-//! Rows are records with their length in front, one behind the other without regard to pages: a row may be
-//! longer than a page. A reader copies a page's bytes out, so that it holds no pin, and frees the page when the stream
-//! is its own.
+//! Rows are records with their length in front, one behind the other without regard to pages: a row
+//! may be longer than a page. A reader copies a page's bytes out, so that it holds no pin, and
+//! frees the page when the stream is its own.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -146,7 +146,8 @@ impl RowReader {
         }
     }
 
-    /// The next rows, at most `rows` and not many more than `bytes` bytes of them; `None` at the end.
+    /// The next rows, at most `rows` and not many more than `bytes` bytes of them; `None` at the
+    /// end.
     pub(crate) fn next_batch(&mut self, rows: usize, bytes: usize) -> Result<Option<Batch>> {
         let mut columns: Vec<Vec<Value>> = Vec::new();
         let (mut count, mut taken) = (0, 0);

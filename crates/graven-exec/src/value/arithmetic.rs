@@ -1,4 +1,5 @@
-//! Arithmetic of the language: integer overflow and division by zero are errors; null makes null, whatever the other operand is.
+//! Arithmetic of the language: integer overflow and division by zero are errors; null makes null,
+//! whatever the other operand is.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Between stored property values and values of the language; order, hash and text of the stored types that the
-//! language carries but does not compute with.
+//! Between stored property values and values of the language; order, hash and text of the stored
+//! types that the language carries but does not compute with.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};

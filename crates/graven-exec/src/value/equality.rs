@@ -52,8 +52,8 @@ fn same_keys(a: &Map, b: &Map) -> bool {
             .all(|((x, _), (y, _))| x == y)
 }
 
-/// Whether `DISTINCT` and grouping take the two for one value: as equality, but null is equivalent to null
-/// and NaN to NaN.
+/// Whether `DISTINCT` and grouping take the two for one value: as equality, but null is equivalent
+/// to null and NaN to NaN.
 #[must_use]
 pub fn equivalent(a: &Value, b: &Value) -> bool {
     match (a, b) {

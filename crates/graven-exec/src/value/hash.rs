@@ -1,4 +1,5 @@
-//! Hashing that agrees with equivalence, so that values can be keys of groups, joins and `DISTINCT`.
+//! Hashing that agrees with equivalence, so that values can be keys of groups, joins and
+//! `DISTINCT`.
 //!
 //! A whole float hashes as the integer it equals, all NaNs alike, both zeros alike (EX-2).
 
@@ -81,7 +82,8 @@ fn hash_float<H: Hasher>(value: f64, state: &mut H) {
         reason = "compared to see whether anything was lost"
     )]
     let back = whole as f64;
-    // 2^63 saturates to i64::MAX, whose float is 2^63 again: harmless, as no integer is equivalent to it.
+    // 2^63 saturates to i64::MAX, whose float is 2^63 again: harmless, as no integer is equivalent
+    // to it.
     if back == value {
         hash_integer(whole, state);
     } else {

@@ -1,8 +1,10 @@
-//! Order of values: comparability (`<`, `>=`) within a type, orderability (`ORDER BY`, `min`, `max`) over all.
+//! Order of values: comparability (`<`, `>=`) within a type, orderability (`ORDER BY`, `min`,
+//! `max`) over all.
 //!
 //! # Source
-//! openCypher CIP2016-06-14, "Comparability and equality of values". Ascending order of types: map, node,
-//! relationship, list, path, stored types (temporal, point), string, boolean, number, null. NaN is the largest number.
+//! openCypher CIP2016-06-14, "Comparability and equality of values". Ascending order of types: map,
+//! node, relationship, list, path, stored types (temporal, point), string, boolean, number, null.
+//! NaN is the largest number.
 
 use std::cmp::Ordering;
 
@@ -57,7 +59,8 @@ fn is_nan(value: &Value) -> bool {
     matches!(value, Value::Float(f) if f.is_nan())
 }
 
-/// Compares two numbers exactly, also where an integer has no exact float; NaN is largest and equal to itself.
+/// Compares two numbers exactly, also where an integer has no exact float; NaN is largest and equal
+/// to itself.
 ///
 /// # Panics
 /// If one of the two is not a number.

@@ -1,6 +1,6 @@
-//! Goal: expressions follow openCypher: three-valued logic, equality against equivalence, order across types, numbers,
-//! lists, text, conversions, errors. Method: expressions over literals, each evaluated as a constant and, where rows
-//! matter, over a column.
+//! Goal: expressions follow openCypher: three-valued logic, equality against equivalence, order
+//! across types, numbers, lists, text, conversions, errors. Method: expressions over literals, each
+//! evaluated as a constant and, where rows matter, over a column.
 
 use graven_cypher::Span;
 use graven_cypher::plan::expression::Quantifier;

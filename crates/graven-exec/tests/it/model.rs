@@ -69,7 +69,8 @@ impl Model {
         Self { nodes, rels }
     }
 
-    /// The same graph with nodes of its kind, but without relationships, before and behind the others.
+    /// The same graph with nodes of its kind, but without relationships, before and behind the
+    /// others.
     pub(crate) fn among_isolated(mut self, before: u64, behind: u64) -> Self {
         let isolated = |count| (0..count).map(|n| (n % 3 == 0, -1));
         let nodes = isolated(before).chain(self.nodes).chain(isolated(behind));
@@ -128,7 +129,8 @@ impl Model {
         found
     }
 
-    /// Every node with the number of nodes within `wanted.max` steps, itself included: a search from each.
+    /// Every node with the number of nodes within `wanted.max` steps, itself included: a search
+    /// from each.
     pub(crate) fn distances(&self, wanted: &Wanted) -> impl Iterator<Item = (u64, usize)> {
         let around: Vec<Vec<(u64, u64)>> = (0..self.nodes.len() as u64)
             .map(|node| self.around(node, wanted))

@@ -1,6 +1,7 @@
 //! A naive interpreter of plans: one row at a time, every operator a few lines over plain vectors.
 //!
-//! It shares the scalar operations on values with the executor (they have tests of their own) and nothing else.
+//! It shares the scalar operations on values with the executor (they have tests of their own) and
+//! nothing else.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Goal: operators agree with a naive interpreter. Method: random plans of up to eight operators, with nested
-//! optional, apply and semi-apply trees, on random small multigraphs; rows are compared as multisets.
-//! `GRAVEN_PLANS=100000` sets the number of plans, `GRAVEN_SEED` the first seed.
+//! Goal: operators agree with a naive interpreter. Method: random plans of up to eight operators,
+//! with nested optional, apply and semi-apply trees, on random small multigraphs; rows are compared
+//! as multisets. `GRAVEN_PLANS=100000` sets the number of plans, `GRAVEN_SEED` the first seed.
 
 use graven_cypher::Span;
 use graven_cypher::plan::{
@@ -483,7 +483,8 @@ fn random_plans_agree_with_the_naive_interpreter() {
     }
 }
 
-/// Goal: rows beyond one batch are all handed out once, and a sort orders them. Method: 5,000 unwound numbers.
+/// Goal: rows beyond one batch are all handed out once, and a sort orders them. Method: 5,000
+/// unwound numbers.
 #[test]
 fn many_rows_pass_through_every_operator() {
     let store = Model {
@@ -535,7 +536,8 @@ fn many_rows_pass_through_every_operator() {
     assert_eq!(total, 5_000);
 }
 
-/// Goal: what does not fit in the budget fails with the operator, the bytes and a remedy, and holds nothing after.
+/// Goal: what does not fit in the budget fails with the operator, the bytes and a remedy, and holds
+/// nothing after.
 #[test]
 fn buffering_operators_obey_the_budget() {
     let store = Model {

@@ -1,6 +1,7 @@
-//! Goal: paths are found in little memory as in much. Method: the same statements on graphs of which searches, ways
-//! begun and paths take several times the budget, within 4 MiB, with operators that spill at once, and with all the memory
-//! they want; small graphs are compared with enumeration in `statements.rs`.
+//! Goal: paths are found in little memory as in much. Method: the same statements on graphs of
+//! which searches, ways begun and paths take several times the budget, within 4 MiB, with operators
+//! that spill at once, and with all the memory they want; small graphs are compared with
+//! enumeration in `statements.rs`.
 
 use graven_cypher::{ParameterNames, parse_and_plan};
 use graven_exec::{ExecContext, Params};
@@ -20,7 +21,8 @@ fn rel(start: u64, end: u64) -> Rel {
     }
 }
 
-/// A graph of `nodes` nodes, each with as many relationships to others, some of them parallel, in a few components.
+/// A graph of `nodes` nodes, each with as many relationships to others, some of them parallel, in a
+/// few components.
 fn scattered(nodes: u64, each: u64) -> Model {
     let mut random = Random::new(0x9a7f_5001);
     let rels = (0..nodes * each).map(|n| {
@@ -81,14 +83,22 @@ fn compare(snapshot: &Snapshot, text: &str, operator: &str, budget: u64) -> Vec<
 fn searches_that_do_not_fit() {
     let snapshot = graph(&scattered(60_000, 4));
     for text in [
-        "MATCH (a:A {id: 17}), (b:A {id: 40000}) MATCH p = ALL SHORTEST (a)-[:R]-+(b) RETURN [r IN relationships(p) | id(r)] AS l",
-        "MATCH (a:A {id: 18}), (b:A {id: 40001}) MATCH p = ALL SHORTEST (a)-[:R]->+(b) RETURN [r IN relationships(p) | id(r)] AS l",
-        "MATCH (a:A {id: 19}), (b:A {id: 40002}) MATCH p = ANY SHORTEST (a)<-[:R]-+(b) RETURN [r IN relationships(p) | id(r)] AS l",
-        "MATCH (a:A {id: 20}), (b:A {id: 40003}) MATCH p = SHORTEST 3 (a)-[:R]->+(b) RETURN [r IN relationships(p) | id(r)] AS l",
-        "MATCH (a:A {id: 21}), (b:A {id: 40004}) MATCH p = SHORTEST 2 GROUPS (a)-[:R]->+(b) RETURN count(*), min(length(p)), max(length(p))",
-        "MATCH (a:A {id: 22}), (b:A {id: 59990}) MATCH p = ALL SHORTEST (a)-[:R]-+(b) RETURN count(*)",
-        "MATCH (a:A {id: 23}), (b:A {id: 59990}) MATCH p = SHORTEST 2 (a)-[:R]-+(b) RETURN count(*)",
-        "MATCH (b:A {id: 3}) MATCH (a:A) WHERE a.id > 20000 AND a.id < 20020 MATCH p = SHORTEST 2 (a)-[:R]->+(b) RETURN [r IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: 17}), (b:A {id: 40000}) MATCH p = ALL SHORTEST (a)-[:R]-+(b) RETURN [r IN \
+            relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: 18}), (b:A {id: 40001}) MATCH p = ALL SHORTEST (a)-[:R]->+(b) RETURN [r \
+            IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: 19}), (b:A {id: 40002}) MATCH p = ANY SHORTEST (a)<-[:R]-+(b) RETURN [r \
+            IN relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: 20}), (b:A {id: 40003}) MATCH p = SHORTEST 3 (a)-[:R]->+(b) RETURN [r IN \
+            relationships(p) | id(r)] AS l",
+        "MATCH (a:A {id: 21}), (b:A {id: 40004}) MATCH p = SHORTEST 2 GROUPS (a)-[:R]->+(b) RETURN \
+            count(*), min(length(p)), max(length(p))",
+        "MATCH (a:A {id: 22}), (b:A {id: 59990}) MATCH p = ALL SHORTEST (a)-[:R]-+(b) RETURN \
+            count(*)",
+        "MATCH (a:A {id: 23}), (b:A {id: 59990}) MATCH p = SHORTEST 2 (a)-[:R]-+(b) RETURN \
+            count(*)",
+        "MATCH (b:A {id: 3}) MATCH (a:A) WHERE a.id > 20000 AND a.id < 20020 MATCH p = SHORTEST 2 \
+            (a)-[:R]->+(b) RETURN [r IN relationships(p) | id(r)] AS l",
     ] {
         let rows = compare(&snapshot, text, "VarExpandInto", 4 << 20);
         assert!(!rows.is_empty(), "{text}");
@@ -108,15 +118,18 @@ fn ways_that_do_not_fit() {
     wide.rels.sort_by_key(|rel| (rel.start, rel.end));
     let snapshot = graph(&wide);
     for text in [
-        "MATCH (a:A {id: 300}) ((x)-[r:R]->(y) WHERE x.x >= 0){1,2} (b) RETURN b.id, count(*), sum(size(y))",
-        "MATCH (a:A {id: 300}) ((x)-[r:R]->(y) WHERE x.x + y.x > 2){1,3} (b:A {id: 3}) RETURN [q IN r | id(q)] AS l",
+        "MATCH (a:A {id: 300}) ((x)-[r:R]->(y) WHERE x.x >= 0){1,2} (b) RETURN b.id, count(*), \
+            sum(size(y))",
+        "MATCH (a:A {id: 300}) ((x)-[r:R]->(y) WHERE x.x + y.x > 2){1,3} (b:A {id: 3}) RETURN [q \
+            IN r | id(q)] AS l",
     ] {
         let rows = compare(&snapshot, text, "Repeat", 4 << 20);
         assert!(!rows.is_empty(), "{text}");
     }
 }
 
-/// Goal: ways and trails of many relationships, which must not take a call stack, nor all lists along them.
+/// Goal: ways and trails of many relationships, which must not take a call stack, nor all lists
+/// along them.
 #[test]
 fn long_ways() {
     const LENGTH: u64 = 5_000;

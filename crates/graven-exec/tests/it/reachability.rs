@@ -1,6 +1,7 @@
-//! Goal: variable-length patterns agree with naive enumeration of trails. Method: random small multigraphs with loops
-//! and parallel relationships; random bounds, directions, type sets, conditions, patterns before and after.
-//! `GRAVEN_MULTIGRAPHS=10000` sets the number of graphs, `GRAVEN_SEED` the first seed.
+//! Goal: variable-length patterns agree with naive enumeration of trails. Method: random small
+//! multigraphs with loops and parallel relationships; random bounds, directions, type sets,
+//! conditions, patterns before and after. `GRAVEN_MULTIGRAPHS=10000` sets the number of graphs,
+//! `GRAVEN_SEED` the first seed.
 
 use std::collections::BTreeMap;
 
@@ -263,12 +264,14 @@ fn check_counts(on: &Subject<'_>, wanted: &Wanted, max: Option<u32>, random: &mu
         let expected = Value::Integer(i64::try_from(expected).unwrap());
         assert_eq!(
             row[1], expected,
-            "count from {start}, B {only_b}, x {with_x:?}, {repeats} repeats: {wanted:?} in {model:?}"
+            "count from {start}, B {only_b}, x {with_x:?}, {repeats} repeats: {wanted:?} in \
+                {model:?}"
         );
     }
 }
 
-/// A pattern before: `(f)-[r]-(s)-[*]-(e)` where the variable part must differ from `r`, single or list.
+/// A pattern before: `(f)-[r]-(s)-[*]-(e)` where the variable part must differ from `r`, single or
+/// list.
 fn check_after_other(on: &Subject<'_>, wanted: &Wanted, max: Option<u32>, random: &mut Random) {
     let model = on.model;
     let single = random.below(2) == 0;
@@ -388,7 +391,8 @@ fn variable_length_patterns_agree_with_trail_enumeration() {
         let mut random = Random::new(seed);
         let mut model = Model::random(&mut random, 7, 10);
         if random.below(8) == 0 {
-            // Marks begin at the first node with relationships: further on than one word of a bitmap.
+            // Marks begin at the first node with relationships: further on than one word of a
+            // bitmap.
             model = model.among_isolated(64 + random.below(30), random.below(3));
         }
         let store = model.store();
@@ -412,7 +416,8 @@ fn variable_length_patterns_agree_with_trail_enumeration() {
     }
 }
 
-/// Goal: the start is counted exactly when a closed trail fits. Method: the smallest graphs of each kind.
+/// Goal: the start is counted exactly when a closed trail fits. Method: the smallest graphs of each
+/// kind.
 #[test]
 fn the_start_counts_exactly_on_closed_trails() {
     let graph = |rels: &[(u64, u64)]| Model {
@@ -467,9 +472,10 @@ fn the_start_counts_exactly_on_closed_trails() {
     }
 }
 
-/// Goal: however levels are run, they reach the same nodes, also where frontiers and unreached nodes fill many words of a
-/// bitmap and a level changes sides in its middle. Method: graphs of hundreds of nodes with hubs, two types, both
-/// forms of dense marks, against a plain breadth-first search.
+/// Goal: however levels are run, they reach the same nodes, also where frontiers and unreached
+/// nodes fill many words of a bitmap and a level changes sides in its middle. Method: graphs of
+/// hundreds of nodes with hubs, two types, both forms of dense marks, against a plain breadth-first
+/// search.
 #[test]
 fn levels_from_either_side_reach_the_same() {
     for seed in 0..12 {
@@ -547,7 +553,8 @@ fn levels_from_either_side_reach_the_same() {
     }
 }
 
-/// Goal: a condition that is never true and an unknown type reach nothing but, from 0, the start itself.
+/// Goal: a condition that is never true and an unknown type reach nothing but, from 0, the start
+/// itself.
 #[test]
 fn nothing_to_follow_reaches_nothing() {
     let mut random = Random::new(7);

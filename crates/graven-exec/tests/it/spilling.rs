@@ -1,5 +1,6 @@
-//! Goal: operators that do not fit spill and give the same answer. Method: sorts, groups, distinct rows and joins of
-//! more rows than a budget of 1 to 2 MiB holds, computed beside it; plans on random graphs spill in `operators.rs`.
+//! Goal: operators that do not fit spill and give the same answer. Method: sorts, groups, distinct
+//! rows and joins of more rows than a budget of 1 to 2 MiB holds, computed beside it; plans on
+//! random graphs spill in `operators.rs`.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +63,8 @@ fn integer(value: &Value) -> i64 {
     }
 }
 
-/// Goal: a sort of several runs is stable and exact, with texts and mixed directions, at different sizes of runs.
+/// Goal: a sort of several runs is stable and exact, with texts and mixed directions, at different
+/// sizes of runs.
 #[test]
 fn sorts_spill() {
     let store = empty();
@@ -99,7 +101,8 @@ fn sorts_spill() {
     }
 }
 
-/// Goal: every aggregate function survives being written out and merged, with and without `DISTINCT`.
+/// Goal: every aggregate function survives being written out and merged, with and without
+/// `DISTINCT`.
 #[test]
 fn groups_spill() {
     let store = empty();
@@ -157,8 +160,8 @@ fn groups_spill() {
     }
 }
 
-/// Goal: long lists in few groups are written in pieces and come back whole; one that cannot fit is an error that
-/// names operator and remedy.
+/// Goal: long lists in few groups are written in pieces and come back whole; one that cannot fit is
+/// an error that names operator and remedy.
 #[test]
 fn long_lists_spill_until_one_does_not_fit() {
     let store = empty();
@@ -280,8 +283,8 @@ fn joins_spill() {
     }
 }
 
-/// Goal: a join in an inner tree finds the rows of its build side for each outer row, in their order and with those that find
-/// none, also where the build side does not fit.
+/// Goal: a join in an inner tree finds the rows of its build side for each outer row, in their
+/// order and with those that find none, also where the build side does not fit.
 #[test]
 fn joins_of_inner_trees_spill() {
     let store = empty();
@@ -326,7 +329,8 @@ fn joins_of_inner_trees_spill() {
     }
 }
 
-/// Goal: a range of any length is unwound without being made; a list that cannot fit is refused with a remedy.
+/// Goal: a range of any length is unwound without being made; a list that cannot fit is refused
+/// with a remedy.
 #[test]
 fn ranges_are_counted_off() {
     let store = empty();

@@ -1,8 +1,9 @@
-//! Planner and executor together: pairs of statements that must answer the same are asked on random small
-//! multigraphs.
+//! Planner and executor together: pairs of statements that must answer the same are asked on random
+//! small multigraphs.
 //!
-//! One of each pair is planned with a rewrite (reachability, its fused count, an index, another order of the
-//! pattern, a subquery as a join), the other is worded so that the rewrite cannot apply.
+//! One of each pair is planned with a rewrite (reachability, its fused count, an index, another
+//! order of the pattern, a subquery as a join), the other is worded so that the rewrite cannot
+//! apply.
 
 mod pairs;
 
@@ -236,7 +237,8 @@ fn equal_statements_give_equal_answers() {
     }
 }
 
-/// What one start or one chunk of rows needs is given back before the next one: many of them run in little memory.
+/// What one start or one chunk of rows needs is given back before the next one: many of them run in
+/// little memory.
 #[test]
 fn many_starts_and_long_lists_run_in_little_memory() {
     let rel = |start, end| Rel {
@@ -277,7 +279,8 @@ fn many_starts_and_long_lists_run_in_little_memory() {
     assert_eq!(rows, ["[Integer(90000)]"]);
 }
 
-/// A short statement cannot make a value that breaks the stack, the memory limit or the patience of its user.
+/// A short statement cannot make a value that breaks the stack, the memory limit or the patience of
+/// its user.
 #[test]
 fn accumulators_are_bounded() {
     let schema = Schema {
@@ -361,12 +364,18 @@ fn threads_change_no_row_and_no_order() {
         "MATCH (a) WHERE a.x > 100 RETURN count(*), min(a.x)",
         "MATCH (a:A)-[:R]-(b) RETURN a.id UNION ALL MATCH (a:B)-[:S]-(b) RETURN b.id AS `a.id`",
         "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.id, c.id, d.id",
-        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.id, count(*), sum(d.id), collect(c.id)",
-        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.x, d.x ORDER BY d.x DESC LIMIT 7",
-        "MATCH (a:A {id: $s})-[:R|S]-(b) WITH DISTINCT b MATCH (b)-[:R]-(c)-[:S]-(d) RETURN DISTINCT c.x, d.x",
-        "MATCH (a:A) WITH a ORDER BY a.x LIMIT 20 MATCH (a)-[:R]-(c)-[:R]-(d) RETURN a.id, c.x, count(DISTINCT d.x) AS n",
-        "MATCH (a:A) WITH a.x AS x, collect(a) AS l UNWIND l AS a MATCH (a)-[:R|S]-(c) OPTIONAL MATCH (c)-[:S]->(d) RETURN x, c.id, d.id",
-        "MATCH (a:A)-[:R]-(b) WITH b.x AS x, count(*) AS n, max(b.id) AS m MATCH (c:A {id: m})-[:R]-(d)-[:R]-(e) RETURN x, n, e.id ORDER BY n, x",
+        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.id, count(*), sum(d.id), \
+            collect(c.id)",
+        "MATCH (a:A {id: $s})-[:R]-(b)-[:R|S]-(c)-[:R]-(d) RETURN b.x, d.x ORDER BY d.x DESC LIMIT \
+            7",
+        "MATCH (a:A {id: $s})-[:R|S]-(b) WITH DISTINCT b MATCH (b)-[:R]-(c)-[:S]-(d) RETURN \
+            DISTINCT c.x, d.x",
+        "MATCH (a:A) WITH a ORDER BY a.x LIMIT 20 MATCH (a)-[:R]-(c)-[:R]-(d) RETURN a.id, c.x, \
+            count(DISTINCT d.x) AS n",
+        "MATCH (a:A) WITH a.x AS x, collect(a) AS l UNWIND l AS a MATCH (a)-[:R|S]-(c) OPTIONAL \
+            MATCH (c)-[:S]->(d) RETURN x, c.id, d.id",
+        "MATCH (a:A)-[:R]-(b) WITH b.x AS x, count(*) AS n, max(b.id) AS m MATCH (c:A {id: \
+            m})-[:R]-(d)-[:R]-(e) RETURN x, n, e.id ORDER BY n, x",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c) RETURN count(DISTINCT c.x)",
     ];
     let mut random = Random::new(0x3a7e_11e1);

@@ -1,6 +1,6 @@
-//! Goal: full tables come out sorted and grouped as loops would do it, whatever the types, the memory and the threads.
-//! Method: pairs of statements, one worded so that no short cut applies, on graphs with thousands of relationships; sorts and groups of
-//! computed rows against Rust's own.
+//! Goal: full tables come out sorted and grouped as loops would do it, whatever the types, the
+//! memory and the threads. Method: pairs of statements, one worded so that no short cut applies, on
+//! graphs with thousands of relationships; sorts and groups of computed rows against Rust's own.
 
 use std::sync::Arc;
 
@@ -97,7 +97,8 @@ fn graph(random: &mut Random, nodes: u64, rels: u64, mixed: bool) -> Snapshot {
 const PAIRS: &[(&str, &str)] = &[
     (
         "MATCH (a:A)-[k:R]->(b:B) RETURN a.x AS x, count(*) AS n, max(k.w) AS h, min(k.w) AS l",
-        "MATCH (a:A)-[k:R]->(b:B) WITH a, k.w AS w RETURN a.x AS x, count(*) AS n, max(w) AS h, min(w) AS l",
+        "MATCH (a:A)-[k:R]->(b:B) WITH a, k.w AS w RETURN a.x AS x, count(*) AS n, max(w) AS h, \
+            min(w) AS l",
     ),
     (
         "MATCH (a:A)-[k:R]-(b) RETURN a.id AS x, count(b) AS n, max(k.w) AS h",
@@ -112,24 +113,32 @@ const PAIRS: &[(&str, &str)] = &[
         "MATCH (a:A)-[k:R]->(b:A) WITH a, k.w AS w RETURN count(*) AS n, max(w) AS h",
     ),
     (
-        "MATCH (a:A)-[k:R]->(b:B) RETURN a.id AS x, b.id AS y, k.w AS w ORDER BY k.w DESC, a.id, b.id LIMIT 30",
-        "MATCH (a:A)-[k:R]->(b:B) WITH a.id AS x, b.id AS y, k.w AS w RETURN x, y, w ORDER BY w DESC, x, y LIMIT 30",
+        "MATCH (a:A)-[k:R]->(b:B) RETURN a.id AS x, b.id AS y, k.w AS w ORDER BY k.w DESC, a.id, \
+            b.id LIMIT 30",
+        "MATCH (a:A)-[k:R]->(b:B) WITH a.id AS x, b.id AS y, k.w AS w RETURN x, y, w ORDER BY w \
+            DESC, x, y LIMIT 30",
     ),
     (
         "MATCH (a:A)-[k:R]-(b) RETURN b.x AS x, k.w AS w ORDER BY k.w, b.x DESC SKIP 3 LIMIT 9",
-        "MATCH (a:A)-[k:R]-(b) WITH b.x AS x, k.w AS w RETURN x, w ORDER BY w, x DESC SKIP 3 LIMIT 9",
+        "MATCH (a:A)-[k:R]-(b) WITH b.x AS x, k.w AS w RETURN x, w ORDER BY w, x DESC SKIP 3 LIMIT \
+            9",
     ),
     (
-        "MATCH (a:A)-[k:R]->(b) RETURN a.id + 1 AS x, b.x AS y, k.w AS w ORDER BY b.x DESC, k.w, a.id, b.id",
-        "MATCH (a:A)-[k:R]->(b) WITH a.id AS i, b.id AS j, b.x AS y, k.w AS w ORDER BY y DESC, w, i, j RETURN i + 1 AS x, y, w",
+        "MATCH (a:A)-[k:R]->(b) RETURN a.id + 1 AS x, b.x AS y, k.w AS w ORDER BY b.x DESC, k.w, \
+            a.id, b.id",
+        "MATCH (a:A)-[k:R]->(b) WITH a.id AS i, b.id AS j, b.x AS y, k.w AS w ORDER BY y DESC, w, \
+            i, j RETURN i + 1 AS x, y, w",
     ),
     (
-        "MATCH (a:A)-[k:R]->(b) RETURN [i IN range(0, 2) | i + b.x] AS x, k.w AS w ORDER BY k.w, a.id, b.id",
-        "MATCH (a:A)-[k:R]->(b) WITH [i IN range(0, 2) | i + b.x] AS x, k.w AS w, a.id AS i, b.id AS j ORDER BY w, i, j RETURN x, w",
+        "MATCH (a:A)-[k:R]->(b) RETURN [i IN range(0, 2) | i + b.x] AS x, k.w AS w ORDER BY k.w, \
+            a.id, b.id",
+        "MATCH (a:A)-[k:R]->(b) WITH [i IN range(0, 2) | i + b.x] AS x, k.w AS w, a.id AS i, b.id \
+            AS j ORDER BY w, i, j RETURN x, w",
     ),
     (
         "MATCH (a:A)-[k:R]->(b) RETURN b.id AS y, a.x AS x, count(*) AS n, sum(k.w) AS s",
-        "MATCH (a:A)-[k:R]->(b) WITH [b.id, a.x] AS both, k RETURN both[0] AS y, both[1] AS x, count(*) AS n, sum(k.w) AS s",
+        "MATCH (a:A)-[k:R]->(b) WITH [b.id, a.x] AS both, k RETURN both[0] AS y, both[1] AS x, \
+            count(*) AS n, sum(k.w) AS s",
     ),
 ];
 
@@ -172,7 +181,8 @@ fn short_cuts_change_nothing() {
     }
 }
 
-/// Rows with keys of every type, sorted both ways: as values are ordered, equal ones in the order of the input.
+/// Rows with keys of every type, sorted both ways: as values are ordered, equal ones in the order
+/// of the input.
 #[test]
 fn sorts_of_all_types_are_stable() {
     let mut random = Random::new(3);
@@ -182,8 +192,10 @@ fn sorts_of_all_types_are_stable() {
         "(n * 7919 % 1000) / 8.0 - 60.0",
         "n * 7919 % 3 = 0",
         "toString(n * 7919 % 1000) + 'long enough to be cut'",
-        "CASE n % 5 WHEN 0 THEN null WHEN 1 THEN toString(n) WHEN 2 THEN n / 2.0 ELSE n * 7919 % 100 END",
-        "CASE n % 4 WHEN 0 THEN [n % 10] WHEN 1 THEN {a: n % 10} WHEN 2 THEN 'abcdefgh' + (n % 10) ELSE true END",
+        "CASE n % 5 WHEN 0 THEN null WHEN 1 THEN toString(n) WHEN 2 THEN n / 2.0 ELSE n * 7919 % \
+            100 END",
+        "CASE n % 4 WHEN 0 THEN [n % 10] WHEN 1 THEN {a: n % 10} WHEN 2 THEN 'abcdefgh' + (n % 10) \
+            ELSE true END",
         "9223372036854775807 - n % 7",
         "null",
     ];
@@ -213,25 +225,37 @@ fn sorts_of_all_types_are_stable() {
     }
 }
 
-/// Groups above a parallel pipeline are divided among threads: each group, its order and its sums as on one thread.
+/// Groups above a parallel pipeline are divided among threads: each group, its order and its sums
+/// as on one thread.
 #[test]
 fn divided_groups_are_those_of_one_thread() {
     let mut random = Random::new(5);
     let snapshot = graph(&mut random, 60, 10, false);
     for text in [
-        "MATCH (a:A) UNWIND range(1, 3000) AS n WITH (a.id * 7919 + n) % 50021 AS k, n RETURN k, count(*), sum(n), max(n)",
-        "MATCH (a:A) UNWIND range(1, 2500) AS n WITH (a.id + n) % 1009 AS k, n * 0.1 AS f RETURN k, avg(f), sum(f), stdev(f)",
-        "MATCH (a:A) UNWIND range(1, 1000) AS n WITH toString((a.id + n) % 5003) AS k, a.x AS x, n RETURN k, x, collect(n), count(DISTINCT n % 7)",
-        "MATCH (a:A) UNWIND range(1, 1000) AS n WITH CASE WHEN n < 900 THEN n ELSE 'text' END AS k RETURN k, count(*)",
+        "MATCH (a:A) UNWIND range(1, 3000) AS n WITH (a.id * 7919 + n) % 50021 AS k, n RETURN k, \
+            count(*), sum(n), max(n)",
+        "MATCH (a:A) UNWIND range(1, 2500) AS n WITH (a.id + n) % 1009 AS k, n * 0.1 AS f RETURN \
+            k, avg(f), sum(f), stdev(f)",
+        "MATCH (a:A) UNWIND range(1, 1000) AS n WITH toString((a.id + n) % 5003) AS k, a.x AS x, n \
+            RETURN k, x, collect(n), count(DISTINCT n % 7)",
+        "MATCH (a:A) UNWIND range(1, 1000) AS n WITH CASE WHEN n < 900 THEN n ELSE 'text' END AS k \
+            RETURN k, count(*)",
         "MATCH (a:A) UNWIND range(1, 900) AS n RETURN DISTINCT (a.id * 31 + n) % 20011 AS k",
-        // Pairs in runs, in more than one round; a first part that comes back at the end; one that is no number there; runs longer than a round.
-        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, n * 7919 % 1500 AS m, n RETURN k, m, count(*), sum(n), max(n), count(CASE WHEN n > 9 THEN n END)",
-        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a, n % 1500 AS m, n RETURN a, m, collect(n), avg(n), min(toString(n)), count(DISTINCT n % 7)",
+        // Pairs in runs, in more than one round; a first part that comes back at the end; one that
+        // is no number there; runs longer than a round.
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, n * 7919 % 1500 AS m, n RETURN k, \
+            m, count(*), sum(n), max(n), count(CASE WHEN n > 9 THEN n END)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a, n % 1500 AS m, n RETURN a, m, collect(n), \
+            avg(n), min(toString(n)), count(DISTINCT n % 7)",
         "MATCH (a:A) UNWIND range(1, 4000) AS n RETURN DISTINCT a.id AS k, n % 1500 AS m",
-        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH CASE WHEN a.id = 67209 THEN 0 ELSE a.id END AS k, n % 1500 AS m, n RETURN k, m, count(*), max(n), avg(n)",
-        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, CASE WHEN a.id = 67209 THEN 'text' ELSE n % 1500 END AS m, n RETURN k, m, count(*), min(n)",
-        "MATCH (a:A) UNWIND range(1, 3000) AS n WITH a.id AS k, CASE WHEN a.id < 50000 THEN 7 ELSE n END AS m, n RETURN m, k, count(*), min(n)",
-        "MATCH (a:A) WHERE a.id < 16000 UNWIND range(1, 150000) AS n WITH a.id AS k, n % 9001 AS m RETURN k, m, count(*)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH CASE WHEN a.id = 67209 THEN 0 ELSE a.id END \
+            AS k, n % 1500 AS m, n RETURN k, m, count(*), max(n), avg(n)",
+        "MATCH (a:A) UNWIND range(1, 4000) AS n WITH a.id AS k, CASE WHEN a.id = 67209 THEN 'text' \
+            ELSE n % 1500 END AS m, n RETURN k, m, count(*), min(n)",
+        "MATCH (a:A) UNWIND range(1, 3000) AS n WITH a.id AS k, CASE WHEN a.id < 50000 THEN 7 ELSE \
+            n END AS m, n RETURN m, k, count(*), min(n)",
+        "MATCH (a:A) WHERE a.id < 16000 UNWIND range(1, 150000) AS n WITH a.id AS k, n % 9001 AS m \
+            RETURN k, m, count(*)",
     ] {
         let one = rows(&snapshot, text, ONE);
         let several = rows(&snapshot, text, SEVERAL);
@@ -255,7 +279,8 @@ fn divided_groups_are_those_of_one_thread() {
     }
 }
 
-/// Goal: nodes with a certain text are those that comparing values finds, whatever else the property has, however long the texts are.
+/// Goal: nodes with a certain text are those that comparing values finds, whatever else the
+/// property has, however long the texts are.
 #[test]
 fn nodes_are_found_by_a_text() {
     let mut random = Random::new(21);
@@ -306,16 +331,20 @@ fn nodes_are_found_by_a_text() {
     }
 }
 
-/// Inner trees that run for many rows at once keep what belongs to each of these together, also where they spill.
+/// Inner trees that run for many rows at once keep what belongs to each of these together, also
+/// where they spill.
 #[test]
 fn distinct_rows_of_inner_trees_stay_with_their_rows() {
     let mut random = Random::new(11);
     let snapshot = graph(&mut random, 300, 9_000, false);
     for text in [
         "MATCH (a:A) WHERE EXISTS { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b } RETURN a.id",
-        "MATCH (a:A) WHERE NOT EXISTS { MATCH (a)-[:R]->()-[:R]-(b) WHERE b.id % 40 = a.id % 40 RETURN DISTINCT b.id } RETURN a.id",
-        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } RETURN a.id, b ORDER BY a.id, b",
-        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } WITH a.id AS a, b RETURN a, count(*), sum(b)",
+        "MATCH (a:A) WHERE NOT EXISTS { MATCH (a)-[:R]->()-[:R]-(b) WHERE b.id % 40 = a.id % 40 \
+            RETURN DISTINCT b.id } RETURN a.id",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } RETURN \
+            a.id, b ORDER BY a.id, b",
+        "MATCH (a:A) CALL (a) { MATCH (a)-[:R]->()-[:R]-(b) RETURN DISTINCT b.id AS b } WITH a.id \
+            AS a, b RETURN a, count(*), sum(b)",
     ] {
         let wanted = rows(&snapshot, text, ONE);
         for spill_at in [1, 5_000, 20_000, 100_000] {
@@ -340,17 +369,23 @@ fn distinct_rows_of_inner_trees_stay_with_their_rows() {
     }
 }
 
-/// Goal (EX-65): what an inner tree has given for rows alike is what it would give again; values that are equal and yet not the same are told apart.
-/// Method: a volatile condition that always holds keeps the tree from being spared.
+/// Goal (EX-65): what an inner tree has given for rows alike is what it would give again; values
+/// that are equal and yet not the same are told apart. Method: a volatile condition that always
+/// holds keeps the tree from being spared.
 #[test]
 fn inner_trees_are_spared_for_rows_alike() {
     let mut random = Random::new(22);
     let snapshot = graph(&mut random, 60, 500, false);
     for text in [
-        "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id, COUNT { (a)-[:R]-(x)-[:R]->(b) WHERE x.id <> 7 AND $ }",
-        "MATCH (a:A)-[:R]->(b)-[:R]->(c) WITH a, c, COUNT { MATCH (a)-[:R]->(y) WHERE $ RETURN DISTINCT y } AS n, COUNT { (c)--() WHERE $ } AS m RETURN a.id, c.id, n, m LIMIT 900",
-        "MATCH (a:A)-[:R]->(b) CALL (a, b) { MATCH (a)-[:R]->(y) WHERE $ CALL (y) { MATCH (y)-[k:R]->() WHERE $ RETURN sum(k.w) AS w } RETURN sum(w) AS w, avg(y.id) AS m } RETURN b.id, w, m",
-        "MATCH (a:A) UNWIND [1, 1.0, 2, null] AS x CALL (x) { MATCH (b:B) WHERE $ RETURN sum(x) AS s } RETURN a.id, x, s",
+        "MATCH (a:A)-[:R]-(b) RETURN a.id, b.id, COUNT { (a)-[:R]-(x)-[:R]->(b) WHERE x.id <> 7 \
+            AND $ }",
+        "MATCH (a:A)-[:R]->(b)-[:R]->(c) WITH a, c, COUNT { MATCH (a)-[:R]->(y) WHERE $ RETURN \
+            DISTINCT y } AS n, COUNT { (c)--() WHERE $ } AS m RETURN a.id, c.id, n, m LIMIT 900",
+        "MATCH (a:A)-[:R]->(b) CALL (a, b) { MATCH (a)-[:R]->(y) WHERE $ CALL (y) { MATCH \
+            (y)-[k:R]->() WHERE $ RETURN sum(k.w) AS w } RETURN sum(w) AS w, avg(y.id) AS m } \
+            RETURN b.id, w, m",
+        "MATCH (a:A) UNWIND [1, 1.0, 2, null] AS x CALL (x) { MATCH (b:B) WHERE $ RETURN sum(x) AS \
+            s } RETURN a.id, x, s",
         "OPTIONAL MATCH (a:A {id: -5}) UNWIND [a, null] AS b RETURN COUNT { (b)--() WHERE $ }",
     ] {
         let spared = text.replace('$', "true");
@@ -366,14 +401,16 @@ fn inner_trees_are_spared_for_rows_alike() {
     }
 }
 
-/// A percentile of distinct values whose fraction is in the row; lists of distinct values, spilled, in the order of the input.
+/// A percentile of distinct values whose fraction is in the row; lists of distinct values, spilled,
+/// in the order of the input.
 #[test]
 fn distinct_aggregates_read_the_row_and_keep_its_order() {
     let mut random = Random::new(12);
     let snapshot = graph(&mut random, 3, 1, false);
     let text = "UNWIND [30, 10, 20, 30] AS x WITH x, 0.5 AS p RETURN percentileDisc(DISTINCT x, p)";
     assert_eq!(rows(&snapshot, text, ONE), [[Value::Integer(20)]]);
-    let text = "UNWIND range(1, 60000) AS n WITH n % 7 AS g, n * 7919 % 5003 AS x RETURN g, collect(DISTINCT x) ORDER BY g";
+    let text = "UNWIND range(1, 60000) AS n WITH n % 7 AS g, n * 7919 % 5003 AS x RETURN g, \
+        collect(DISTINCT x) ORDER BY g";
     let wanted = rows(&snapshot, text, ONE);
     let spilling = How {
         spill_at: Some(200_000),
@@ -382,11 +419,13 @@ fn distinct_aggregates_read_the_row_and_keep_its_order() {
     assert!(rows(&snapshot, text, spilling) == wanted);
 }
 
-/// Many rows, sorted in memory, where keys are read from words and other columns lie side by side, are those that are sorted in runs.
+/// Many rows, sorted in memory, where keys are read from words and other columns lie side by side,
+/// are those that are sorted in runs.
 #[test]
 fn many_rows_are_sorted_in_memory_as_in_runs() {
     let snapshot = graph(&mut Random::new(15), 3, 1, false);
-    let text = "UNWIND range(1, 70000) AS n WITH n * 7919 % 1013 - 500 AS k, n * 31 % 70001 AS a, -n AS b, toString(n % 10) AS t, n % 3 = 0 AS odd RETURN k, a, b, t, odd ORDER BY ";
+    let text = "UNWIND range(1, 70000) AS n WITH n * 7919 % 1013 - 500 AS k, n * 31 % 70001 AS a, \
+        -n AS b, toString(n % 10) AS t, n % 3 = 0 AS odd RETURN k, a, b, t, odd ORDER BY ";
     for keys in ["k DESC, b", "odd, k, a DESC", "a", "k", "t, b"] {
         let text = format!("{text}{keys}");
         let sorted = rows(&snapshot, &text, ONE);
@@ -404,19 +443,22 @@ fn many_rows_are_sorted_in_memory_as_in_runs() {
 #[test]
 fn rows_before_a_subquery_that_fails_are_there() {
     let snapshot = graph(&mut Random::new(16), 40, 90, false);
-    let text = "MATCH (n) WITH n, n.id AS id ORDER BY id CALL (n) { RETURN sum(10 / (n.id - 5)) AS s } RETURN id, s LIMIT ";
+    let text = "MATCH (n) WITH n, n.id AS id ORDER BY id CALL (n) { RETURN sum(10 / (n.id - 5)) AS \
+        s } RETURN id, s LIMIT ";
     for limit in 1..=5 {
         let found = rows(&snapshot, &format!("{text}{limit}"), ONE);
         assert_eq!(found.len(), limit);
     }
 }
 
-/// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is whole.
+/// An aggregation in an inner tree of a pipeline of several threads, below one over whole lists, is
+/// whole.
 #[test]
 fn inner_aggregations_of_divided_pipelines_are_whole() {
     let mut random = Random::new(13);
     let snapshot = graph(&mut random, 8, 40, false);
-    let text = "MATCH (a:A) CALL (a) { UNWIND range(1, 40000) AS i RETURN i % 20000 AS g, count(*) AS n } MATCH (a)-[k:R]->(b) RETURN a.id, n, count(*), max(k.w) ORDER BY a.id";
+    let text = "MATCH (a:A) CALL (a) { UNWIND range(1, 40000) AS i RETURN i % 20000 AS g, count(*) \
+        AS n } MATCH (a)-[k:R]->(b) RETURN a.id, n, count(*), max(k.w) ORDER BY a.id";
     assert_eq!(rows(&snapshot, text, SEVERAL), rows(&snapshot, text, ONE));
 }
 

@@ -1,4 +1,5 @@
-//! Goal: an error names file, line, column and value; rows with errors can be left out and are counted.
+//! Goal: an error names file, line, column and value; rows with errors can be left out and are
+//! counted.
 
 use graven_files::{Column, Kind, Options};
 

@@ -1,4 +1,5 @@
-//! Goal: rows come back from every format as they were written; what a file shows by itself is found out; what is wrong is named.
+//! Goal: rows come back from every format as they were written; what a file shows by itself is
+//! found out; what is wrong is named.
 
 mod errors;
 mod found_out;

@@ -1,5 +1,6 @@
-//! Goal: what is written is read back, in each format, whatever the values of a column have in common.
-//! Method: columns of literals; written with the shapes found, read with the declared kinds that the shapes say.
+//! Goal: what is written is read back, in each format, whatever the values of a column have in
+//! common. Method: columns of literals; written with the shapes found, read with the declared kinds
+//! that the shapes say.
 
 use std::fs::File;
 
@@ -23,7 +24,8 @@ const COLUMNS: &[(&str, &str)] = &[
     ("numbers", "1;;1.0;;null;;2"),
     (
         "texts",
-        "'';;'a';;null;;'a,b';;'say \"hi\"';;'line\\nfeed';;' blank ';;'null';;'007';;'it\\'s';;'\\\\';;'1'",
+        "'';;'a';;null;;'a,b';;'say \"hi\"';;'line\\nfeed';;' blank \
+            ';;'null';;'007';;'it\\'s';;'\\\\';;'1'",
     ),
     ("booleans", "true;;false;;null"),
     ("bytes", "bytes('');;bytes('00ff10');;null"),

@@ -1,9 +1,10 @@
 //! Statements in which any clause may follow any other.
 //!
 //! # How it works
-//! The kind of each clause is drawn without regard to the one before it; where the language wants a `WITH` between
-//! writing and reading, one goes in. What a statement has deleted is out of scope from there on. An expression that reads
-//! what the same clause writes stands only behind an order that decides everything.
+//! The kind of each clause is drawn without regard to the one before it; where the language wants a
+//! `WITH` between writing and reading, one goes in. What a statement has deleted is out of scope
+//! from there on. An expression that reads what the same clause writes stands only behind an order
+//! that decides everything.
 
 use super::{Generator, Kind, Variable, bare, new_node, projection, single};
 use crate::query::{Change, Clause, Expr, Item, Path, Projection, Query};
@@ -136,7 +137,8 @@ impl Generator<'_> {
         clauses
     }
 
-    /// What may have been deleted is out of scope: nodes are deleted with their relationships, which are deleted alone.
+    /// What may have been deleted is out of scope: nodes are deleted with their relationships,
+    /// which are deleted alone.
     pub(super) fn deleted(&mut self, detach: bool) {
         let stays =
             |v: &Variable| outlives(v) || !detach && matches!(v.kind, Kind::Node | Kind::Nodes);
@@ -251,8 +253,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A change by an expression that may read what the rows before it wrote; the rows come in a certain order. None where
-    /// that cannot be.
+    /// A change by an expression that may read what the rows before it wrote; the rows come in a
+    /// certain order. None where that cannot be.
     fn computed(&mut self) -> Option<Clause> {
         let of = |v: &Variable| matches!(v.kind, Kind::Node | Kind::Rel);
         self.variable(of)?;
@@ -440,7 +442,8 @@ impl Generator<'_> {
         let name = self.name();
         let item = Expr::Var(name.clone());
         let mut inner = Vec::new();
-        // What is merged must not be made by another row otherwise: the order of the rows would decide.
+        // What is merged must not be made by another row otherwise: the order of the rows would
+        // decide.
         let merges = self.random.chance(40);
         for _ in 0..=self.random.below(2) {
             let mut node = new_node(self.random);

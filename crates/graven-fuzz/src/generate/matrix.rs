@@ -1,8 +1,9 @@
-//! Statements that fill the cells of the tables of coverage, one after the other: chance alone reaches some too seldom.
+//! Statements that fill the cells of the tables of coverage, one after the other: chance alone
+//! reaches some too seldom.
 //!
 //! # How it works
-//! Turns go round: a pair of clauses, a kind of expression in a place, a scope, a body in its surroundings. Within
-//! each the cells follow each other, whatever the seed.
+//! Turns go round: a pair of clauses, a kind of expression in a place, a scope, a body in its
+//! surroundings. Within each the cells follow each other, whatever the seed.
 
 use super::chain::ends;
 use super::shapes::{self, BODIES, SURROUNDINGS};

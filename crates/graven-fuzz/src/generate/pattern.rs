@@ -99,8 +99,8 @@ impl Generator<'_> {
         }
     }
 
-    /// A repeated pattern of one or two relationships, whose names are lists outside. What it demands may look at
-    /// what was there before the clause, not at the rest of it.
+    /// A repeated pattern of one or two relationships, whose names are lists outside. What it
+    /// demands may look at what was there before the clause, not at the rest of it.
     fn group(&mut self) -> RelPattern {
         let reuses = std::mem::replace(&mut self.reuses, false);
         // What repeats has no subqueries in its conditions.

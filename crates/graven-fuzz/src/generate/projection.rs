@@ -34,8 +34,8 @@ pub(super) fn count_rows(name: String) -> Projection {
 }
 
 impl Generator<'_> {
-    /// A projection, whose columns are the scope afterwards. The last one may have columns that nothing can be done
-    /// with.
+    /// A projection, whose columns are the scope afterwards. The last one may have columns that
+    /// nothing can be done with.
     pub(super) fn projection(&mut self, last: bool) -> Projection {
         let grouped = self.random.chance(35);
         let distinct = !grouped && self.random.chance(20);
@@ -86,9 +86,9 @@ impl Generator<'_> {
         projection
     }
 
-    /// Columns that are no aggregates. Those that must be the `same` value for both sides are neither lists without an
-    /// order nor one of several shortest paths, of which each is right; the `last` ones are compared, so no such path is
-    /// among them.
+    /// Columns that are no aggregates. Those that must be the `same` value for both sides are
+    /// neither lists without an order nor one of several shortest paths, of which each is right;
+    /// the `last` ones are compared, so no such path is among them.
     fn plain_columns(
         &mut self,
         (same, last): (bool, bool),
@@ -138,7 +138,8 @@ impl Generator<'_> {
         columns
     }
 
-    /// A name for a computed column: a new one, or that of a variable that is another one from then on.
+    /// A name for a computed column: a new one, or that of a variable that is another one from then
+    /// on.
     fn column(&mut self, columns: &[(Expr, String, Kind, bool)]) -> String {
         if self.reuses
             && !self.fresh
@@ -268,7 +269,8 @@ impl Generator<'_> {
             projection.order.push((by, self.random.chance(50)));
             return;
         }
-        // An order that need not decide everything; before a plain projection it sees what was there too.
+        // An order that need not decide everything; before a plain projection it sees what was
+        // there too.
         let seen: Vec<Expr> = match same {
             true => self.scope.iter().filter_map(by).collect(),
             false => before.iter().chain(&self.scope).filter_map(by).collect(),

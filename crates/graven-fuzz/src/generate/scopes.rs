@@ -1,8 +1,9 @@
-//! Which variables a subquery sees: every way to hand them in, before every clause, with names that are dropped and given again.
+//! Which variables a subquery sees: every way to hand them in, before every clause, with names that
+//! are dropped and given again.
 //!
 //! # How it works
-//! `s` is a node of the rows around. It is handed in or not, dropped by a `WITH` or not; then one more clause reads it, or, where
-//! it is free, binds the name anew to something else.
+//! `s` is a node of the rows around. It is handed in or not, dropped by a `WITH` or not; then one
+//! more clause reads it, or, where it is free, binds the name anew to something else.
 
 use super::shapes::{binary, columns, int, matching, node, of, path, returning, var, with};
 use super::{Generator, projection, single};
@@ -131,7 +132,8 @@ impl Generator<'_> {
         query(vec![first, outer, last(var("c"))])
     }
 
-    /// One more clause, and what `s` is behind it; `stays` says that the name cannot be given again.
+    /// One more clause, and what `s` is behind it; `stays` says that the name cannot be given
+    /// again.
     fn scope_clause(
         &mut self,
         inner: &mut Vec<Clause>,

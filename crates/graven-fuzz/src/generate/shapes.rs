@@ -1,9 +1,9 @@
 //! Statements of the forms that rules of the planner look for, in every surrounding.
 //!
 //! # How it works
-//! A body is drawn that one of the rules rewrites, or must leave alone because of a detail. It then stands alone, in a
-//! subquery that is given a variable, in one that may give nothing, in an expression, on an optional variable, or before or behind a
-//! write.
+//! A body is drawn that one of the rules rewrites, or must leave alone because of a detail. It then
+//! stands alone, in a subquery that is given a variable, in one that may give nothing, in an
+//! expression, on an optional variable, or before or behind a write.
 
 mod counts;
 mod finds;
@@ -17,7 +17,8 @@ use crate::query::{
 };
 use crate::value::V;
 
-/// Bodies and surroundings that there are, the bodies from which on they write, and the one that needs certain rows.
+/// Bodies and surroundings that there are, the bodies from which on they write, and the one that
+/// needs certain rows.
 pub(super) const BODIES: usize = 44;
 pub(super) const SURROUNDINGS: usize = 9;
 const WRITING: usize = 40;

@@ -133,8 +133,8 @@ impl Generator<'_> {
         Expr::Sub(kind, Box::new(Query { branches, all }))
     }
 
-    /// A subquery that only writes. One that matches, and so may find what it wrote for another row, knows nothing of the rows:
-    /// their order would decide.
+    /// A subquery that only writes. One that matches, and so may find what it wrote for another
+    /// row, knows nothing of the rows: their order would decide.
     pub(super) fn writing_call(&mut self) -> Clause {
         let outer = self.scope.clone();
         let matches = self.random.chance(30);

@@ -1,8 +1,9 @@
 //! Short statements that touch a few things, for transactions that run at once.
 //!
 //! # How it works
-//! Nodes are found by `uid`, by an indexed property, by label, or all of them; there are few, so that two transactions meet often.
-//! [`apart`] does the opposite: what it touches belongs to one number, and is found by it.
+//! Nodes are found by `uid`, by an indexed property, by label, or all of them; there are few, so
+//! that two transactions meet often. [`apart`] does the opposite: what it touches belongs to one
+//! number, and is found by it.
 
 use super::{bare, projection, single};
 use crate::graph::{LABELS, TYPES, property};
@@ -367,7 +368,8 @@ impl Touching<'_> {
     }
 }
 
-/// A statement about the node `A` with this `uid`, what hangs on it, and new things. The `uid` is indexed.
+/// A statement about the node `A` with this `uid`, what hangs on it, and new things. The `uid` is
+/// indexed.
 pub(crate) fn apart(random: &mut Random, uid: i64) -> Query {
     let own = || node("n", Labels::All(vec!["A"]), vec![("uid", int(uid))]);
     let found = || matching(vec![single(own())], None);

@@ -1,9 +1,10 @@
 //! Random histories: several transactions at once, step by step on one thread.
 //!
 //! # How it works
-//! A history is a list of steps made before anything runs, so that it can be made smaller by leaving some out: a step about a
-//! transaction that was never begun, or has ended or failed, does nothing. A quarter of the histories are *apart*: no two of their
-//! transactions touch the same thing, and all of them have to commit.
+//! A history is a list of steps made before anything runs, so that it can be made smaller by
+//! leaving some out: a step about a transaction that was never begun, or has ended or failed, does
+//! nothing. A quarter of the histories are *apart*: no two of their transactions touch the same
+//! thing, and all of them have to commit.
 
 use std::fmt::Write as _;
 

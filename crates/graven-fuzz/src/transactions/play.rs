@@ -10,10 +10,10 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A commit is taken only if nothing forbids it: what [`merge`] says, a rule, or (serialisable) a statement that would
-//!    answer otherwise by now.
-//! 2. A commit is refused only if something was committed since the transaction began; never in a history whose
-//!    transactions are apart. Other refusals that nothing explains are counted.
+//! 1. A commit is taken only if nothing forbids it: what [`merge`] says, a rule, or (serialisable)
+//!    a statement that would answer otherwise by now.
+//! 2. A commit is refused only if something was committed since the transaction began; never in a
+//!    history whose transactions are apart. Other refusals that nothing explains are counted.
 
 use std::panic::AssertUnwindSafe;
 
@@ -293,7 +293,8 @@ impl Play<'_> {
                         return differs(
                             Kind::Taken,
                             format!(
-                                "T{number} commits; run alone by then it comes to\n{one:?}\n and not to\n{other:?}"
+                                "T{number} commits; run alone by then it comes to\n{one:?}\n and \
+                                    not to\n{other:?}"
                             ),
                         );
                     }
@@ -331,7 +332,8 @@ impl Play<'_> {
         }
     }
 
-    /// The committed graph after the statements of a serialisable transaction, if they give what they gave; in words what they give otherwise.
+    /// The committed graph after the statements of a serialisable transaction, if they give what
+    /// they gave; in words what they give otherwise.
     fn replay(&self, open: &Open) -> Result<Option<Graph>, String> {
         let mut model = Interpreter::new(self.committed.clone());
         for (query, got) in &open.asked {

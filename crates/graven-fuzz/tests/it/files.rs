@@ -2,7 +2,8 @@
 
 use graven_fuzz::crafted;
 
-/// A slice of the 100,000 of the long run. Their own panics are counted, and none of the tests beside them.
+/// A slice of the 100,000 of the long run. Their own panics are counted, and none of the tests
+/// beside them.
 #[test]
 fn crafted_files_do_not_panic() {
     let cases = std::env::var("GRAVEN_CRAFTED_CASES").ok();

@@ -45,7 +45,8 @@ fn generated_queries_give_what_the_interpreter_says_leave_nothing_out_and_find_e
     let holes = report.coverage.holes();
     assert!(
         holes.is_empty(),
-        "too little was done; extend the generators, or say in coverage.rs why nothing can do this:\n{}\n{}",
+        "too little was done; extend the generators, or say in coverage.rs why nothing can do \
+            this:\n{}\n{}",
         holes.join("\n"),
         report.coverage
     );

@@ -12,8 +12,8 @@
 //! Every relationship is written and read twice, every id written once and read twice.
 //!
 //! # Source
-//! Masaru Kitsuregawa, Hidehiko Tanaka, Tohru Moto-oka: Application of Hash to Data Base Machine and
-//! Its Architecture, New Generation Computing 1983 (GRACE join).
+//! Masaru Kitsuregawa, Hidehiko Tanaka, Tohru Moto-oka: Application of Hash to Data Base Machine
+//! and Its Architecture, New Generation Computing 1983 (GRACE join).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

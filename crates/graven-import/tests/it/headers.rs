@@ -114,7 +114,8 @@ fn the_convention_in_full() {
         ],
         &[argument("", &[&any]), argument("BOUGHT", &[&bought])],
     );
-    // The array delimiter asked for is the field delimiter of one file; where none is asked for, another is taken there.
+    // The array delimiter asked for is the field delimiter of one file; where none is asked for,
+    // another is taken there.
     let mut asked = source.clone();
     if let ImportSource::Tables(tables) = &mut asked {
         tables.format.array_delimiter = Some(b';');

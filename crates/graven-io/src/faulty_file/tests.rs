@@ -1,5 +1,5 @@
-//! Goal: every fault strikes as planned, equal seeds give equal faults, and crash images keep what was
-//! synced and mix what was not.
+//! Goal: every fault strikes as planned, equal seeds give equal faults, and crash images keep what
+//! was synced and mix what was not.
 
 use std::sync::Arc;
 
@@ -128,7 +128,8 @@ fn a_crash_keeps_what_was_synced() {
         torn |= any[0] != any[512];
         lengths.insert(any.len());
 
-        // In a prefix the second change is there only after the first was (the cut one may be torn).
+        // In a prefix the second change is there only after the first was (the cut one may be
+        // torn).
         let prefix = image(&file, Survival::Prefix, seed);
         if prefix[0] == 4 || prefix[512] == 4 {
             assert_eq!(prefix.len(), 12288);

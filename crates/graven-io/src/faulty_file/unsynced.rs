@@ -1,11 +1,11 @@
 //! What was written since the last sync, sector by sector, and what a crash makes of it.
 //!
 //! # How it works
-//! For every sector changed since it was last durable: its durable bytes and each later version with the
-//! number of the change that made it. A sync makes the newest versions durable. A failed sync makes some of
-//! them durable and forgets the others: the system takes those sectors for clean, so a later sync does not
-//! write them either. Cutting the file counts as writing zeros behind the new end. The length has versions
-//! of its own.
+//! For every sector changed since it was last durable: its durable bytes and each later version
+//! with the number of the change that made it. A sync makes the newest versions durable. A failed
+//! sync makes some of them durable and forgets the others: the system takes those sectors for
+//! clean, so a later sync does not write them either. Cutting the file counts as writing zeros
+//! behind the new end. The length has versions of its own.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

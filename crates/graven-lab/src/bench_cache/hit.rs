@@ -125,7 +125,8 @@ impl Subject<'_> {
         let Ok(pin) = self.cache.pin(self.id, page, KIND) else {
             return 0;
         };
-        // Through the whole page: the payload's length would touch another cache line than the floors do.
+        // Through the whole page: the payload's length would touch another cache line than the
+        // floors do.
         pin.page()[HEADER_BYTES..]
             .first_chunk()
             .map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -145,8 +146,8 @@ impl Samples {
     }
 }
 
-/// Lets every thread run through its trace over and over for the time of one measurement. `access` gives
-/// what it read and what it should have read.
+/// Lets every thread run through its trace over and over for the time of one measurement. `access`
+/// gives what it read and what it should have read.
 fn time(
     bench: &CacheBench,
     traces: &[Vec<u32>],
@@ -200,8 +201,8 @@ fn time(
 
 /// How many accesses of `stretch` read something else than they should.
 ///
-/// A function of its own so that `access` has one place to be inlined into, as in an operator's loop; taken by value, so that
-/// cache and file stay in registers.
+/// A function of its own so that `access` has one place to be inlined into, as in an operator's
+/// loop; taken by value, so that cache and file stay in registers.
 #[inline(never)]
 fn differing(stretch: &[u32], access: impl Fn(u32) -> (u64, u64)) -> u64 {
     let mut wrong = 0;

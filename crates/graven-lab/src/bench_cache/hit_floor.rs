@@ -1,10 +1,10 @@
 //! Floors of a hit: a plain read, and the barest page-table array.
 //!
 //! # How it works
-//! All three read the same pages of one stretch of huge-page memory. The array has one word a page with a
-//! state in its top byte and a frame number below, frames in random order, and nothing else: no usage counts,
-//! no size classes, no files, no counters, nothing that could ever be evicted. What the page cache costs
-//! beyond it is what it does besides.
+//! All three read the same pages of one stretch of huge-page memory. The array has one word a page
+//! with a state in its top byte and a frame number below, frames in random order, and nothing else:
+//! no usage counts, no size classes, no files, no counters, nothing that could ever be evicted.
+//! What the page cache costs beyond it is what it does besides.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

@@ -66,8 +66,8 @@ impl HugeSlab {
     #[inline]
     pub(crate) fn read(&self, offset: usize) -> u64 {
         debug_assert!(offset + 8 <= self.bytes && offset.is_multiple_of(8));
-        // SAFETY: inside the mapping (callers pass offsets of their own pages) and aligned; memory that a
-        // device may write is only read after its read was reaped.
+        // SAFETY: inside the mapping (callers pass offsets of their own pages) and aligned; memory
+        // that a device may write is only read after its read was reaped.
         unsafe { self.start.add(offset).cast::<u64>().read_volatile() }
     }
 

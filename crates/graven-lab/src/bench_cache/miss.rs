@@ -1,9 +1,9 @@
 //! Cost of a miss: random pages of a file many times the pool, reads kept in flight.
 //!
 //! # How it works
-//! A thread keeps a window of pages it has asked the cache to prefetch. It reads a quarter of them, oldest
-//! first, and prefetches as many new ones. Pages the cache happens to hold cost it a hit and are not
-//! counted: costs are per page that was really read.
+//! A thread keeps a window of pages it has asked the cache to prefetch. It reads a quarter of them,
+//! oldest first, and prefetches as many new ones. Pages the cache happens to hold cost it a hit and
+//! are not counted: costs are per page that was really read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use super::report::{CacheReport, MissSubject, Samples};
 use super::{CacheBench, CacheBenchError, clock};
 use graven_random::SplitMix64;
 
-/// Measures pages of one class: floors, the cache with and without verification, several threads, and
-/// (smallest class only) every policy.
+/// Measures pages of one class: floors, the cache with and without verification, several threads,
+/// and (smallest class only) every policy.
 pub(super) fn measure(
     bench: &CacheBench,
     class: SizeClass,

@@ -61,7 +61,8 @@ impl Floor {
     pub(super) fn run(&self, seconds: f64, seed: u64) -> io::Result<Outcome> {
         let mut ring = IoUring::new(self.depth as u32 * 2)?;
         let mut random = SplitMix64::new(seed);
-        // A frame is free again when its read has ended; slot s cycles over the frames s, s + depth, ...
+        // A frame is free again when its read has ended; slot s cycles over the frames s, s +
+        // depth, ...
         let mut frame_of: Vec<usize> = (0..self.depth).collect();
         let mut free: Vec<usize> = (0..self.depth).collect();
         let (mut pages, mut sum) = (0, 0u64);
@@ -104,8 +105,9 @@ impl Floor {
             .offset(page * bytes as u64)
             .build()
             .user_data(slot as u64);
-        // SAFETY: the frame lies in the slab, which outlives the ring (a local of `run`, which leaves with
-        // reads in flight only on errors of the kernel), and belongs to this slot alone.
+        // SAFETY: the frame lies in the slab, which outlives the ring (a local of `run`, which
+        // leaves with reads in flight only on errors of the kernel), and belongs to this slot
+        // alone.
         let pushed = unsafe { ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the ring has room for every slot");
     }

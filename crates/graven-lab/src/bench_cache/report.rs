@@ -251,7 +251,8 @@ impl CacheReport {
             self.policy_ratio(is_sampled),
         );
         if let Some(ratio) = self.many_threads_ratio() {
-            let name = "2 threads / 8 threads, optimistic reads a second, counter policies, over plain reads' ratio";
+            let name = "2 threads / 8 threads, optimistic reads a second, counter policies, over \
+                plain reads' ratio";
             self.aim(name.to_owned(), 1.05, ratio);
         }
         for (bytes, plain, verified) in [(4096, 4.0, 5.0), (65536, 6.0, 11.0)] {
@@ -319,8 +320,9 @@ impl CacheReport {
         worst
     }
 
-    /// What 8 threads read less than 2 do, as a factor: the median of counting policies and sets. Divided by the factor of plain
-    /// reads, because with more threads than cores the system's scheduling makes some of it.
+    /// What 8 threads read less than 2 do, as a factor: the median of counting policies and sets.
+    /// Divided by the factor of plain reads, because with more threads than cores the system's
+    /// scheduling makes some of it.
     fn many_threads_ratio(&self) -> Option<f64> {
         let rate = |set: &str, access, policy: &str, threads| {
             let row = self.hits.iter().find(|row| {
@@ -390,7 +392,8 @@ impl fmt::Display for CacheReport {
         }
         writeln!(
             f,
-            "\nmisses: uniform over {} MiB, pool {} MiB, {} reads in flight; CPU time of the process per page",
+            "\nmisses: uniform over {} MiB, pool {} MiB, {} reads in flight; CPU time of the \
+                process per page",
             self.data_bytes >> 20,
             self.pool_bytes >> 20,
             self.depth

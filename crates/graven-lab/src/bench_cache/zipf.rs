@@ -2,8 +2,8 @@
 
 use graven_random::SplitMix64;
 
-/// Accesses to `pages` pages for each of `threads` threads: exactly Zipfian with exponent 0.99, ranks
-/// scattered over the pages at random.
+/// Accesses to `pages` pages for each of `threads` threads: exactly Zipfian with exponent 0.99,
+/// ranks scattered over the pages at random.
 pub(super) fn traces(pages: u32, threads: usize, length: usize) -> Vec<Vec<u32>> {
     let mut sums = Vec::with_capacity(pages as usize);
     let mut sum = 0.0;

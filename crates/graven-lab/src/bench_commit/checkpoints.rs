@@ -1,8 +1,9 @@
 //! What a checkpoint costs the clients that commit while it runs.
 //!
 //! # How it works
-//! Each round first changes nodes all over the file, so that a checkpoint has something to fold. Then clients commit for
-//! a while without a checkpoint and for a while during checkpoints; which comes first changes from round to round.
+//! Each round first changes nodes all over the file, so that a checkpoint has something to fold.
+//! Then clients commit for a while without a checkpoint and for a while during checkpoints; which
+//! comes first changes from round to round.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,7 +26,8 @@ const CHANGE: &str = "MATCH (i:Item) WHERE i.number % 40 = $rest SET i.weight = 
 pub struct CheckpointMeasurement {
     /// Threads that commit.
     pub clients: usize,
-    /// Median over the rounds of the median latency in microseconds without a checkpoint, and during one.
+    /// Median over the rounds of the median latency in microseconds without a checkpoint, and
+    /// during one.
     pub p50_us: (f64, f64),
     /// The same of the 99th percentile.
     pub p99_us: (f64, f64),
@@ -130,7 +132,8 @@ impl fmt::Display for CheckpointMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} clients, {} checkpoints ({} written): p50 {:.0} us without, {:.0} us during; p99 {:.0} us without, \
+            "{} clients, {} checkpoints ({} written): p50 {:.0} us without, {:.0} us during; p99 \
+                {:.0} us without, \
              {:.0} us during, {:.2} times; {:.2} of the commits a second",
             self.clients,
             self.checkpoints,

@@ -1,9 +1,11 @@
-//! What the disk asks for durable writes: threads that overwrite a preallocated file and share syncs.
+//! What the disk asks for durable writes: threads that overwrite a preallocated file and share
+//! syncs.
 //!
 //! # How it works
-//! Every thread writes its bytes at a place of its own, then waits for a sync that began after that. If none runs, it
-//! syncs for all that have written. That is group commit without log, checksums and transactions: nothing on this
-//! disk can acknowledge durable writes of these bytes much faster with one sync at a time.
+//! Every thread writes its bytes at a place of its own, then waits for a sync that began after
+//! that. If none runs, it syncs for all that have written. That is group commit without log,
+//! checksums and transactions: nothing on this disk can acknowledge durable writes of these bytes
+//! much faster with one sync at a time.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -204,7 +204,8 @@ impl fmt::Display for ReaderMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "reader: {:.0} reads/s alone, {:.0} beside a writer of {:.0} commits/s with {} checkpoints: {:.0} % \
+            "reader: {:.0} reads/s alone, {:.0} beside a writer of {:.0} commits/s with {} \
+                checkpoints: {:.0} % \
              kept ({:.0} % per processor second)",
             self.alone_per_second,
             self.beside_per_second,
@@ -215,7 +216,8 @@ impl fmt::Display for ReaderMeasurement {
         )?;
         writeln!(
             f,
-            "        beside a thread that only writes and syncs a file, {:.0} times/s: {:.0} % kept; \
+            "        beside a thread that only writes and syncs a file, {:.0} times/s: {:.0} % \
+                kept; \
              beside the writer {:.0} % of that",
             self.raw_per_second,
             self.raw_leaves * 100.0,

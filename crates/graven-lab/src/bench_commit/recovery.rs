@@ -1,9 +1,10 @@
 //! How long opening takes when the log is full: beside reading the same log from the disk.
 //!
 //! # How it works
-//! A database is filled with transactions until its log has the bytes asked for and left without a checkpoint. Each round opens
-//! a copy of it, because opening is followed by a checkpoint that cuts the log; it also reads the whole log file with direct reads,
-//! and opens a database with the same content whose log is empty. What is above the latter is recovery.
+//! A database is filled with transactions until its log has the bytes asked for and left without a
+//! checkpoint. Each round opens a copy of it, because opening is followed by a checkpoint that cuts
+//! the log; it also reads the whole log file with direct reads, and opens a database with the same
+//! content whose log is empty. What is above the latter is recovery.
 
 use std::path::Path;
 use std::time::Instant;
@@ -20,7 +21,8 @@ use crate::LabError;
 const READ_BYTES: usize = 1 << 20;
 /// A checkpoint of its own would cut the log: it begins at 64 MiB of log,
 const LOG_BYTES_MAX: u64 = 60 << 20;
-/// and at changes of an eighth of the memory. So the database is filled with that much, whatever it is opened with later.
+/// and at changes of an eighth of the memory. So the database is filled with that much, whatever it
+/// is opened with later.
 const FILLED_WITH: u64 = 2 << 30;
 
 /// What opening took.
@@ -149,7 +151,8 @@ impl fmt::Display for RecoveryMeasurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "recovery, {:?}: {} transactions, {:.1} MB of log; opening {:.3} s, without the log {:.3} s, reading \
+            "recovery, {:?}: {} transactions, {:.1} MB of log; opening {:.3} s, without the log \
+                {:.3} s, reading \
              the log {:.3} s: {:.2} s per 100 MB, {:.1} times reading",
             self.workload,
             self.transactions,

@@ -107,7 +107,8 @@ impl fmt::Display for Measurement {
         };
         write!(
             f,
-            "{workload}, {} clients, {}: {:.0} tx/s (+- {:.0}), {:.0} operations/s, {:.0} log bytes/tx, \
+            "{workload}, {} clients, {}: {:.0} tx/s (+- {:.0}), {:.0} operations/s, {:.0} log \
+                bytes/tx, \
              p50 {:.0} us, p99 {:.0} us, {:.0} % waiting for the log, groups of {:.1}",
             self.clients,
             self.durability,

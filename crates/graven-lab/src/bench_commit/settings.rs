@@ -1,10 +1,12 @@
 //! Settings of the system by small and large transactions a second: the ext4 article's table.
 //!
 //! # How it works
-//! Without leave to change anything, the settings are read and one row is measured: the machine as it is. With it
-//! ([`CommitBench::settings`], `apply`), an ext4 file system in a file is made anew for each row and each round, mounted with the row's options
-//! ([`super::volume`]); so nothing of the machine's own file systems is changed. The limits of dirty pages are the
-//! machine's, and are put back at once. Rows take turns, round after round; the first row is measured twice in each round.
+//! Without leave to change anything, the settings are read and one row is measured: the machine as
+//! it is. With it ([`CommitBench::settings`], `apply`), an ext4 file system in a file is made anew
+//! for each row and each round, mounted with the row's options ([`super::volume`]); so nothing of
+//! the machine's own file systems is changed. The limits of dirty pages are the machine's, and are
+//! put back at once. Rows take turns, round after round; the first row is measured twice in each
+//! round.
 //!
 //! Every row says what it can lose. None of the dangerous ones is advice.
 
@@ -36,7 +38,8 @@ pub struct SettingRow {
     pub now: String,
     /// What it can lose.
     pub loses: &'static str,
-    /// Operations a second of each round, as many transactions as operations; empty where nothing was changed.
+    /// Operations a second of each round, as many transactions as operations; empty where nothing
+    /// was changed.
     pub small: Vec<f64>,
     /// The same in one transaction.
     pub large: Vec<f64>,
@@ -174,8 +177,8 @@ const ROWS: [(&str, &str, Change); 12] = [
 ];
 
 impl CommitBench {
-    /// Measures the machine as it is, and with `apply` every setting in a file system of its own; `tell` is told what is done, and
-    /// may end it.
+    /// Measures the machine as it is, and with `apply` every setting in a file system of its own;
+    /// `tell` is told what is done, and may end it.
     ///
     /// # Errors
     /// As [`CommitBench::run`]; without the right to mount, if settings are to be changed.
@@ -364,7 +367,8 @@ impl fmt::Display for Settings {
             match applied {
                 true => "rows below the first in an ext4 file system of its own, in a file",
                 false =>
-                    "--apply, as root, measures every row in an ext4 file system of its own, in a file",
+                    "--apply, as root, measures every row in an ext4 file system of its own, in a \
+                        file",
             }
         )
     }

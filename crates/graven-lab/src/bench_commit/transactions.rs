@@ -1,8 +1,9 @@
 //! The ext4 article's test: 1,000 transactions of one operation against one transaction of 1,000.
 //!
 //! # How it works
-//! Each round does the small transactions, the large one, the small ones again (which tells what the machine does by itself), and
-//! the floor: durable writes of as many bytes as a small transaction logs.
+//! Each round does the small transactions, the large one, the small ones again (which tells what
+//! the machine does by itself), and the floor: durable writes of as many bytes as a small
+//! transaction logs.
 
 use std::fmt;
 use std::path::Path;
@@ -167,7 +168,8 @@ impl fmt::Display for Transactions {
         let (small, large) = (self.median(|r| r.small), self.median(|r| r.large));
         writeln!(
             f,
-            "median {:.2} {:.2}, standard deviation {:.2} {:.2}; {} bytes of log a small transaction, {:.0} % of its time waiting for the log",
+            "median {:.2} {:.2}, standard deviation {:.2} {:.2}; {} bytes of log a small \
+                transaction, {:.0} % of its time waiting for the log",
             small.0,
             large.0,
             small.1,

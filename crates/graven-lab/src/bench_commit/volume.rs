@@ -1,7 +1,9 @@
-//! A file system of its own: ext4 in a file, mounted through a loop device, for settings that must not touch the machine's.
+//! A file system of its own: ext4 in a file, mounted through a loop device, for settings that must
+//! not touch the machine's.
 //!
 //! # Invariants
-//! * V-1 what was changed is undone when it is dropped: mount, loop device, image, and the kernel's dirty limits.
+//! * V-1 what was changed is undone when it is dropped: mount, loop device, image, and the kernel's
+//!   dirty limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +36,8 @@ impl Volume {
         // SAFETY: asks for the user's number, without preconditions.
         if unsafe { libc::geteuid() } != 0 {
             return Err(LabError::Setting(
-                "settings of the system are changed in a file system of its own, which only root may mount: run it as root, or leave --apply out"
+                "settings of the system are changed in a file system of its own, which only root \
+                    may mount: run it as root, or leave --apply out"
                     .to_owned(),
             ));
         }

@@ -114,7 +114,8 @@ pub(super) fn untried(system: &System, kind: ErrorKind, error: &dyn fmt::Display
     let place = system.directory.display();
     let (risk, change) = match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => (
-            "no room for the trial's few megabytes: commits that find no room are refused, and so are checkpoints",
+            "no room for the trial's few megabytes: commits that find no room are refused, and so \
+                are checkpoints",
             format!("make room on {} or raise the quota", system.mount.point),
         ),
         ErrorKind::ReadOnlyFilesystem => (

@@ -1,4 +1,5 @@
-//! What only trying shows: how long a sync takes, whether direct I/O and io_uring are to be had, how fast the disk is.
+//! What only trying shows: how long a sync takes, whether direct I/O and io_uring are to be had,
+//! how fast the disk is.
 
 use std::fmt;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! What the kernel tells about a directory's file system, its disks, memory, limits and control groups.
+//! What the kernel tells about a directory's file system, its disks, memory, limits and control
+//! groups.
 //!
 //! # How it works
-//! Everything comes from text below a root directory, `/` in life and a made-up tree in tests. What is not there is
-//! empty: containers hide much of it.
+//! Everything comes from text below a root directory, `/` in life and a made-up tree in tests. What
+//! is not there is empty: containers hide much of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -276,7 +277,8 @@ impl Tree<'_> {
         limits
     }
 
-    /// Hierarchies that the process is in: folder, path in it, and the name of the file wanted there.
+    /// Hierarchies that the process is in: folder, path in it, and the name of the file wanted
+    /// there.
     fn groups(
         &self,
         controller: &str,

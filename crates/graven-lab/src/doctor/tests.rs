@@ -11,8 +11,10 @@ struct Fixture {
     root: tempfile::TempDir,
 }
 
-const MOUNT: &str = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n30 22 8:17 / /data rw,noatime - ext4 /dev/sdb1 rw\n";
-const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
+const MOUNT: &str = "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n30 22 8:17 / /data rw,noatime - \
+    ext4 /dev/sdb1 rw\n";
+const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           \
+    Units     \n\
 Max open files            65536                65536                files     \n\
 Max locked memory         8388608              unlimited            bytes     \n";
 
@@ -503,7 +505,8 @@ fn where_nothing_can_be_tried_that_is_a_finding() {
     assert!(Report::untried(Fixture::new().system(), other).is_err());
 }
 
-/// Goal: the plain report shows every figure that was measured, the sequential speed where that was asked for.
+/// Goal: the plain report shows every figure that was measured, the sequential speed where that was
+/// asked for.
 #[test]
 fn measured_figures_are_shown() {
     let measured = Measured {

@@ -168,7 +168,8 @@ impl Mapping {
     }
 }
 
-/// Values 1, 2 and 5 times a power of ten that lie in the range, or the powers alone where those are too many.
+/// Values 1, 2 and 5 times a power of ten that lie in the range, or the powers alone where those
+/// are too many.
 fn decades(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let factors: &[f64] = if last - first > 4 {

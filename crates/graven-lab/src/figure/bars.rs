@@ -44,7 +44,8 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
         let y = TOP + place as f64 * ROW;
         let _ = write!(
             svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"#1c1f23\" text-anchor=\"end\">{}</text>",
+            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11\" fill=\"#1c1f23\" \
+                text-anchor=\"end\">{}</text>",
             names - 8.0,
             y + 13.0,
             escape(&series.name)
@@ -73,7 +74,8 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
             let middle = y + ROW / 2.0;
             let _ = write!(
                 svg,
-                "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle:.1}\" y2=\"{middle:.1}\" stroke=\"#1c1f23\"/>",
+                "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle:.1}\" y2=\"{middle:.1}\" \
+                    stroke=\"#1c1f23\"/>",
                 scale.at(value - error),
                 scale.at(value + error)
             );
@@ -81,8 +83,10 @@ pub(super) fn draw(svg: &mut String, panel: &Panel) {
     }
     let _ = write!(
         svg,
-        "<line x1=\"{zero:.1}\" x2=\"{zero:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\" stroke=\"#9aa4b0\"/>\
-         <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" text-anchor=\"middle\">{}</text>",
+        "<line x1=\"{zero:.1}\" x2=\"{zero:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\" \
+            stroke=\"#9aa4b0\"/>\
+         <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" \
+         text-anchor=\"middle\">{}</text>",
         f64::midpoint(names, right),
         bottom + 20.0,
         escape(&panel.x.title)

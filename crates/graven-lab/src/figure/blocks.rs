@@ -24,7 +24,8 @@ pub(super) fn draw(svg: &mut String, panel: &Panel, styles: &Styles) {
     let bottom = TOP + ROW;
     let _ = write!(
         svg,
-        "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{ROW}\" fill=\"#f4f5f6\" stroke=\"#9aa4b0\"/>",
+        "<rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{ROW}\" fill=\"#f4f5f6\" \
+            stroke=\"#9aa4b0\"/>",
         x.at(panel.x.include.iter().copied().fold(0.0, f64::max)) - LEFT
     );
     for (place, series) in panel.series.iter().enumerate() {
@@ -35,7 +36,8 @@ pub(super) fn draw(svg: &mut String, panel: &Panel, styles: &Styles) {
             let (from, to) = (x.at(*start), x.at(start + length));
             let _ = write!(
                 svg,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\" stroke=\"{}\"><title>{}</title></rect>",
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\" \
+                    stroke=\"{}\"><title>{}</title></rect>",
                 from + 0.8,
                 TOP + 3.0,
                 (to - from - 1.6).max(1.0),
@@ -48,14 +50,16 @@ pub(super) fn draw(svg: &mut String, panel: &Panel, styles: &Styles) {
     for (value, label) in &x.ticks {
         let _ = write!(
             svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" text-anchor=\"middle\">{label}</text>",
+            "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10.5\" fill=\"#5b636e\" \
+                text-anchor=\"middle\">{label}</text>",
             x.at(*value),
             bottom + 14.0
         );
     }
     let _ = write!(
         svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" text-anchor=\"middle\">{}</text>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"11.5\" fill=\"#1c1f23\" \
+            text-anchor=\"middle\">{}</text>",
         f64::midpoint(LEFT, PANEL_WIDTH - RIGHT),
         bottom + 32.0,
         escape(&panel.x.title)

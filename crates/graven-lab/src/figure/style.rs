@@ -1,4 +1,5 @@
-//! Colour, dashes and marker of a name: the same in every figure, as long as no two names of one figure would look alike.
+//! Colour, dashes and marker of a name: the same in every figure, as long as no two names of one
+//! figure would look alike.
 
 /// How something is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +77,8 @@ const OTHERS: [(&str, usize); 6] = [
     ("two static pools", 11),
 ];
 
-/// The styles of one figure's names: a later name gives way where an earlier one has its colour or its marker, as long as
-/// there are others.
+/// The styles of one figure's names: a later name gives way where an earlier one has its colour or
+/// its marker, as long as there are others.
 #[derive(Default)]
 pub(super) struct Styles(Vec<(String, Style)>);
 
@@ -141,7 +142,8 @@ impl Style {
         }
     }
 
-    /// The marker at a place; neighbours in colour differ in it, so that figures can be read without colours.
+    /// The marker at a place; neighbours in colour differ in it, so that figures can be read
+    /// without colours.
     pub(super) fn marker(self, x: f64, y: f64) -> String {
         let path = match self.marker {
             0 => return format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.2\"/>"),

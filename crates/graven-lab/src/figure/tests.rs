@@ -57,10 +57,12 @@ fn a_figure_is_well_formed_and_drawn() {
     assert!(Figure::default().svg().starts_with("<svg"));
 }
 
-/// Goal: no title runs out of its figure or its panel, whatever its length, and all of its words are there.
+/// Goal: no title runs out of its figure or its panel, whatever its length, and all of its words
+/// are there.
 #[test]
 fn long_titles_stay_inside() {
-    let title = "Throughput and hit ratio against threads, direct reads, on the pins of Neo4j under four threads";
+    let title = "Throughput and hit ratio against threads, direct reads, on the pins of Neo4j \
+        under four threads";
     let lines = wrapped(title, PANEL_WIDTH, TITLE_LETTER);
     assert!(lines.len() > 1 && lines.join(" ") == title);
     assert!(
@@ -108,8 +110,8 @@ fn numbers_are_short() {
     );
 }
 
-/// Goal: names of one figure never look alike, in colour or in marker, as long as there are enough of both; the first
-/// keeps the style that it has everywhere.
+/// Goal: names of one figure never look alike, in colour or in marker, as long as there are enough
+/// of both; the first keeps the style that it has everywhere.
 #[test]
 fn names_of_one_figure_differ() {
     let names: Vec<String> = (0..7).map(|n| format!("series {n}")).collect();

@@ -1,8 +1,9 @@
 //! A stage: the accesses of a trace or workload, and a file that holds their pages.
 //!
 //! # How it works
-//! Pages are numbered densely in the order of their first access and written, sealed, into a file of their own folder, which goes
-//! with the last stage that uses it. Accesses that a trace marks as a scan's stay marked.
+//! Pages are numbered densely in the order of their first access and written, sealed, into a file
+//! of their own folder, which goes with the last stage that uses it. Accesses that a trace marks as
+//! a scan's stay marked.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,8 +44,8 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Reads or generates the accesses and writes their pages, `page_bytes` each, to a file in `folder` that goes with the
-    /// stage. `limit` accesses are kept at most.
+    /// Reads or generates the accesses and writes their pages, `page_bytes` each, to a file in
+    /// `folder` that goes with the stage. `limit` accesses are kept at most.
     ///
     /// # Errors
     /// Unreadable or empty traces, page sizes that no cache has, files that cannot be written.
@@ -145,7 +146,8 @@ impl Stage {
         )
     }
 
-    /// Hit ratio of the simulator with so many frames, one thread, from an empty cache; none for a policy that cannot be built.
+    /// Hit ratio of the simulator with so many frames, one thread, from an empty cache; none for a
+    /// policy that cannot be built.
     #[must_use]
     pub fn simulate(&self, policy: &str, frames: u64, seed: u64) -> Option<f64> {
         self.simulate_part(policy, frames, seed, 0, self.len())

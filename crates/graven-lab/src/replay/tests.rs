@@ -25,8 +25,9 @@ fn setting(policy: &str) -> Setting {
     }
 }
 
-/// Goal: one thread on the synchronous cache hits exactly when the simulator does, for every live policy; also where pages
-/// are longer than a unit, so that the cache calls them by other numbers than the trace.
+/// Goal: one thread on the synchronous cache hits exactly when the simulator does, for every live
+/// policy; also where pages are longer than a unit, so that the cache calls them by other numbers
+/// than the trace.
 #[test]
 fn the_synchronous_cache_equals_the_simulator() {
     for (workload, page_bytes) in [("mixed:pages=900", 4096), ("mixed:pages=5000", 8192)] {

@@ -1,9 +1,9 @@
 //! One line chart as inline SVG: a panel of a figure, coloured by the page's style sheet.
 //!
 //! # How it works
-//! The horizontal axis is a list of labels at even distances (thread counts double, so a number line would
-//! crowd the small ones). A series carries a slot that decides its colour class and its marker, so that a
-//! policy looks the same in every figure and can be told apart without colours.
+//! The horizontal axis is a list of labels at even distances (thread counts double, so a number
+//! line would crowd the small ones). A series carries a slot that decides its colour class and its
+//! marker, so that a policy looks the same in every figure and can be told apart without colours.
 
 use std::fmt::Write as _;
 
@@ -134,7 +134,8 @@ pub(super) fn legend(names: &[String]) -> String {
     for (slot, name) in names.iter().enumerate() {
         let _ = write!(
             html,
-            "<li><svg viewBox=\"0 0 28 12\" aria-hidden=\"true\"><line class=\"line s{slot}\" x1=\"1\" \
+            "<li><svg viewBox=\"0 0 28 12\" aria-hidden=\"true\"><line class=\"line s{slot}\" \
+                x1=\"1\" \
              x2=\"27\" y1=\"6\" y2=\"6\"/><g class=\"mark s{slot}\">{}</g></svg>{}</li>",
             marker(slot, 14.0, 6.0),
             escape(name)

@@ -1,4 +1,5 @@
-//! Figures of a simulation: miss ratio against cache size, a panel a trace; bars where there is one size.
+//! Figures of a simulation: miss ratio against cache size, a panel a trace; bars where there is one
+//! size.
 
 use super::Run;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};

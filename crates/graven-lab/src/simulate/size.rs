@@ -9,7 +9,8 @@ use crate::error::LabError;
 pub enum Size {
     /// `4096`: so many pages.
     Pages(u64),
-    /// `1%`: a share of the different pages of the trace, here 0.01; rounded to the nearest page, at least 1.
+    /// `1%`: a share of the different pages of the trace, here 0.01; rounded to the nearest page,
+    /// at least 1.
     Share(f64),
     /// `64MiB`: so many bytes, at a number of bytes a page; rounded down.
     Bytes(u64),

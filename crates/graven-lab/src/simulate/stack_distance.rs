@@ -1,17 +1,18 @@
 //! Stack distances: the hits of LRU at every cache size, exact, in one pass.
 //!
 //! # How it works
-//! The distance of an access is the number of different pages since the last access to its page, that page
-//! included; LRU with `c` pages hits exactly the accesses with distance `c` or less. A Fenwick tree over
-//! positions marks the last access of every page, so a distance is a count of marks. Positions are renumbered
-//! when the tree is full; it then has room for as many accesses again as there are pages.
+//! The distance of an access is the number of different pages since the last access to its page,
+//! that page included; LRU with `c` pages hits exactly the accesses with distance `c` or less. A
+//! Fenwick tree over positions marks the last access of every page, so a distance is a count of
+//! marks. Positions are renumbered when the tree is full; it then has room for as many accesses
+//! again as there are pages.
 //!
 //! # Costs
 //! Logarithmic work an access in the number of different pages, and 20 bytes a different page.
 //!
 //! # Source
-//! R. Mattson, J. Gecsei, D. Slutz, I. Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
-//! Journal 9(2), 1970; trees: F. Olken, LBL-12370, 1981.
+//! R. Mattson, J. Gecsei, D. Slutz, I. Traiger, "Evaluation techniques for storage hierarchies",
+//! IBM Systems Journal 9(2), 1970; trees: F. Olken, LBL-12370, 1981.
 
 /// Hits of LRU by cache size.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,8 @@ impl StackDistances {
             self.used += 1;
             return None;
         }
-        // Marks from `before` on: the page itself before, the other pages used since, and this access.
+        // Marks from `before` on: the page itself before, the other pages used since, and this
+        // access.
         let distance = self.used + 1 - self.marks.count(before as usize);
         self.marks.add(before as usize, -1);
         Some(distance)

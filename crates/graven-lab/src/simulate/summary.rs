@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::Run;
 
-/// Pairs of trace and size where the optimum is less than this share of the accesses above Neo4j's clock say
-/// nothing: a handful of hits more or less is the whole gap.
+/// Pairs of trace and size where the optimum is less than this share of the accesses above Neo4j's
+/// clock say nothing: a handful of hits more or less is the whole gap.
 const GAP_MIN: f64 = 0.003;
 
 /// How a policy does over all pairs of trace and size.

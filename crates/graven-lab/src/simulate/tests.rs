@@ -1,4 +1,5 @@
-//! Goal: simulated results are the known ones, in order and complete; bad settings are errors with advice.
+//! Goal: simulated results are the known ones, in order and complete; bad settings are errors with
+//! advice.
 
 use super::*;
 use graven_random::SplitMix64;
@@ -155,7 +156,8 @@ fn stack_distances_survive_renumbering() {
     }
 }
 
-/// Goal: a scan's pages do not push out what a policy that heeds the hint keeps; without hints they do.
+/// Goal: a scan's pages do not push out what a policy that heeds the hint keeps; without hints they
+/// do.
 #[test]
 fn scan_hints_are_heeded() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,10 @@
-//! Write throughput on ext4: small and large transactions, the log's share, settings of the system, a mirrored log.
+//! Write throughput on ext4: small and large transactions, the log's share, settings of the system,
+//! a mirrored log.
 //!
 //! # How it works
-//! The article's figures are operations a second on a hard disk of 2013; ours are those of this machine's disk, so quotients are
-//! compared, not speeds. Settings of the system are changed only if the report was asked to ([`Study::apply`]), and then in a
-//! file system of its own.
+//! The article's figures are operations a second on a hard disk of 2013; ours are those of this
+//! machine's disk, so quotients are compared, not speeds. Settings of the system are changed only
+//! if the report was asked to ([`Study::apply`]), and then in a file system of its own.
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ use crate::statistics::{self, Claim, Interval, Standing};
 use crate::write_test::{WriteTest, prepare};
 
 pub(super) const PARTS: [&str; 3] = ["transactions", "settings", "mirror"];
-/// The article's five rounds before anything was changed: 1,000 transactions, one of 1,000 operations.
+/// The article's five rounds before anything was changed: 1,000 transactions, one of 1,000
+/// operations.
 const ORIGINAL: [(f64, f64); 5] = [
     (22.62, 18.26),
     (19.82, 18.25),
@@ -58,9 +60,12 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     };
     let mut page = Page {
         title: "Write throughput on ext4, once more".to_owned(),
-        lead: "The article of 2013 asked why small transactions were slow on a Linux server, found the sync of the log, and tried settings of the system one by \
-               one. Here is its test on Graven, on this machine's disk. Its speeds are those of a hard disk; quotients are what can be compared."
-            .to_owned(),
+        lead:
+            "The article of 2013 asked why small transactions were slow on a Linux server, found \
+            the sync of the log, and tried settings of the system one by \
+               one. Here is its test on Graven, on this machine's disk. Its speeds are those of a \
+               hard disk; quotients are what can be compared."
+                .to_owned(),
         ..Page::default()
     };
     if study.wants(&["transactions"]) {
@@ -142,8 +147,10 @@ fn transactions(page: &mut Page, measured: &Transactions) {
         Section {
             title: "Small transactions and one large one".to_owned(),
             text: vec![format!(
-                "An operation creates two nodes with properties and a relationship with one. Each round does {n} transactions of one operation, one of {n}, the small ones \
-                 again, and durable raw writes of a small transaction's bytes: the floor. Bars: medians; lines on them: standard deviations.",
+                "An operation creates two nodes with properties and a relationship with one. Each \
+                    round does {n} transactions of one operation, one of {n}, the small ones \
+                 again, and durable raw writes of a small transaction's bytes: the floor. Bars: \
+                 medians; lines on them: standard deviations.",
                 n = measured.operations
             )],
             figures: vec![Figure {
@@ -152,7 +159,11 @@ fn transactions(page: &mut Page, measured: &Transactions) {
                 panels: vec![
                     panel(
                         "here",
-                        vec![bar(&names[0], small), bar(&names[1], large), bar("the disk's floor", floor)],
+                        vec![
+                            bar(&names[0], small),
+                            bar(&names[1], large),
+                            bar("the disk's floor", floor),
+                        ],
                     ),
                     panel(
                         "the article, a hard disk of 2013",
@@ -193,7 +204,8 @@ fn transactions(page: &mut Page, measured: &Transactions) {
     let ratio = statistics::ratio(&measured.column(|r| r.large), &smalls);
     page.verdicts.push(
         Verdict::timed(
-            "One large transaction does no more operations a second than small ones (here: within two thirds and one and a half)",
+            "One large transaction does no more operations a second than small ones (here: within \
+                two thirds and one and a half)",
             statistics::judge(Claim::Within(0.67, 1.5), ratio, band),
             format!(
                 "Operations a second of the large transaction by those of the small ones: {}.",
@@ -205,14 +217,19 @@ fn transactions(page: &mut Page, measured: &Transactions) {
     let waited = statistics::mean(&measured.column(|r| r.waited_share));
     page.verdicts.push(
         Verdict::timed(
-            "The sync of the log takes most of the time of small transactions (here: more than half)",
+            "The sync of the log takes most of the time of small transactions (here: more than \
+                half)",
             statistics::judge(Claim::Above(0.5), waited, 1.0),
-            format!("Share of their time spent waiting for the log: {}.", shown(waited, 1.0)),
+            format!(
+                "Share of their time spent waiting for the log: {}.",
+                shown(waited, 1.0)
+            ),
         )
         .of("transactions", "introduction", "no numbers"),
     );
     page.summary.push(format!(
-        "{:.0} small operations a second against {:.0} in one transaction; the disk itself acknowledges {:.0} durable writes of a small transaction's bytes a second.",
+        "{:.0} small operations a second against {:.0} in one transaction; the disk itself \
+            acknowledges {:.0} durable writes of a small transaction's bytes a second.",
         small.0, large.0, floor.0
     ));
 }
@@ -297,12 +314,19 @@ fn settings(page: &mut Page, measured: &Settings) {
             title: "Settings of the system (the article's table)".to_owned(),
             text: vec![
                 match applied {
-                    true => "Every row below the first is an ext4 file system of its own, in a file on this machine's disk, made anew for each round; rows take turns. None of the \
+                    true => "Every row below the first is an ext4 file system of its own, in a \
+                        file on this machine's disk, made anew for each round; rows take turns. \
+                        None of the \
                              dangerous rows is advice."
                         .to_owned(),
-                    false => "Nothing was changed: the rows say what is in force. With --apply, as root, each is measured in an ext4 file system of its own.".to_owned(),
+                    false => {
+                        "Nothing was changed: the rows say what is in force. With --apply, as \
+                        root, each is measured in an ext4 file system of its own."
+                            .to_owned()
+                    }
                 },
-                "Graven writes its log directly and syncs it, so limits of dirty pages and access times do not touch it; barriers are what makes a commit durable."
+                "Graven writes its log directly and syncs it, so limits of dirty pages and access \
+                    times do not touch it; barriers are what makes a commit durable."
                     .to_owned(),
             ],
             figures: vec![Figure {
@@ -319,7 +343,8 @@ fn settings(page: &mut Page, measured: &Settings) {
         "settings",
         "table of settings",
         "operations a second by setting",
-        "noatime 20.43, barrier=0 299.31, no journal 367.78, 80/80 377.07, schedulers 61.86, 338.52, 344.23",
+        "noatime 20.43, barrier=0 299.31, no journal 367.78, 80/80 377.07, schedulers 61.86, \
+            338.52, 344.23",
         listed_rows(measured),
     );
     for (claim, source, numbers, pair, asked) in CLAIMS {
@@ -337,7 +362,8 @@ fn settings(page: &mut Page, measured: &Settings) {
             }
             None => Verdict::not_testable(
                 claim,
-                "Nothing was changed, or the kernel does not offer it: --apply, as root, tries it in a file system of its own.",
+                "Nothing was changed, or the kernel does not offer it: --apply, as root, tries it \
+                    in a file system of its own.",
             ),
         };
         page.verdicts.push(verdict.of("settings", source, numbers));
@@ -345,7 +371,8 @@ fn settings(page: &mut Page, measured: &Settings) {
     page.verdicts.push(
         Verdict::not_testable(
             "Turning the drive's write cache off changes little",
-            "A virtual disk has no drive cache to turn off; the row `write cache: kernel told there is none` changes what the kernel believes.",
+            "A virtual disk has no drive cache to turn off; the row `write cache: kernel told \
+                there is none` changes what the kernel believes.",
         )
         .of("settings", "check write cache", "20.62 and 21.00"),
     );
@@ -397,7 +424,8 @@ const CLAIMS: [RowClaim; 6] = [
         Claim::Below(0.8),
     ),
     (
-        "All settings together make small transactions 15 to 17 times faster, 5 to 9 times on an SSD (here: five times)",
+        "All settings together make small transactions 15 to 17 times faster, 5 to 9 times on an \
+            SSD (here: five times)",
         "final results",
         "356.76 and 410.93, deviation 13.19 and 18.42",
         (ALL_OF_THEM, BASE),
@@ -455,7 +483,8 @@ fn mirror(page: &mut Page, study: &Study, tell: Tell<'_>) -> Result<(), LabError
         Section {
             title: "What mirroring costs".to_owned(),
             text: vec![
-                "The write test with one log, and with a second file that gets every byte and is forced at the same time, as a RAID of mirrors does. Both files lie on one \
+                "The write test with one log, and with a second file that gets every byte and is \
+                    forced at the same time, as a RAID of mirrors does. Both files lie on one \
                  disk here, so this is the most it may cost."
                     .to_owned(),
             ],

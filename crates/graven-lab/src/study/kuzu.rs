@@ -1,9 +1,10 @@
 //! Variable-size pages: two static pools against size classes, and ways from a page to its frame.
 //!
 //! # How it works
-//! Thirty-one queries run one after the other on each buffer manager (`pools.rs`), in a small budget, in a middle one, and in a
-//! large one where memory is looked at after every query. What a page costs on the way to its frame is measured apart (`ways.rs`).
-//! Figures 1 to 3 of the original are played on a small memory (`waste.rs`).
+//! Thirty-one queries run one after the other on each buffer manager (`pools.rs`), in a small
+//! budget, in a middle one, and in a large one where memory is looked at after every query. What a
+//! page costs on the way to its frame is measured apart (`ways.rs`). Figures 1 to 3 of the original
+//! are played on a small memory (`waste.rs`).
 
 mod pools;
 mod verdicts;
@@ -89,7 +90,8 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
             let base = memory();
             let pools = Pools::new(budget, layout, &path)?;
             let start = memory();
-            // Memory is looked at after the first time; times are the median of the repetitions behind it.
+            // Memory is looked at after the first time; times are the median of the repetitions
+            // behind it.
             let repetitions = if data == budget { REPETITIONS } else { 0 };
             let mut ran = Vec::new();
             for number in 1..=QUERIES {
@@ -116,10 +118,13 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     }
     let mut page = Page {
         title: "Variable-size pages in a buffer manager, once more".to_owned(),
-        lead: "The founding project gave Kuzu a buffer manager whose 4 KiB and 256 KiB pages share one budget, in place of two pools with a fixed \
-               split of 75 to 25. Here are its figures on Graven's page cache: one cache with size classes beside two of that split, with the \
+        lead:
+            "The founding project gave Kuzu a buffer manager whose 4 KiB and 256 KiB pages share \
+            one budget, in place of two pools with a fixed \
+               split of 75 to 25. Here are its figures on Graven's page cache: one cache with size \
+               classes beside two of that split, with the \
                same policy and the same evictor, so that nothing but the layout differs."
-            .to_owned(),
+                .to_owned(),
         ..Page::default()
     };
     if study.wants(&["waste"]) {
@@ -147,8 +152,12 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
             "completion times of 31 queries, SF 0.1 in 32 MB and SF 1 in 512 MB",
             "drawn only",
             format!(
-                "queries that complete with both: {} with two pools, {} with size classes; {} and {} (model)",
-                times(0), times(1), times(2), times(3)
+                "queries that complete with both: {} with two pools, {} with size classes; {} and \
+                    {} (model)",
+                times(0),
+                times(1),
+                times(2),
+                times(3)
             ),
         );
     }
@@ -185,7 +194,8 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
         ways = ways::measure(if study.quick { 400_000 } else { 8_000_000 })?;
         page.push("ways", ways_section(&ways));
         page.summary.push(format!(
-            "A swizzled word reaches the next page in {:.0} ns, an array in {:.0} ns, a hash map in {:.0} ns.",
+            "A swizzled word reaches the next page in {:.0} ns, an array in {:.0} ns, a hash map \
+                in {:.0} ns.",
             ways[2].chained, ways[1].chained, ways[0].chained
         ));
     }
@@ -195,7 +205,8 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
 
 fn findings(outcomes: &[Outcome]) -> String {
     format!(
-        "At {} and {}, {} and {} of {QUERIES} queries do not complete with two pools, {} and {} with one budget.",
+        "At {} and {}, {} and {} of {QUERIES} queries do not complete with two pools, {} and {} \
+            with one budget.",
         graven::format_bytes(outcomes[0].budget),
         graven::format_bytes(outcomes[2].budget),
         outcomes[0].incomplete().len(),
@@ -269,22 +280,31 @@ fn completion(outcomes: &[Outcome]) -> Section {
     Section {
         title: "Which queries complete (figures 4 and 5)".to_owned(),
         text: vec![
-            "A query is what the buffer manager sees of it: table pages of 4 KiB read in order, some of them pinned to its end, and intermediate \
-             pages of 256 KiB. Q25 to Q27 order a whole table and keep most of its pages pinned, more than three quarters of the budget; Q28 \
-             aggregates one in more large pages than a quarter of the budget holds. The demands follow the original's description; they are not \
-             taken from Kuzu. Q25 needs less than three quarters at the larger scale, where it completed in the original, too."
+            "A query is what the buffer manager sees of it: table pages of 4 KiB read in order, \
+                some of them pinned to its end, and intermediate \
+             pages of 256 KiB. Q25 to Q27 order a whole table and keep most of its pages pinned, \
+             more than three quarters of the budget; Q28 \
+             aggregates one in more large pages than a quarter of the budget holds. The demands \
+             follow the original's description; they are not \
+             taken from Kuzu. Q25 needs less than three quarters at the larger scale, where it \
+             completed in the original, too."
                 .to_owned(),
-            format!("Times are the median of {REPETITIONS} repetitions of a query, after one that is not counted, so that other work on the machine disturbs few of them."),
+            format!(
+                "Times are the median of {REPETITIONS} repetitions of a query, after one that \
+                is not counted, so that other work on the machine disturbs few of them."
+            ),
         ],
         figures: vec![Figure {
             name: "completion".to_owned(),
-            title: "Time of each query; a gap in a line is a query that does not complete".to_owned(),
+            title: "Time of each query; a gap in a line is a query that does not \
+                complete"
+                .to_owned(),
             panels: panels(outcomes, "time", &Axis::log("milliseconds"), &time),
             columns: 2,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 /// Figures 6 and 7 of the original.
@@ -321,8 +341,10 @@ fn memory_section(outcomes: &[Outcome]) -> Section {
     Section {
         title: "Memory after every query (figures 6 and 7)".to_owned(),
         text: vec![
-            "Growth over the process before the buffer manager was made. The pools are allocated and touched at the start; size classes reserve \
-             addresses and take memory as pages come. The queries together want about three fifths of the budget."
+            "Growth over the process before the buffer manager was made. The pools are allocated \
+                and touched at the start; size classes reserve \
+             addresses and take memory as pages come. The queries together want about three fifths \
+             of the budget."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -332,8 +354,8 @@ fn memory_section(outcomes: &[Outcome]) -> Section {
             columns: 2,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 fn ways_section(ways: &[Way]) -> Section {
@@ -365,9 +387,12 @@ fn ways_section(ways: &[Way]) -> Section {
     Section {
         title: "From a page to its frame: maps and pointers (the original's outlook)".to_owned(),
         text: vec![
-            "The bare ways translate and read one word of frames that never move; nothing keeps a page from leaving. A swizzled word would have to \
-             be turned back into a number in its parent before its page may leave, which the prototype does not charge. Graven's ways also compare the page's \
-             identity and state, count the hit, and keep the page from leaving (pinned) or check afterwards that it did not (optimistic)."
+            "The bare ways translate and read one word of frames that never move; nothing keeps a \
+                page from leaving. A swizzled word would have to \
+             be turned back into a number in its parent before its page may leave, which the \
+             prototype does not charge. Graven's ways also compare the page's \
+             identity and state, count the hit, and keep the page from leaving (pinned) or check \
+             afterwards that it did not (optimistic)."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -380,6 +405,6 @@ fn ways_section(ways: &[Way]) -> Section {
             ],
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }

@@ -1,12 +1,14 @@
 //! Layout, order of visits and policy: how they add up in faults per three-hop question.
 //!
 //! # How it works
-//! The friendships are laid out as adjacency lists, delta-coded and bit-packed 32 to a block, one after the other on 4 KiB
-//! pages, in the order of ids that the layout gives. A search of three levels visits the lists of the first three levels
-//! in some order; each change of page is an access. The accesses of many questions in a row are then simulated.
+//! The friendships are laid out as adjacency lists, delta-coded and bit-packed 32 to a block, one
+//! after the other on 4 KiB pages, in the order of ids that the layout gives. A search of three
+//! levels visits the lists of the first three levels in some order; each change of page is an
+//! access. The accesses of many questions in a row are then simulated.
 //!
 //! # Source
-//! The encoding and the search are those of Graven's storage and executor, reduced to which page is touched.
+//! The encoding and the search are those of Graven's storage and executor, reduced to which page is
+//! touched.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -220,7 +222,8 @@ impl Faults {
     }
 }
 
-/// Asks so many questions from an empty cache, for every combination; nothing where there is no network.
+/// Asks so many questions from an empty cache, for every combination; nothing where there is no
+/// network.
 pub(super) fn measure(data: &Path, questions: usize) -> Result<Faults, LabError> {
     let Some(path) = knows(data) else {
         return Ok(Faults {
@@ -364,8 +367,10 @@ pub(super) fn section(faults: &Faults) -> Section {
         title,
         text: vec![
             format!(
-                "{} three-hop questions in a row over the friendships, on 4 KiB pages of packed lists, from an empty cache. As loaded: ids in the order of the \
-                 table; random: shuffled; search order: as a search in breadth finds them; degree: the most friends first. A level is visited in the order \
+                "{} three-hop questions in a row over the friendships, on 4 KiB pages of packed \
+                    lists, from an empty cache. As loaded: ids in the order of the \
+                 table; random: shuffled; search order: as a search in breadth finds them; degree: \
+                 the most friends first. A level is visited in the order \
                  of discovery, by id, or by id and in turn up and down.",
                 faults.questions
             ),
@@ -387,8 +392,10 @@ pub(super) fn finding(faults: &Faults) -> String {
     let of = |layout, order, policy| faults.of(4, layout, order, policy).unwrap_or(f64::NAN);
     let begin = of("as loaded", "discovery", "lru");
     format!(
-        "In 4 MiB, three hops over lists as loaded, visited as found, with LRU, take {begin:.0} faults; another policy (ours) alone {:.0}, visits by id alone {:.0}, up \
-         and down in turn {:.0}, with the best order of ids {:.0}, and with our policy on top {:.0}.",
+        "In 4 MiB, three hops over lists as loaded, visited as found, with LRU, take {begin:.0} \
+            faults; another policy (ours) alone {:.0}, visits by id alone {:.0}, up \
+         and down in turn {:.0}, with the best order of ids {:.0}, and with our policy on top \
+         {:.0}.",
         of("as loaded", "discovery", "graven"),
         of("as loaded", "id", "lru"),
         of("as loaded", "id, alternating", "lru"),

@@ -1,8 +1,10 @@
-//! The Linux performance guide: the write test's three runs, dirty pages beside them, ways to force the log, group commit.
+//! The Linux performance guide: the write test's three runs, dirty pages beside them, ways to force
+//! the log, group commit.
 //!
 //! # How it works
-//! The guide maps a store of 1 GB and changes records at random places; the kernel then writes pages at a time of its own choosing.
-//! The same test runs with the store mapped and with Graven's means ([`crate::write_test`]), in turn, round after round.
+//! The guide maps a store of 1 GB and changes records at random places; the kernel then writes
+//! pages at a time of its own choosing. The same test runs with the store mapped and with Graven's
+//! means ([`crate::write_test`]), in turn, round after round.
 
 mod clients;
 mod log;
@@ -66,8 +68,10 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let mut page = Page {
         title: "The Linux performance guide, once more".to_owned(),
         lead: format!(
-            "An operations guide of an older graph database changes records of a mapped store of 1 GB, forces its log, and finds that the kernel's write-back makes \
-             the third of three runs sixty times slower. Here are its runs on a store of {}, mapped and with Graven's means, with what the kernel did beside them.",
+            "An operations guide of an older graph database changes records of a mapped store of 1 \
+                GB, forces its log, and finds that the kernel's write-back makes \
+             the third of three runs sixty times slower. Here are its runs on a store of {}, \
+             mapped and with Graven's means, with what the kernel did beside them.",
             graven::format_bytes(bytes)
         ),
         ..Page::default()

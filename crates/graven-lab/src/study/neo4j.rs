@@ -1,4 +1,5 @@
-//! The study of Neo4j's page cache: throughput and hit ratio against threads, by policy, at 16 and 32 MB.
+//! The study of Neo4j's page cache: throughput and hit ratio against threads, by policy, at 16 and
+//! 32 MB.
 //!
 //! # How it works
 //! | part | what it shows |
@@ -81,8 +82,10 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let stage = study.stage(TRACE, if study.quick { 60_000 } else { 500_000 })?;
     let mut page = Page {
         title: "Neo4j's page cache, once more".to_owned(),
-        lead: "The founding study put five replacement policies under one query (every person within three friendships) with more and more \
-               threads, and found that the simplest scale best. Here are its figures again, on Graven's cache, with direct and with buffered reads."
+        lead: "The founding study put five replacement policies under one query (every person \
+            within three friendships) with more and more \
+               threads, and found that the simplest scale best. Here are its figures again, on \
+               Graven's cache, with direct and with buffered reads."
             .to_owned(),
         ..Page::default()
     };

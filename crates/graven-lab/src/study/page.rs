@@ -1,4 +1,5 @@
-//! A report's page: opening, verdicts, sections with figures and tables, and how it was made, as one HTML file.
+//! A report's page: opening, verdicts, sections with figures and tables, and how it was made, as
+//! one HTML file.
 //!
 //! # How it works
 //! Everything stands in the file itself: style sheets, figures as SVG, tables. The page loads
@@ -236,7 +237,8 @@ impl Page {
             of.count()
         };
         let fared = format!(
-            "Of {} claims, {} are confirmed here, {} refuted, {} undecided, {} not testable on this machine.",
+            "Of {} claims, {} are confirmed here, {} refuted, {} undecided, {} not testable on \
+                this machine.",
             self.verdicts.len(),
             count(Outcome::Confirmed),
             count(Outcome::Refuted),
@@ -290,7 +292,8 @@ impl Page {
     pub fn html(&self, study: &Study) -> String {
         let mut page = format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Graven: {title}</title><style>{}{}</style>\
+             <meta name=\"viewport\" content=\"width=device-width, \
+             initial-scale=1\"><title>Graven: {title}</title><style>{}{}</style>\
              </head><body><main><h1>{title}</h1><p class=\"lead\">{}</p>",
             include_str!("../report/style.css"),
             include_str!("style.css"),
@@ -328,15 +331,18 @@ impl Page {
 
     fn verdict_table(&self, page: &mut String) {
         page.push_str(
-            "<h2>Verdicts</h2><div class=\"wide\"><table class=\"verdicts\"><thead><tr><th>claim of the original</th><th>its numbers</th>\
+            "<h2>Verdicts</h2><div class=\"wide\"><table class=\"verdicts\"><thead><tr><th>claim \
+                of the original</th><th>its numbers</th>\
              <th>here</th><th>by</th><th>what was seen</th></tr></thead><tbody>",
         );
         for verdict in &self.verdicts {
             let (class, word) = verdict.outcome.shown();
             let _ = write!(
                 page,
-                "<tr><td class=\"free\">{}<br><small><a href=\"#{}\">{}</a></small></td><td class=\"free\">{}</td>\
-                 <td><b class=\"{class}\">{word}</b></td><td>{}</td><td class=\"free\">{}</td></tr>",
+                "<tr><td class=\"free\">{}<br><small><a href=\"#{}\">{}</a></small></td><td \
+                    class=\"free\">{}</td>\
+                 <td><b class=\"{class}\">{word}</b></td><td>{}</td><td \
+                 class=\"free\">{}</td></tr>",
                 escape(&verdict.claim),
                 verdict.part,
                 escape(verdict.source),
@@ -346,9 +352,12 @@ impl Page {
             );
         }
         page.push_str(
-            "</tbody></table></div><p class=\"note\">Counted: hit counts of a simulation, the same every time. Timed: paired rounds; the \
-             interval is the 95 % bootstrap interval of the geometric mean of their quotients, widened by what one setting measured twice \
-             in every round differs by; a claim whose line lies inside is undecided. Model: what stands for the original here is a model \
+            "</tbody></table></div><p class=\"note\">Counted: hit counts of a simulation, the same \
+                every time. Timed: paired rounds; the \
+             interval is the 95 % bootstrap interval of the geometric mean of their quotients, \
+             widened by what one setting measured twice \
+             in every round differs by; a claim whose line lies inside is undecided. Model: what \
+             stands for the original here is a model \
              of it.</p>",
         );
     }
@@ -371,8 +380,10 @@ impl Study {
         let machine = &self.machine;
         let _ = write!(
             page,
-            "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} hardware threads, {} of memory, \
-             kernel {}, {}; disks (write cache, scheduler): {}; governor: {}. Load when it began: {:.1}.{}</p>",
+            "<h2>How it was made</h2><p><code>{}</code></p><p class=\"note\">Graven {}, {}. {}, {} \
+                hardware threads, {} of memory, \
+             kernel {}, {}; disks (write cache, scheduler): {}; governor: {}. Load when it began: \
+             {:.1}.{}</p>",
             escape(&self.command),
             env!("CARGO_PKG_VERSION"),
             crate::demo::today(),

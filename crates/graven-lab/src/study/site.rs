@@ -1,8 +1,10 @@
-//! All reports as one site: a page each, and an index of every figure, table and claim of the documents.
+//! All reports as one site: a page each, and an index of every figure, table and claim of the
+//! documents.
 //!
 //! # How it works
-//! A row of the index: what stands in the original and where, its numbers, ours, the verdict, and the command that makes just
-//! the row's part. Rows are the reports' own verdicts and exhibits, so the index cannot disagree with them.
+//! A row of the index: what stands in the original and where, its numbers, ours, the verdict, and
+//! the command that makes just the row's part. Rows are the reports' own verdicts and exhibits, so
+//! the index cannot disagree with them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -57,7 +59,8 @@ impl Site {
         Ok(Self { reports })
     }
 
-    /// Writes every page with its figures into a folder of its own, and the index above them; returns the index's path.
+    /// Writes every page with its figures into a folder of its own, and the index above them;
+    /// returns the index's path.
     ///
     /// # Errors
     /// What the system refuses.
@@ -88,10 +91,15 @@ impl Site {
     #[must_use]
     pub fn index(&self, study: &Study) -> String {
         let mut page = format!(
-            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <title>Graven: the founding documents</title><style>{}{}</style></head><body><main><h1>The founding documents, figure by figure</h1>\
-             <p class=\"lead\">Every figure, table and claim of five documents: what the original says, its numbers, ours, what became of a claim, and the command that \
-             makes just that part again. {} confirmed, {} refuted, {} undecided, {} not testable on this machine; figures and tables without a claim are shown.</p>",
+            "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta \
+                name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <title>Graven: the founding \
+             documents</title><style>{}{}</style></head><body><main><h1>The founding documents, \
+             figure by figure</h1>\
+             <p class=\"lead\">Every figure, table and claim of five documents: what the original \
+             says, its numbers, ours, what became of a claim, and the command that \
+             makes just that part again. {} confirmed, {} refuted, {} undecided, {} not testable \
+             on this machine; figures and tables without a claim are shown.</p>",
             include_str!("../report/style.css"),
             include_str!("style.css"),
             self.count(Outcome::Confirmed),
@@ -124,7 +132,8 @@ impl Reported {
     fn rows(&self, page: &mut String) {
         let _ = write!(
             page,
-            "<h2>{}</h2><p><a href=\"{1}/{1}.html\">The report</a></p><div class=\"wide\"><table class=\"index\"><thead><tr><th>original</th>\
+            "<h2>{}</h2><p><a href=\"{1}/{1}.html\">The report</a></p><div class=\"wide\"><table \
+                class=\"index\"><thead><tr><th>original</th>\
              <th>its numbers</th><th>ours</th><th>verdict</th><th>command</th></tr></thead><tbody>",
             escape(self.which.document().title()),
             self.report
@@ -137,8 +146,10 @@ impl Reported {
                        part: &str| {
             let _ = write!(
                 page,
-                "<tr><td class=\"free\"><a href=\"{report}/{report}.html#{part}\">{}</a>: {}</td><td class=\"free\">{}</td><td class=\"free\">{}</td>\
-                 <td><b class=\"{}\">{}</b></td><td><code>graven lab report {report} --only {part}</code></td></tr>",
+                "<tr><td class=\"free\"><a href=\"{report}/{report}.html#{part}\">{}</a>: \
+                    {}</td><td class=\"free\">{}</td><td class=\"free\">{}</td>\
+                 <td><b class=\"{}\">{}</b></td><td><code>graven lab report {report} --only \
+                 {part}</code></td></tr>",
                 escape(source),
                 escape(what),
                 escape(numbers),

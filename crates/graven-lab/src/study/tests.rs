@@ -1,4 +1,5 @@
-//! Goal: a page holds its verdicts, sections, tables and figures, and nothing in it can break the markup.
+//! Goal: a page holds its verdicts, sections, tables and figures, and nothing in it can break the
+//! markup.
 
 use std::path::Path;
 
@@ -82,8 +83,8 @@ fn a_page_is_whole_and_safe() {
     assert!(path.ends_with("kuzu-pages.html") && page.figures().len() == 1);
 }
 
-/// Goal: where the recorded traces are not at hand the error says how to name them or to do without, and generated ones are
-/// enough.
+/// Goal: where the recorded traces are not at hand the error says how to name them or to do
+/// without, and generated ones are enough.
 #[test]
 fn missing_traces_are_named_and_can_be_replaced() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! The thesis: counters, arms, CLOCK variants and history, by hit rate and throughput; its prototype's table.
+//! The thesis: counters, arms, CLOCK variants and history, by hit rate and throughput; its
+//! prototype's table.
 
 mod counts;
 mod exhibits;
@@ -28,7 +29,8 @@ pub(super) const PARTS: [&str; 7] = [
     "questions",
 ];
 const TRACE: &str = "neo4j-snb-mix";
-/// Hit rates of the thesis's two benchmarks (table 4.1): our caches are as large as gives Neo4j's clock the same.
+/// Hit rates of the thesis's two benchmarks (table 4.1): our caches are as large as gives Neo4j's
+/// clock the same.
 const MATCHED: [f64; 2] = [0.9715, 0.8884];
 /// Accesses that fill the cache before the counted ones.
 const WARM_UP: usize = 60_000;
@@ -95,9 +97,12 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     let mut page = Page {
         title: "Replacement policies for Neo4j's page cache, once more".to_owned(),
         lead: format!(
-            "The thesis varied the counters of Neo4j's clock, its arm, and the clock itself, in the database and in a prototype. Here are its \
-             tables and figures on recorded pins of Neo4j under a mix of point reads, two- and three-hop counts and updates: hit rates by \
-             simulation, throughput on the live cache with two threads. The caches have {} and {} pages of 8 KiB: as many as give Neo4j's clock the hit \
+            "The thesis varied the counters of Neo4j's clock, its arm, and the clock itself, in \
+                the database and in a prototype. Here are its \
+             tables and figures on recorded pins of Neo4j under a mix of point reads, two- and \
+             three-hop counts and updates: hit rates by \
+             simulation, throughput on the live cache with two threads. The caches have {} and {} \
+             pages of 8 KiB: as many as give Neo4j's clock the hit \
              rates of the thesis's benchmarks, 97.15 and 88.84 %, or come nearest.",
             sizes[0], sizes[1]
         ),
@@ -116,7 +121,8 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
         variants_section(
             "CLOCK variants (figures 4.9 and 4.10)",
             "clocks",
-            "The thesis caps hot pages at a twentieth of the cache; CLOCK-Pro as published does not.",
+            "The thesis caps hot pages at a twentieth of the cache; CLOCK-Pro as published does \
+                not.",
             &CLOCKS,
             (&runs, &replays, sizes),
         ),
@@ -126,8 +132,10 @@ pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
         variants_section(
             "Added history (figures 4.11 and 4.12)",
             "history",
-            "Pages that come back soon after their eviction start with count 7. Exact: every ghost by its number. Cleaned: a queue and a bit set, \
-             cleaned behind. Bitset: a queue and a bit set in which numbers may collide. False returns: how likely a page that was \
+            "Pages that come back soon after their eviction start with count 7. Exact: every ghost \
+                by its number. Cleaned: a queue and a bit set, \
+             cleaned behind. Bitset: a queue and a bit set in which numbers may collide. False \
+             returns: how likely a page that was \
              not evicted of late collides with one that was, and is taken for it.",
             &HISTORIES,
             (&runs, &replays, sizes),
@@ -168,7 +176,8 @@ fn worth(runs: &[Run], sizes: Sizes) -> String {
         (rate("neo4j"), rate("min"), rate("graven"))
     });
     format!(
-        "On recorded pins of Neo4j, its clock hits {:.2} % with {} pages and {:.2} % with {}; Belady's optimum {:.2} and {:.2} %, Graven's own policy {:.2} and \
+        "On recorded pins of Neo4j, its clock hits {:.2} % with {} pages and {:.2} % with {}; \
+            Belady's optimum {:.2} and {:.2} %, Graven's own policy {:.2} and \
          {:.2} %.",
         large.0, sizes[0], small.0, sizes[1], large.1, small.1, large.2, small.2
     )
@@ -222,7 +231,8 @@ fn replays(
     Ok(runs)
 }
 
-/// Throughput of a policy at a size and mode, in thousand accesses a second, and half the width of its interval.
+/// Throughput of a policy at a size and mode, in thousand accesses a second, and half the width of
+/// its interval.
 fn speed(replays: &[Replayed], policy: &str, pages: u64, io: &str) -> (f64, f64) {
     let found = replays
         .iter()

@@ -1,4 +1,5 @@
-//! Starts and expected answers of the three-hop question, from comma-separated tables with a header.
+//! Starts and expected answers of the three-hop question, from comma-separated tables with a
+//! header.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,8 +17,8 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Reads starts from the column `personId` of one table and expected counts from `count_1_to_3` of
-    /// another.
+    /// Reads starts from the column `personId` of one table and expected counts from `count_1_to_3`
+    /// of another.
     ///
     /// # Errors
     /// A file cannot be read, lacks the column, or holds something that is not an integer there.

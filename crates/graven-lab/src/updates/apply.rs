@@ -28,7 +28,8 @@ const STATEMENTS: [&str; 8] = [
 ];
 
 /// Author and place, and what it answers or is contained in.
-const WHOLE: &str = "MATCH (m:Message {id: $id}) RETURN COUNT { (m)-[:HAS_CREATOR]->() } + COUNT { (m)-[:IS_LOCATED_IN]->() } AS ends, \
+const WHOLE: &str = "MATCH (m:Message {id: $id}) RETURN COUNT { (m)-[:HAS_CREATOR]->() } + COUNT { \
+    (m)-[:IS_LOCATED_IN]->() } AS ends, \
                      COUNT { (m)-[:REPLY_OF]->() } + COUNT { (m)<-[:CONTAINER_OF]-() } AS parents";
 
 /// How far the writers have come.

@@ -1,9 +1,10 @@
 //! Whether two databases hold the same nodes, relationships and properties, whatever their ids are.
 //!
 //! # How it works
-//! Every node is a line of its labels and properties, every relationship one of its type, properties, and the labels and
-//! LDBC id of both ends. For each combination of labels and each type the number of lines and two sums of their hashes must
-//! be equal; where they are not, the lines themselves are compared and the first that one side lacks are told.
+//! Every node is a line of its labels and properties, every relationship one of its type,
+//! properties, and the labels and LDBC id of both ends. For each combination of labels and each
+//! type the number of lines and two sums of their hashes must be equal; where they are not, the
+//! lines themselves are compared and the first that one side lacks are told.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,7 +15,8 @@ use graven::{Database, Params, Value};
 const TOLD: usize = 3;
 
 const NODES: &str = "MATCH (n) RETURN labels(n) AS class, properties(n) AS properties";
-const RELATIONSHIPS: &str = "MATCH (a)-[r]->(b) RETURN type(r) AS class, properties(r) AS properties, \
+const RELATIONSHIPS: &str = "MATCH (a)-[r]->(b) RETURN type(r) AS class, properties(r) AS \
+    properties, \
                              labels(a) AS labelsA, a.id AS a, labels(b) AS labelsB, b.id AS b";
 
 /// Lines, and two sums of hashes.

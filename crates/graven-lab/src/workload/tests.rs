@@ -35,7 +35,8 @@ fn workloads_stay_inside_their_pages() {
     assert!((60_000..100_000).contains(&scanned), "{scanned}");
 }
 
-/// Goal: the first rank of Zipf's law has the share that its sum says, and ranks are scattered over all pages.
+/// Goal: the first rank of Zipf's law has the share that its sum says, and ranks are scattered over
+/// all pages.
 #[test]
 fn skewed_pages_follow_the_law() {
     let mut counts = vec![0u32; 1_000];

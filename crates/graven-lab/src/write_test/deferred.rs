@@ -1,9 +1,11 @@
 //! The store by Graven's means: pages in the process's own memory, written when we say so.
 //!
 //! # How it works
-//! Pages of 4 KiB are read directly, before the run if the store fits into half of the memory, and kept in a map up to the given memory. Changed pages stay until they fill half
-//! of it, or until a checkpoint is asked for: then all of them are written directly, in ascending order, and synced. Unchanged pages leave in the order of their numbers, which is good enough for a measurement of writes.
-//! This is not the page cache itself: a store of Graven is never written in place.
+//! Pages of 4 KiB are read directly, before the run if the store fits into half of the memory, and
+//! kept in a map up to the given memory. Changed pages stay until they fill half of it, or until a
+//! checkpoint is asked for: then all of them are written directly, in ascending order, and synced.
+//! Unchanged pages leave in the order of their numbers, which is good enough for a measurement of
+//! writes. This is not the page cache itself: a store of Graven is never written in place.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +51,8 @@ impl DeferredStore {
             flushes: 0,
             pages_written: 0,
         };
-        // The guide reads its store until it is cached; so is ours, where it fits with room for changes.
+        // The guide reads its store until it is cached; so is ours, where it fits with room for
+        // changes.
         let pages = bytes / PAGE_BYTES as u64;
         if pages as usize <= store.pages_max / 2 {
             for number in 0..pages {
@@ -154,8 +157,10 @@ impl Store for DeferredStore {
 
     fn describe(&self) -> String {
         format!(
-            "Graven's own I/O layer ({} reads and writes, not the page cache: a store is never written in place): \
-             {} pages written in {} ordered passes, {} changed pages wait for a checkpoint, their changes in the log; log by graven-log",
+            "Graven's own I/O layer ({} reads and writes, not the page cache: a store is never \
+                written in place): \
+             {} pages written in {} ordered passes, {} changed pages wait for a checkpoint, their \
+             changes in the log; log by graven-log",
             self.file.mode(),
             self.pages_written,
             self.flushes,

@@ -1,8 +1,9 @@
-//! What the kernel does beside a run: dirty pages, pages in write-back, blocks written, time waiting for disks.
+//! What the kernel does beside a run: dirty pages, pages in write-back, blocks written, time
+//! waiting for disks.
 //!
 //! # How it works
-//! A thread reads `/proc/vmstat`, `/proc/stat` and the counters of the disk under the store ten times a second, more
-//! rarely in long runs, so that a report stays short.
+//! A thread reads `/proc/vmstat`, `/proc/stat` and the counters of the disk under the store ten
+//! times a second, more rarely in long runs, so that a report stays short.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -28,7 +29,8 @@ pub struct Sample {
     pub written_kib: u64,
     /// Flush requests completed by the store's disk since the run began, where it counts them.
     pub flushes: Option<u64>,
-    /// Share of processor time, since the sample before, spent idle with a disk request open: 0 to 1.
+    /// Share of processor time, since the sample before, spent idle with a disk request open: 0
+    /// to 1.
     pub iowait: f64,
 }
 

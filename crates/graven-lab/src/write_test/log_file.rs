@@ -1,8 +1,8 @@
 //! The log of a write test: a plain file that is forced in one of four ways, or Graven's log.
 //!
 //! # Concurrency
-//! Clients share it. An append takes its place by a counter; a force is the client's own, as in the guide's tool. Graven's log
-//! lets clients share forces.
+//! Clients share it. An append takes its place by a counter; a force is the client's own, as in the
+//! guide's tool. Graven's log lets clients share forces.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};

@@ -82,7 +82,8 @@ impl Store for MappedStore {
 
     fn read(&mut self, offset: u64, record: &mut [u8]) -> Result<(), LabError> {
         let from = self.range(offset, record.len());
-        // SAFETY: `from` is good for the record's length; plain copies, because other processes may write the file.
+        // SAFETY: `from` is good for the record's length; plain copies, because other processes may
+        // write the file.
         unsafe { std::ptr::copy_nonoverlapping(from, record.as_mut_ptr(), record.len()) };
         Ok(())
     }

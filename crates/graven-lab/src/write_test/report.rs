@@ -1,5 +1,5 @@
-//! What a write-test prints: the guide's fields, the distribution of the sync, the kernel beside it, and the verdict on
-//! three runs.
+//! What a write-test prints: the guide's fields, the distribution of the sync, the kernel beside
+//! it, and the verdict on three runs.
 
 use std::fmt;
 
@@ -40,7 +40,8 @@ pub struct Report {
     pub access_text: String,
     /// Threads that took transactions.
     pub clients: usize,
-    /// How the log was forced: `fdatasync`, `fsync`, `o-dsync`, `o-sync`; with what else was asked of it.
+    /// How the log was forced: `fdatasync`, `fsync`, `o-dsync`, `o-sync`; with what else was asked
+    /// of it.
     pub log_text: String,
     /// Seed of sizes and places.
     pub seed: u64,
@@ -156,7 +157,8 @@ impl fmt::Display for Report {
         writeln!(f, "Time was: {:.3}", self.seconds)?;
         writeln!(
             f,
-            "{:.2} tx/s, {:.1} records/s, {:.2} fdatasyncs/s, {:.2} kB/s on reads, {:.2} kB/s on writes",
+            "{:.2} tx/s, {:.1} records/s, {:.2} fdatasyncs/s, {:.2} kB/s on reads, {:.2} kB/s on \
+                writes",
             self.tx_per_second,
             self.records_per_second,
             self.fdatasyncs_per_second,
@@ -184,7 +186,8 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "kernel: at most {} dirty pages, {} in write-back; {:.1} MB went to the disk, {:.1} times what the test wrote",
+            "kernel: at most {} dirty pages, {} in write-back; {:.1} MB went to the disk, {:.1} \
+                times what the test wrote",
             self.dirty_pages_max,
             self.writeback_pages_max,
             self.disk_written_mb,
@@ -275,7 +278,8 @@ impl fmt::Display for Canonical {
         let verdict = if self.linear {
             "linear: nothing but the test's own writes went to the disk"
         } else {
-            "not linear: look at dirty pages and write-back above; `graven doctor` says what may be changed"
+            "not linear: look at dirty pages and write-back above; `graven doctor` says what may \
+                be changed"
         };
         writeln!(
             f,

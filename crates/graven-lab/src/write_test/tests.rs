@@ -1,5 +1,5 @@
-//! Goal: every step can be switched off, counts are those of the guide's tool, all ways to the store do the same, and
-//! no database is overwritten.
+//! Goal: every step can be switched off, counts are those of the guide's tool, all ways to the
+//! store do the same, and no database is overwritten.
 
 use super::*;
 
@@ -94,8 +94,8 @@ fn the_three_runs_are_judged() {
     assert!(canonical.to_string().contains("x the work took"));
 }
 
-/// Goal: each way of forcing the log, a mirror, a preallocated log, sequential places and several clients write what one plain
-/// run writes.
+/// Goal: each way of forcing the log, a mirror, a preallocated log, sequential places and several
+/// clients write what one plain run writes.
 #[test]
 fn every_variant_of_the_log_writes_the_same() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Goal: the update streams of the smallest LDBC graph, applied by four threads beside readers, leave what a bulk load of the
-//! end state holds: all nodes, relationships and properties.
+//! Goal: the update streams of the smallest LDBC graph, applied by four threads beside readers,
+//! leave what a bulk load of the end state holds: all nodes, relationships and properties.
 
 use std::path::PathBuf;
 
@@ -41,8 +41,8 @@ fn update_streams_leave_what_a_bulk_load_holds() {
 #[expect(dead_code, reason = "the example's main")]
 mod my_policy;
 
-/// Goal: a policy from outside the workspace's crates is taken by its name by simulator, live cache and database, and the
-/// first two count the same.
+/// Goal: a policy from outside the workspace's crates is taken by its name by simulator, live cache
+/// and database, and the first two count the same.
 #[test]
 fn a_policy_of_ones_own_is_taken_by_name() {
     let lines = my_policy::run().unwrap_or_else(|e| panic!("{e}"));

@@ -1,6 +1,7 @@
-//! Goal: after a power cut at any moment every acknowledged record is there, no other than appended ones, in order;
-//! opening twice gives the same; what was dropped never comes back.
-//! Method: seeded histories on a faulty file, the power cut at every operation in turn, several images of each cut.
+//! Goal: after a power cut at any moment every acknowledged record is there, no other than appended
+//! ones, in order; opening twice gives the same; what was dropped never comes back. Method: seeded
+//! histories on a faulty file, the power cut at every operation in turn, several images of each
+//! cut.
 
 use graven_random::SplitMix64;
 use std::sync::Arc;
@@ -123,8 +124,8 @@ fn a_power_cut_at_every_operation_loses_nothing_acknowledged() {
     assert!(points > 2000, "{points}");
 }
 
-/// A region that is begun anew loses its header and its first frame, but not the second one. When the first is written again,
-/// byte for byte, the second would follow it.
+/// A region that is begun anew loses its header and its first frame, but not the second one. When
+/// the first is written again, byte for byte, the second would follow it.
 #[test]
 fn what_a_lost_header_hides_never_comes_back() {
     const SECTOR: usize = 512;
@@ -182,7 +183,8 @@ fn what_a_lost_header_hides_never_comes_back() {
     panic!("no region was used again");
 }
 
-/// The second life works on what the first left, and is cut too; both before and after its own writes.
+/// The second life works on what the first left, and is cut too; both before and after its own
+/// writes.
 #[test]
 fn what_was_dropped_never_comes_back() {
     for seed in 0..150u64 {

@@ -1,6 +1,6 @@
-//! Goal: whatever happens to bytes of the file, no wrong record comes back, and a lost durable one is an error.
-//! Method: a log of many small records, every byte of its used part flipped in turn; every cut at a sector;
-//! regions swapped, lost, doubled.
+//! Goal: whatever happens to bytes of the file, no wrong record comes back, and a lost durable one
+//! is an error. Method: a log of many small records, every byte of its used part flipped in turn;
+//! every cut at a sector; regions swapped, lost, doubled.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use graven_log::{Durability, Error, Log, Lsn, Record, Recovery};
 
 use crate::{IDENTITY, append, create, memory, options, read_all, start};
 
-/// An image with `records` records of a few hundred bytes, all synced one by one, and where the last frame begins.
+/// An image with `records` records of a few hundred bytes, all synced one by one, and where the
+/// last frame begins.
 fn image(records: u64, bytes: usize) -> (Vec<u8>, Vec<Record>, usize) {
     let file = MemoryFile::new("test-wal");
     let log = create(Arc::new(file.clone()));

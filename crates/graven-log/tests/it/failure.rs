@@ -1,5 +1,5 @@
-//! Goal: failures are clear and final: a failed sync or write stops the log, a full disk refuses one append and loses
-//! nothing, and room is kept for what helps.
+//! Goal: failures are clear and final: a failed sync or write stops the log, a full disk refuses
+//! one append and loses nothing, and room is kept for what helps.
 
 use std::panic::AssertUnwindSafe;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Goal: what the log promises, seen from outside: records come back, damage is told from a torn tail, nothing
-//! acknowledged is lost in a crash, failures are final.
+//! Goal: what the log promises, seen from outside: records come back, damage is told from a torn
+//! tail, nothing acknowledged is lost in a crash, failures are final.
 
 mod crash;
 mod damage;

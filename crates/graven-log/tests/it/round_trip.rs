@@ -1,4 +1,5 @@
-//! Goal: records come back as they were appended, in order, from any start, across regions, opens and cuts.
+//! Goal: records come back as they were appended, in order, from any start, across regions, opens
+//! and cuts.
 
 use std::sync::Arc;
 

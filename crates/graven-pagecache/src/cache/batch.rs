@@ -43,9 +43,9 @@ struct Wanted {
 }
 
 impl PageCache {
-    /// Starts reading those of `pages` that are not in memory, all in one submission, neighbouring ones merged;
-    /// does not wait. Returns how many leading elements of `pages` have been dealt with: fewer than all where
-    /// memory is short, and the caller goes on with those it has.
+    /// Starts reading those of `pages` that are not in memory, all in one submission, neighbouring
+    /// ones merged; does not wait. Returns how many leading elements of `pages` have been dealt
+    /// with: fewer than all where memory is short, and the caller goes on with those it has.
     ///
     /// Errors show when the pages are pinned.
     pub fn prefetch(&self, file: FileId, pages: &[PageRef], kind: PageKind) -> usize {
@@ -53,8 +53,8 @@ impl PageCache {
             .unwrap_or(0)
     }
 
-    /// Pins `pages` one after another in the order given and hands each to `visit`; reads of the following
-    /// pages are under way meanwhile, at most a quarter of the budget.
+    /// Pins `pages` one after another in the order given and hands each to `visit`; reads of the
+    /// following pages are under way meanwhile, at most a quarter of the budget.
     ///
     /// # Errors
     /// As [`PageCache::pin`], or what `visit` returns.
@@ -80,9 +80,9 @@ impl PageCache {
         Ok(())
     }
 
-    /// Reading ahead was refused: collects what has arrived, and at times counts pages that arrived and were
-    /// never used as ordinary ones, so that a sweep that ended early does not hinder the next for ever. Whether
-    /// it is worth trying again.
+    /// Reading ahead was refused: collects what has arrived, and at times counts pages that arrived
+    /// and were never used as ordinary ones, so that a sweep that ended early does not hinder the
+    /// next for ever. Whether it is worth trying again.
     fn forgive_ahead(&self) -> bool {
         self.drive_all(Wait::None);
         if !self.ahead_refused().is_multiple_of(REFUSALS_FORGIVEN) {
@@ -157,7 +157,8 @@ impl PageCache {
         }
     }
 
-    /// Binds as many of `wanted` as find frames and submits their reads; the rest becomes absent again.
+    /// Binds as many of `wanted` as find frames and submits their reads; the rest becomes absent
+    /// again.
     fn submit_wanted(
         &self,
         file: &Arc<FileState>,

@@ -1,16 +1,18 @@
 //! Compaction: making a block or an extent of the arena whole by moving what lies in it.
 //!
 //! # How it works
-//! Victims in the policy's order free enough bytes, but rarely next to each other. The block that has the most
-//! free units already and holds nothing pinned is taken out of circulation, its pages move to free blocks
-//! elsewhere (a copy under an exclusive lock; slot and policy order stay), and where no block is free they
-//! are evicted.
+//! Victims in the policy's order free enough bytes, but rarely next to each other. The block that
+//! has the most free units already and holds nothing pinned is taken out of circulation, its pages
+//! move to free blocks elsewhere (a copy under an exclusive lock; slot and policy order stay), and
+//! where no block is free they are evicted.
 //!
 //! # Invariants
-//! * PC-16: moving a page changes its frame and version, nothing else; readers under way start again.
+//! * PC-16: moving a page changes its frame and version, nothing else; readers under way start
+//!   again.
 //!
 //! # Costs
-//! A copy of the pages moved: 5 us per 64 KiB. Needed only when the mix of sizes changes or memory shrinks.
+//! A copy of the pages moved: 5 us per 64 KiB. Needed only when the mix of sizes changes or memory
+//! shrinks.
 #![expect(unsafe_code, reason = "moving a page copies frame memory")]
 
 use crate::cache::PageCache;

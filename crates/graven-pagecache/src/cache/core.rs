@@ -1,30 +1,31 @@
 //! The core: free frames, victims and the policy, under one lock.
 //!
 //! # How it works
-//! A miss takes the lock once: the policy learns of the miss, a frame is found, the page is bound to it and
-//! enters the policy's order. A frame is found by the first of these that succeeds:
+//! A miss takes the lock once: the policy learns of the miss, a frame is found, the page is bound
+//! to it and enters the policy's order. A frame is found by the first of these that succeeds:
 //! 1. a free frame of the class;
 //! 2. a block of the arena: free, or newly committed while the budget has room;
 //! 3. the same after free frames of other classes have been dissolved into the arena;
-//! 4. victims in the policy's order: one of the class is taken as it is; others are dissolved until enough
-//!    bytes are free, then a block is made whole by moving what lies in it (`compact.rs`).
+//! 4. victims in the policy's order: one of the class is taken as it is; others are dissolved until
+//!    enough bytes are free, then a block is made whole by moving what lies in it (`compact.rs`).
 //!
-//! Memory that others took of the cache lately is left free for a while ([`Core::may_commit`]): the next statement
-//! wants as much, and taking it from the frames each time would cost pages, compaction and system calls.
+//! Memory that others took of the cache lately is left free for a while ([`Core::may_commit`]): the
+//! next statement wants as much, and taking it from the frames each time would cost pages,
+//! compaction and system calls.
 //!
-//! Before anything else, a debt is settled: when reservations passed the limit (page tables grew, the limit
-//! was lowered), memory goes back until they do not.
+//! Before anything else, a debt is settled: when reservations passed the limit (page tables grew,
+//! the limit was lowered), memory goes back until they do not.
 //!
 //! # Invariants
 //! * PC-15: a slot is in exactly one of: a free list, the spare list, bound to a page.
 //!
 //! # Concurrency
-//! One mutex. A batch of misses takes it once. It is held for microseconds and never during I/O. Order of
-//! locks: a lane, then the core, then tables and budget.
+//! One mutex. A batch of misses takes it once. It is held for microseconds and never during I/O.
+//! Order of locks: a lane, then the core, then tables and budget.
 //!
 //! # Deviations
-//! No per-thread caches of free frames: the policy must see every load in order, so a miss takes this lock
-//! anyway, and with it in hand a free frame costs a pop from an array.
+//! No per-thread caches of free frames: the policy must see every load in order, so a miss takes
+//! this lock anyway, and with it in hand a free frame costs a pop from an array.
 
 use crate::arena::Arena;
 use crate::budget::Reservation;
@@ -186,7 +187,8 @@ impl Core {
         self.arena.take(order)
     }
 
-    /// Whether `bytes` more for frames leave others the room that they used lately, up to a share of the limit.
+    /// Whether `bytes` more for frames leave others the room that they used lately, up to a share
+    /// of the limit.
     fn may_commit(&mut self, bytes: u64) -> bool {
         let budget = self.held.budget();
         let (limit, others) = (
@@ -251,7 +253,8 @@ impl Core {
         before > 0
     }
 
-    /// Binds `incoming` to the free frame `slot`: its word becomes READING and the policy learns of it.
+    /// Binds `incoming` to the free frame `slot`: its word becomes READING and the policy learns of
+    /// it.
     pub(crate) fn install(&mut self, slot: u32, incoming: &Incoming, admission: Admission) {
         let bound = self.frames.slots.get(slot);
         bound.bind(
@@ -274,7 +277,8 @@ impl Core {
         self.advance_epoch();
     }
 
-    /// The coarse clock of stamping policies ticks 64 times while as many pages are loaded as there are frames.
+    /// The coarse clock of stamping policies ticks 64 times while as many pages are loaded as there
+    /// are frames.
     fn advance_epoch(&mut self) {
         self.loads += 1;
         if self.loads > self.formed / 64 {
@@ -386,8 +390,9 @@ impl PageCache {
         core.pop_free(class)
     }
 
-    /// Tells the policy how many bytes of pages there is room for where that has changed: others hold a part of the
-    /// limit, and policies that divide their room among queues would wait for room that never comes.
+    /// Tells the policy how many bytes of pages there is room for where that has changed: others
+    /// hold a part of the limit, and policies that divide their room among queues would wait for
+    /// room that never comes.
     pub(crate) fn tell_capacity(&self, core: &mut Core) {
         if self.is_synchronous() {
             return;
@@ -417,8 +422,8 @@ impl PageCache {
         Some(frame.0)
     }
 
-    /// Makes the page in `slot` absent; its word is CLAIMED (or another state that the caller owns) and the
-    /// policy has forgotten it.
+    /// Makes the page in `slot` absent; its word is CLAIMED (or another state that the caller owns)
+    /// and the policy has forgotten it.
     pub(crate) fn empty_frame(&self, core: &mut Core, slot: u32, by: Option<By>) {
         let bound = core.frames.slots.get(slot);
         let entry = bound.entry().expect("PC-15: a bound frame");

@@ -1,11 +1,10 @@
 //! The background evictor: keeps some frames free so that faults need not evict.
 //!
 //! # How it works
-//! The marks are those of [`crate::Reserve`].
-//! A fault that leaves less free than the low mark calls the evictor, a thread that evicts in small batches
-//! under the core lock until the high mark is reached and parks again. It also writes dirty pages whose frames
-//! were wanted. It holds no reference to the cache
-//! while parked and ends when the cache is dropped.
+//! The marks are those of [`crate::Reserve`]. A fault that leaves less free than the low mark calls
+//! the evictor, a thread that evicts in small batches under the core lock until the high mark is
+//! reached and parks again. It also writes dirty pages whose frames were wanted. It holds no
+//! reference to the cache while parked and ends when the cache is dropped.
 //!
 //! # Concurrency
 //! Calling it is one load when it has been called already.
@@ -31,8 +30,9 @@ enum Order {
     Stop,
 }
 
-/// How the evictor is called. The thread waits by the means of the standard library: a thread that waits in `parking_lot` stands in a
-/// list of the process, which a child made by `fork` would inherit without the thread.
+/// How the evictor is called. The thread waits by the means of the standard library: a thread that
+/// waits in `parking_lot` stands in a list of the process, which a child made by `fork` would
+/// inherit without the thread.
 #[derive(Default)]
 pub(crate) struct Signal {
     called: AtomicBool,
@@ -124,8 +124,9 @@ fn frame_bytes(core: &Core) -> u64 {
 }
 
 impl PageCache {
-    /// Calls the evictor if free frames are below the low mark and no memory is left to take, or if dirty pages
-    /// stand in the way of victims. Whether the caller must write those itself, because there is no evictor.
+    /// Calls the evictor if free frames are below the low mark and no memory is left to take, or if
+    /// dirty pages stand in the way of victims. Whether the caller must write those itself, because
+    /// there is no evictor.
     pub(crate) fn call_evictor(&self, core: &Core) -> bool {
         if core.frames.due.len() >= DUE_BATCH {
             if let Some(evictor) = self.evictor() {

@@ -8,7 +8,8 @@
 //!
 //! # Invariants
 //! * PC-23: a dirty page leaves its frame only when it has been written or its owner gave it up.
-//! * US-9: while a guard exists its word is EXCLUSIVE, and the frame's bytes belong to the guard alone.
+//! * US-9: while a guard exists its word is EXCLUSIVE, and the frame's bytes belong to the guard
+//!   alone.
 //!
 //! # Concurrency
 //! A guard holds no lock of the cache. Another thread that needs the page waits for the word to
@@ -71,7 +72,8 @@ impl Locked {
     }
 }
 
-/// The right to change one page; see [`PageCache::pin_exclusive`]. Derefs to the whole room behind the header.
+/// The right to change one page; see [`PageCache::pin_exclusive`]. Derefs to the whole room behind
+/// the header.
 pub struct PageGuard<'a> {
     cache: &'a PageCache,
     locked: Option<Locked>,
@@ -108,7 +110,8 @@ impl PageGuard<'_> {
         self.locked_mut().set_length(length);
     }
 
-    /// Says which log position the page must not be written before; see [`crate::WriteBack::before_write`].
+    /// Says which log position the page must not be written before; see
+    /// [`crate::WriteBack::before_write`].
     pub fn set_lsn(&mut self, lsn: u64) {
         page::set_lsn(self.locked_mut().bytes_mut(), lsn);
     }
@@ -137,12 +140,12 @@ impl Drop for PageGuard<'_> {
 }
 
 impl PageCache {
-    /// Locks a page for writing, bringing it in if need be and waiting for pins to be given back. What is changed
-    /// reaches the file by [`PageCache::flush`] or when the page is evicted.
+    /// Locks a page for writing, bringing it in if need be and waiting for pins to be given back.
+    /// What is changed reaches the file by [`PageCache::flush`] or when the page is evicted.
     ///
     /// # Errors
-    /// As [`PageCache::pin`]; [`Error::InUse`] when others keep the page pinned for longer than a fault waits for
-    /// a frame; [`Error::ReadOnly`] for a file added by [`PageCache::add_file`].
+    /// As [`PageCache::pin`]; [`Error::InUse`] when others keep the page pinned for longer than a
+    /// fault waits for a frame; [`Error::ReadOnly`] for a file added by [`PageCache::add_file`].
     pub fn pin_exclusive(
         &self,
         id: FileId,
@@ -163,7 +166,8 @@ impl PageCache {
         }
     }
 
-    /// Makes `page` in memory, empty and locked, without reading it; its old content, if any, is lost.
+    /// Makes `page` in memory, empty and locked, without reading it; its old content, if any, is
+    /// lost.
     ///
     /// # Errors
     /// As [`PageCache::pin_exclusive`].

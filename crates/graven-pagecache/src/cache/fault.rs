@@ -2,10 +2,13 @@
 //!
 //! # How it works
 //! [`PageCache::pin_slowly`] looks at the entry word until it can take a pin:
-//! * ABSENT: reserve the word, find a frame, read with one `pread`, verify, publish with the pin taken;
-//! * ARRIVED: verify in this thread, whose caches want the bytes next, and publish with the pin taken;
+//! * ABSENT: reserve the word, find a frame, read with one `pread`, verify, publish with the pin
+//!   taken;
+//! * ARRIVED: verify in this thread, whose caches want the bytes next, and publish with the pin
+//!   taken;
 //! * RESIDENT with as many pins as fit: wait for one to be given back, no longer than for a frame;
-//! * READING in a lane: drive the lane; READING by a thread, RESERVED, EXCLUSIVE, CLAIMED: wait for a change.
+//! * READING in a lane: drive the lane; READING by a thread, RESERVED, EXCLUSIVE, CLAIMED: wait for
+//!   a change.
 //!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
 //! in a short list. The threads that waited for this very attempt find it there: they know its
@@ -108,7 +111,8 @@ impl PageCache {
                     let mode = self.hit_mode().under(hint);
                     if word::try_pin(word, seen, mode.usage_max()) {
                         self.count_hit(mode, seen, key, kind);
-                        // SAFETY: the pin was taken; the frame of a resident page is as its word says.
+                        // SAFETY: the pin was taken; the frame of a resident page is as its word
+                        // says.
                         return Ok(unsafe { self.pinned_at(word, seen) });
                     }
                 }
@@ -119,7 +123,8 @@ impl PageCache {
                     }
                 }
                 _ if word::is_readable(seen) => {
-                    // No pin fits any more, and this thread may hold all of them: do not wait for ever.
+                    // No pin fits any more, and this thread may hold all of them: do not wait for
+                    // ever.
                     watch.start();
                     if u128::from(watch.ns()) > self.frame_wait().as_nanos() {
                         return Err(Error::TooManyPins {
@@ -236,8 +241,9 @@ impl PageCache {
             .count(kind, Event::BytesRead, page.len_bytes() as u64);
         self.count_reads(1, page.len_bytes() as u64);
         let start = self.frame_start(self.slots().get(slot).place().frame());
-        // SAFETY: US-7: the word is READING and this thread put it there. Optimistic readers of the frame's
-        // former page may still look at the bytes, with atomic loads whose results they will discard.
+        // SAFETY: US-7: the word is READING and this thread put it there. Optimistic readers of the
+        // frame's former page may still look at the bytes, with atomic loads whose results they
+        // will discard.
         let bytes = unsafe { std::slice::from_raw_parts_mut(start, page.len_bytes()) };
         if let Err(source) = file.file.read_exact_at(bytes, page.offset_bytes()) {
             let error = Error::Io {
@@ -252,7 +258,8 @@ impl PageCache {
         self.admit(file, entry, page, kind).map(Some)
     }
 
-    /// Verifies a page whose word the caller owns (EXCLUSIVE or READING) and publishes it with one pin.
+    /// Verifies a page whose word the caller owns (EXCLUSIVE or READING) and publishes it with one
+    /// pin.
     fn admit(
         &self,
         file: &FileState,

@@ -1,10 +1,11 @@
 //! The cache's frames as a policy sees them.
 //!
 //! # How it works
-//! Usage counts live in the entry words, so a hit touches nothing else; stamps live in an array by frame that
-//! exists only while a policy wants stamps. A claim is one compare-and-swap on the entry word. A page that
-//! was read ahead and not used yet is spared once, so that a batch is not evicted before its first use. A dirty
-//! page is busy like a pinned one, and put on the list of pages to be written.
+//! Usage counts live in the entry words, so a hit touches nothing else; stamps live in an array by
+//! frame that exists only while a policy wants stamps. A claim is one compare-and-swap on the entry
+//! word. A page that was read ahead and not used yet is spared once, so that a batch is not evicted
+//! before its first use. A dirty page is busy like a pinned one, and put on the list of pages to be
+//! written.
 //!
 //! # Concurrency
 //! Used under the core lock. Words change under it all the time; answers are snapshots.
@@ -48,7 +49,8 @@ impl Stamps {
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
     pub(crate) stamps: Arc<Stamps>,
-    /// Frames weigh 1 instead of their bytes: in the synchronous mode they are all alike, as in a simulation.
+    /// Frames weigh 1 instead of their bytes: in the synchronous mode they are all alike, as in a
+    /// simulation.
     pub(crate) alike: bool,
     /// Slots of dirty pages that a victim search came upon.
     pub(crate) due: Vec<u32>,
@@ -108,7 +110,8 @@ impl Frames for SlotFrames {
 
     fn is_busy(&self, frame: FrameIdx) -> bool {
         self.word(frame).is_none_or(|(value, _)| {
-            // A simulation's newcomer is there at once; here the policy hears of it while it is being read.
+            // A simulation's newcomer is there at once; here the policy hears of it while it is
+            // being read.
             let is_newcomer = self.alike && word::state_of(value) == state::READING;
             !word::is_claimable(value) && !is_newcomer
         })

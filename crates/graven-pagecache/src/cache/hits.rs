@@ -1,9 +1,10 @@
 //! Hits: how the use of a resident page reaches the policy.
 //!
 //! # How it works
-//! The policy's hit kind and the hit protocol are one word, the mode. Counting policies need nothing but the usage bits
-//! in the entry word, which the hit path sets itself; an optimistic read compares the word with a threshold first, which
-//! says of most hits that they need nothing at all. The others:
+//! The policy's hit kind and the hit protocol are one word, the mode. Counting policies need
+//! nothing but the usage bits in the entry word, which the hit path sets itself; an optimistic read
+//! compares the word with a threshold first, which says of most hits that they need nothing at all.
+//! The others:
 //! * *stamp*: one store of the coarse epoch, if it differs;
 //! * *locked*: the policy is told under the core lock, every time;
 //! * *batched*: a ring of 64 hits per thread; from 32 (or `batch=N`) on the lock is tried at every
@@ -12,12 +13,13 @@
 //! * *sampled*: one hit of 32 is batched, eight at a time; the others cost an addition and a
 //!   comparison.
 //!
-//! A hit handed over late names its page; the policy hears of it only if the frame still holds that page.
+//! A hit handed over late names its page; the policy hears of it only if the frame still holds that
+//! page.
 //!
 //! # Source
-//! Xiaoning Ding and others, "BP-Wrapper", ICDE 2009 (batched); Danny Hendler and others, "Flat Combining",
-//! SPAA 2010 (combining). Deviation: a full ring is dropped instead of waiting for the lock, which costs
-//! five times as much with more threads than cores.
+//! Xiaoning Ding and others, "BP-Wrapper", ICDE 2009 (batched); Danny Hendler and others, "Flat
+//! Combining", SPAA 2010 (combining). Deviation: a full ring is dropped instead of waiting for the
+//! lock, which costs five times as much with more threads than cores.
 
 use crate::cache::PageCache;
 use crate::cache::core::{By, Core};
@@ -37,7 +39,8 @@ const SAMPLE_SHIFT: u32 = 5;
 /// Published batches that wait for the next thread that gets the lock.
 pub(crate) const PUBLISHED_MAX: usize = 32;
 
-/// What a hit must do, as one number: the largest usage count where entry words have it, the rest in the low byte.
+/// What a hit must do, as one number: the largest usage count where entry words have it, the rest
+/// in the low byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HitMode(pub(crate) u64);
 
@@ -55,7 +58,8 @@ const SHIFT_AT: u32 = 8;
 const SHIFT_MASK: u64 = 0xff << SHIFT_AT;
 /// Beside WATCHED: the access is a scan's.
 const SCANNED: u64 = 1 << 16;
-/// Hits after which a ring is handed over, in the bits behind; below every class and state of a word.
+/// Hits after which a ring is handed over, in the bits behind; below every class and state of a
+/// word.
 const BATCH_AT: u32 = 17;
 const BATCH_MASK: u64 = 0x7f << BATCH_AT;
 const _: () = assert!(registry::BATCH_MAX as usize == RING && RING < 0x80);
@@ -85,7 +89,8 @@ impl HitMode {
         }
     }
 
-    /// Largest usage count a hit may reach, where entry words have it; below their classes and states, other things.
+    /// Largest usage count a hit may reach, where entry words have it; below their classes and
+    /// states, other things.
     #[inline(always)]
     pub(crate) fn usage_max(self) -> u64 {
         self.0
@@ -152,7 +157,8 @@ impl HitMode {
     /// Sampled hits are handed over, and nothing else is to be done.
     pub(crate) const SAMPLED: HitMode = HitMode(SAMPLED);
 
-    /// Whether a hit on `page` is not in the sample that is watched, and nothing else but usage bits is needed.
+    /// Whether a hit on `page` is not in the sample that is watched, and nothing else but usage
+    /// bits is needed.
     #[inline(always)]
     pub(crate) fn passes_by(self, page: PageKey) -> bool {
         self.0 & 0xff == WATCHED && !self.watches(page)
@@ -165,8 +171,8 @@ impl HitMode {
     }
 }
 
-/// Whether this hit of the thread is a sample. Samples are spread evenly, but not at a fixed distance, with which a loop over
-/// pages would have the same ones drawn for ever.
+/// Whether this hit of the thread is a sample. Samples are spread evenly, but not at a fixed
+/// distance, with which a loop over pages would have the same ones drawn for ever.
 #[inline(always)]
 pub(crate) fn is_sample() -> bool {
     let sum = SAMPLING.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -230,7 +236,8 @@ impl PageCache {
         }
     }
 
-    /// Evicts what the policy wants gone at once, as a simulation does; elsewhere that waits for a fault.
+    /// Evicts what the policy wants gone at once, as a simulation does; elsewhere that waits for a
+    /// fault.
     fn evict_surplus(&self, core: &mut Core) {
         while core.policy.has_surplus() {
             match self.evict_one(core, Admission::default(), By::Fault) {

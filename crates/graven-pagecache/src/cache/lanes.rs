@@ -10,13 +10,14 @@
 //! and reaps. So no thread depends on the return of the thread that submitted the read.
 //!
 //! # Invariants
-//! * PC-17: a page is READING with a lane only while an operation of that lane names its slot, or while the
-//!   lane's mutex is held by the thread that will submit or complete it.
+//! * PC-17: a page is READING with a lane only while an operation of that lane names its slot, or
+//!   while the lane's mutex is held by the thread that will submit or complete it.
 //! * US-5: the frame of a READING page belongs to its read; no thread reads it, nothing else writes
 //!   it.
 //!
 //! # Concurrency
-//! Lane before core. Completions are delivered under the lane's lock; failures are settled after it.
+//! Lane before core. Completions are delivered under the lane's lock; failures are settled after
+//! it.
 #![expect(unsafe_code, reason = "reads go into frame memory")]
 
 use crate::cache::{FileState, PageCache};
@@ -164,7 +165,8 @@ impl LaneGuard<'_> {
 }
 
 impl PageCache {
-    /// Submits the reads of `slots`, whose pages are READING in this lane; ascending offsets are merged.
+    /// Submits the reads of `slots`, whose pages are READING in this lane; ascending offsets are
+    /// merged.
     ///
     /// # Errors
     /// The queue took none of the reads; the pages are still READING.
@@ -200,8 +202,8 @@ impl PageCache {
         }
         let state = &mut *lane.state;
         let queue = state.queue.as_mut().expect("opened by lock_lane");
-        // SAFETY: US-5: the frames belong to these reads until their completions are reaped, and stay mapped
-        // (US-2); the lanes are dropped, which waits for reads, before the region is.
+        // SAFETY: US-5: the frames belong to these reads until their completions are reaped, and
+        // stay mapped (US-2); the lanes are dropped, which waits for reads, before the region is.
         let submitted = unsafe { queue.submit(&state.requests) };
         match submitted {
             Ok(()) => {
@@ -223,7 +225,8 @@ impl PageCache {
         }
     }
 
-    /// Reaps from lane `index` of `file` unless `is_done` once the lane is locked; delivers what arrived.
+    /// Reaps from lane `index` of `file` unless `is_done` once the lane is locked; delivers what
+    /// arrived.
     ///
     /// # Errors
     /// [`Error::Queue`] when the system refuses to drive the queue.
@@ -297,7 +300,8 @@ impl PageCache {
                 self.wake_waiters(entry);
                 continue;
             }
-            // Of a merged read it is not known which page failed: each is read alone when it is wanted.
+            // Of a merged read it is not known which page failed: each is read alone when it is
+            // wanted.
             let error = (slots.len() == 1).then(|| self.read_error(file, key, class, &result));
             failed.push((slot, error));
         }
@@ -338,8 +342,8 @@ impl PageCache {
         }
     }
 
-    /// Drives every lane with reads under way; whether anything arrived. Waits for one read if there are any
-    /// and `wait` says so.
+    /// Drives every lane with reads under way; whether anything arrived. Waits for one read if
+    /// there are any and `wait` says so.
     pub(crate) fn drive_all(&self, wait: Wait) -> bool {
         let mut arrived = 0;
         let files = self.open_files();

@@ -1,14 +1,14 @@
 //! Pins: the right to read a page's bytes for as long as one holds it.
 //!
 //! # How it works
-//! A pin is the address of the page and of its entry word. Dropping it gives the pin back with one atomic
-//! subtraction. It holds no counted reference to the cache, because counting would make every pin of every
-//! thread write one shared line; a cache that is dropped while pins exist leaks its memory instead (see
-//! `PageCache`'s `Drop`).
+//! A pin is the address of the page and of its entry word. Dropping it gives the pin back with one
+//! atomic subtraction. It holds no counted reference to the cache, because counting would make
+//! every pin of every thread write one shared line; a cache that is dropped while pins exist leaks
+//! its memory instead (see `PageCache`'s `Drop`).
 //!
 //! # Invariants
-//! * US-6: while a pin exists its page is not evicted, moved or written, and its frame stays mapped; so the
-//!   bytes are immutable and may be borrowed.
+//! * US-6: while a pin exists its page is not evicted, moved or written, and its frame stays
+//!   mapped; so the bytes are immutable and may be borrowed.
 #![expect(unsafe_code, reason = "a pin lends frame memory")]
 
 use crate::cache::wait::PROGRESS;
@@ -26,8 +26,8 @@ pub struct PagePin {
     class: u8,
 }
 
-// SAFETY: US-6: the bytes are immutable while the pin exists, whichever thread holds it; giving the pin back
-// is one atomic operation.
+// SAFETY: US-6: the bytes are immutable while the pin exists, whichever thread holds it; giving the
+// pin back is one atomic operation.
 unsafe impl Send for PagePin {}
 // SAFETY: as above: shared access only reads immutable bytes.
 unsafe impl Sync for PagePin {}
@@ -36,7 +36,8 @@ impl PagePin {
     /// Wraps a pin that the caller has taken in `word`.
     ///
     /// # Safety
-    /// The caller took one pin, `start` is the page's frame and `class` its class, and US-6 holds from now on.
+    /// The caller took one pin, `start` is the page's frame and `class` its class, and US-6 holds
+    /// from now on.
     #[inline(always)]
     pub(crate) unsafe fn new(word: &'static AtomicU64, start: *const u8, class: u8) -> PagePin {
         PagePin { word, start, class }

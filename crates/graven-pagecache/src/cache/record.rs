@@ -73,7 +73,8 @@ pub fn set_query(query: u32) {
 }
 
 impl Recording {
-    /// Starts to record one page in `one_in` (1 for all), up to `limit` accesses; replaces a recording under way.
+    /// Starts to record one page in `one_in` (1 for all), up to `limit` accesses; replaces a
+    /// recording under way.
     #[must_use]
     pub fn start(cache: &Arc<PageCache>, one_in: u32, limit: usize) -> Recording {
         let log = Arc::new(Log {
@@ -90,7 +91,8 @@ impl Recording {
         }
     }
 
-    /// Ends the recording and gives what was recorded. Other threads' accesses of this moment may be missing.
+    /// Ends the recording and gives what was recorded. Other threads' accesses of this moment may
+    /// be missing.
     #[must_use]
     pub fn finish(self) -> Vec<RecordedAccess> {
         self.cache.set_log(None);

@@ -1,14 +1,16 @@
 //! Changing a running cache: its limit, its policy, its files; and what it holds.
 //!
 //! # How it works
-//! Lowering the limit evicts and gives extents back until reservations fit, under load, and puts the old limit back
-//! if that does not succeed in time. Raising it maps more address space behind the arena. A new policy is told of
-//! every resident page under the core lock, then takes the old one's place. Operators that reserve from a full
-//! budget get memory by the same path ([`Reclaim`]), down to a floor.
+//! Lowering the limit evicts and gives extents back until reservations fit, under load, and puts
+//! the old limit back if that does not succeed in time. Raising it maps more address space behind
+//! the arena. A new policy is told of every resident page under the core lock, then takes the old
+//! one's place. Operators that reserve from a full budget get memory by the same path
+//! ([`Reclaim`]), down to a floor.
 //!
 //! # Invariants
 //! * PC-21: a failed resize leaves the limit as it was.
-//! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least 512 KiB, stays.
+//! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least
+//!   512 KiB, stays.
 //! * PC-28: what a word said before the core lock was taken is a hint: frames change hands under
 //!   that lock alone. So a thread that gives up a page compares, under the lock, the name of the
 //!   page in the slot.
@@ -37,7 +39,8 @@ const OVERDRAFT_SHARE: u64 = 64;
 const WARM_SHARE: u64 = 8;
 const WARM_BYTES_MAX: u64 = 512 << 10;
 
-/// Bytes by which frames may pass the limit when every frame is pinned by threads that want one more.
+/// Bytes by which frames may pass the limit when every frame is pinned by threads that want one
+/// more.
 pub(crate) fn overdraft_bytes(limit: u64) -> u64 {
     (limit / OVERDRAFT_SHARE).max(OVERDRAFT_BYTES)
 }
@@ -69,11 +72,12 @@ pub(crate) struct Pinned {
 }
 
 impl PageCache {
-    /// Sets the memory limit of the cache's budget; shrinking gives memory back to the system before it returns.
+    /// Sets the memory limit of the cache's budget; shrinking gives memory back to the system
+    /// before it returns.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] below 1 MiB; [`Error::CannotShrink`] naming the holders when pins or operators keep
-    /// too much; [`Error::Map`]. The limit is unchanged then.
+    /// [`Error::TooSmall`] below 1 MiB; [`Error::CannotShrink`] naming the holders when pins or
+    /// operators keep too much; [`Error::Map`]. The limit is unchanged then.
     pub fn resize(&self, bytes: u64) -> Result<()> {
         if bytes < MIN_BUDGET_BYTES {
             return Err(Error::TooSmall {
@@ -164,7 +168,8 @@ impl PageCache {
         Ok(())
     }
 
-    /// Drops every page that is neither in use nor dirty; returns how many those were. Memory stays with the cache.
+    /// Drops every page that is neither in use nor dirty; returns how many those were. Memory stays
+    /// with the cache.
     pub fn drop_all(&self) -> u64 {
         // Reads under way first; others may go on submitting, so not for ever.
         for _ in 0..256 {
@@ -179,7 +184,8 @@ impl PageCache {
             .count() as u64
     }
 
-    /// Drops a page that has been freed in its file, dirty or not, together with what the policy remembers of it.
+    /// Drops a page that has been freed in its file, dirty or not, together with what the policy
+    /// remembers of it.
     ///
     /// # Errors
     /// [`Error::InUse`] while it is pinned; [`Error::UnknownFile`].
@@ -368,8 +374,8 @@ impl PageCache {
             .count()
     }
 
-    /// A frame beyond the limit, for a thread that waited in vain: the threads that pin all frames may be
-    /// waiting for one more each. Paid back by the next faults that find something to evict.
+    /// A frame beyond the limit, for a thread that waited in vain: the threads that pin all frames
+    /// may be waiting for one more each. Paid back by the next faults that find something to evict.
     pub(crate) fn overdraw(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
         let mut core = self.core().lock();
         let limit = self.budget().limit();

@@ -1,12 +1,14 @@
 //! Scans: reading pages once, in order, without displacing what others come back to.
 //!
 //! # How it works
-//! A page that a scan faults in is handed to the policy as scanned: it enters at the probation end, with no use to its credit.
-//! An access of a scan to a page that is there is a hit for the counters and nothing for the policy. Other accesses to the same
-//! pages count as ever, so a page that turns out to be wanted stays.
+//! A page that a scan faults in is handed to the policy as scanned: it enters at the probation end,
+//! with no use to its credit. An access of a scan to a page that is there is a hit for the counters
+//! and nothing for the policy. Other accesses to the same pages count as ever, so a page that turns
+//! out to be wanted stays.
 //!
 //! # Invariants
-//! * PC-29: an access of a scan changes neither usage bits nor stamps, and is handed over to no policy.
+//! * PC-29: an access of a scan changes neither usage bits nor stamps, and is handed over to no
+//!   policy.
 
 use crate::cache::PageCache;
 use crate::cache::pin::PagePin;
@@ -77,8 +79,8 @@ mod tests {
         (cache, id)
     }
 
-    /// Goal: after a long scan, most of a hot set of a quarter of the cache is still there, under policies that order pages by
-    /// their uses; without the hint, LRU loses all of it.
+    /// Goal: after a long scan, most of a hot set of a quarter of the cache is still there, under
+    /// policies that order pages by their uses; without the hint, LRU loses all of it.
     #[test]
     fn a_scan_leaves_the_hot_set_alone() {
         let hot = u64::from(FRAMES) / 4;

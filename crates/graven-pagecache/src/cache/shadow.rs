@@ -13,7 +13,8 @@
 //! standard deviation of the number of pages drawn on the cache's size, by the slope of the curve.
 //!
 //! # Source
-//! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using miniature simulations", ATC 2017.
+//! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using
+//! miniature simulations", ATC 2017.
 
 use crate::cache::watch::Noted;
 use crate::cache::{PageCache, build_spec};
@@ -108,8 +109,8 @@ impl PageCache {
         Ok(Some(answer))
     }
 
-    /// Bytes of pages that there would be room for with `factor` times the budget: its own tables and reserve grow with it, what
-    /// others hold does not.
+    /// Bytes of pages that there would be room for with `factor` times the budget: its own tables
+    /// and reserve grow with it, what others hold does not.
     fn room_for_pages(&self, factor: f64) -> u64 {
         let stats = self.stats();
         let own = stats.table_bytes + stats.bookkeeping_bytes;

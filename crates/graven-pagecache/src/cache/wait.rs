@@ -8,9 +8,9 @@
 //! may free a frame: a last unpin, an arrival, a failure.
 //!
 //! # Concurrency
-//! Both sides use sequentially consistent accesses: the sleeper makes itself known and then looks at the words
-//! again; the waker changes a word and then looks for sleepers. One of them sees the other.
-//! The state of starvation is global to the process, because a pin may outlive its cache.
+//! Both sides use sequentially consistent accesses: the sleeper makes itself known and then looks
+//! at the words again; the waker changes a word and then looks for sleepers. One of them sees the
+//! other. The state of starvation is global to the process, because a pin may outlive its cache.
 
 #![expect(unsafe_code, reason = "parking by address is an unsafe interface")]
 
@@ -103,7 +103,8 @@ impl PageCache {
             word::state_of(now) == word::state_of(seen)
                 && word::version_of(now) == word::version_of(seen)
         };
-        // SAFETY: the closures neither park nor panic; the key is the address of a word of this cache.
+        // SAFETY: the closures neither park nor panic; the key is the address of a word of this
+        // cache.
         unsafe {
             park(
                 key(entry),
@@ -120,7 +121,8 @@ impl PageCache {
     /// Wakes the threads that wait for the word of `entry`, and starving threads.
     pub(crate) fn wake_waiters(&self, entry: Entry) {
         if self.parked().load(Ordering::SeqCst) > 0 {
-            // SAFETY: the closure inside `unpark_all` is none of ours; the key is as in `wait_for_change`.
+            // SAFETY: the closure inside `unpark_all` is none of ours; the key is as in
+            // `wait_for_change`.
             unsafe { unpark_all(key(entry), DEFAULT_UNPARK_TOKEN) };
         }
         PROGRESS.made();

@@ -1,20 +1,24 @@
-//! Watching: a sample of all accesses, kept in little memory, from which [`what_if`](PageCache::what_if) tells how other sizes
-//! and policies would have done.
+//! Watching: a sample of all accesses, kept in little memory, from which
+//! [`what_if`](PageCache::what_if) tells how other sizes and policies would have done.
 //!
 //! # How it works
-//! While a cache is watched, the word that every hit reads anyway (`hits.rs`) says so, and one page in 2^n is in the sample: those
-//! whose hash begins with n zeros. A hit on another page pays for that test alone; one on a page of the sample is noted in a list of
-//! its thread, which is appended to the window every 64 accesses. The window has two generations: when the newer one is full it
-//! becomes the older one, and the oldest accesses are forgotten. What the window takes is reserved from the budget.
+//! While a cache is watched, the word that every hit reads anyway (`hits.rs`) says so, and one page
+//! in 2^n is in the sample: those whose hash begins with n zeros. A hit on another page pays for
+//! that test alone; one on a page of the sample is noted in a list of its thread, which is appended
+//! to the window every 64 accesses. The window has two generations: when the newer one is full it
+//! becomes the older one, and the oldest accesses are forgotten. What the window takes is reserved
+//! from the budget.
 //!
 //! # Invariants
-//! * PC-30: a cache that is not watched pays nothing; the window never grows beyond its reservation.
+//! * PC-30: a cache that is not watched pays nothing; the window never grows beyond its
+//!   reservation.
 //!
 //! # Costs
 //! Eight bytes an access of the sample; at most a thirty-second of the budget and 4 MiB.
 //!
 //! # Source
-//! C. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST 2015 (sampling by hash).
+//! C. Waldspurger, N. Park, A. Garthwaite, I. Ahmad, "Efficient MRC construction with SHARDS", FAST
+//! 2015 (sampling by hash).
 
 use crate::budget::Reservation;
 use crate::cache::PageCache;
@@ -47,7 +51,8 @@ const FILE_SHIFT: u32 = 48;
 
 impl Noted {
     fn new(page: PageKey, class: u8, is_scan: bool) -> Noted {
-        // Units beyond 2^48 (an exabyte) would be told apart by the lower bits alone, which is harmless in a sample.
+        // Units beyond 2^48 (an exabyte) would be told apart by the lower bits alone, which is
+        // harmless in a sample.
         let unit = page.unit() & ((1 << FILE_SHIFT) - 1);
         Noted(
             unit | u64::from(page.file()) << FILE_SHIFT
@@ -86,7 +91,8 @@ pub(crate) struct Watch {
     _reservation: Reservation,
 }
 
-/// The accesses of the sample, oldest first, and how many accesses the cache had counted before them.
+/// The accesses of the sample, oldest first, and how many accesses the cache had counted before
+/// them.
 #[derive(Clone, Default)]
 pub(crate) struct Window {
     pub(crate) older: Vec<Noted>,
@@ -114,7 +120,8 @@ pub(crate) fn samples(page: PageKey, shift: u32) -> bool {
 }
 
 impl PageCache {
-    /// Begins to watch which pages are asked for, from now on; nothing changes if that is under way. `true` if it began.
+    /// Begins to watch which pages are asked for, from now on; nothing changes if that is under
+    /// way. `true` if it began.
     ///
     /// # Errors
     /// [`Error::Watch`] where the budget has no room for the window.

@@ -1,19 +1,21 @@
 //! Writing back: dirty pages go to their file before their frames go to other pages.
 //!
 //! # How it works
-//! A victim search that comes upon a dirty page passes it over like a pinned one and puts it on a list of pages
-//! that are *due*; so clean victims go first, and policies need to know nothing. Due pages are written without any
-//! lock of the cache held, in the order of the file: by the background evictor once a batch is due, or by
-//! a thread that found no frame. A page is locked for as long as sealing it takes and pinned while it is written:
-//! readers go on, writers wait. Once written it is clean, and the next search takes it.
+//! A victim search that comes upon a dirty page passes it over like a pinned one and puts it on a
+//! list of pages that are *due*; so clean victims go first, and policies need to know nothing. Due
+//! pages are written without any lock of the cache held, in the order of the file: by the
+//! background evictor once a batch is due, or by a thread that found no frame. A page is locked for
+//! as long as sealing it takes and pinned while it is written: readers go on, writers wait. Once
+//! written it is clean, and the next search takes it.
 //!
-//! The owner of the file is asked before each write (a log may have to go first) and told of each result.
-//! A page whose write failed stays dirty and in memory; nothing else is disturbed.
+//! The owner of the file is asked before each write (a log may have to go first) and told of each
+//! result. A page whose write failed stays dirty and in memory; nothing else is disturbed.
 //!
 //! # Invariants
-//! * PC-24: a page is clean only if its file holds what its frame holds: the flag falls while a pin keeps
-//!   writers out, after a successful write of bytes sealed under the lock.
-//! * PC-25: no write happens under a lock of the cache but the queue of threads that wait for frames.
+//! * PC-24: a page is clean only if its file holds what its frame holds: the flag falls while a pin
+//!   keeps writers out, after a successful write of bytes sealed under the lock.
+//! * PC-25: no write happens under a lock of the cache but the queue of threads that wait for
+//!   frames.
 #![expect(unsafe_code, reason = "pages are written from frame memory")]
 
 use crate::cache::wait::PROGRESS;
@@ -32,7 +34,8 @@ pub(crate) const DUE_BATCH: usize = 8;
 
 /// The owner of a file that is written through the cache.
 pub trait WriteBack: Send + Sync {
-    /// Called before a dirty page is written, without any lock held: the place to make the log durable up to `lsn`.
+    /// Called before a dirty page is written, without any lock held: the place to make the log
+    /// durable up to `lsn`.
     ///
     /// # Errors
     /// The page stays dirty and in memory; [`WriteBack::failed`] is not called.
@@ -46,7 +49,8 @@ pub trait WriteBack: Send + Sync {
         let _ = page;
     }
 
-    /// The write failed with `error`; the page stays dirty and in memory until its owner gives it up.
+    /// The write failed with `error`; the page stays dirty and in memory until its owner gives it
+    /// up.
     fn failed(&self, page: PageRef, error: &Error) {
         let _ = (page, error);
     }
@@ -59,7 +63,8 @@ pub trait WriteBack: Send + Sync {
 }
 
 impl PageCache {
-    /// Writes all dirty pages of `file` in the order of their offsets; returns how many. Syncing is the caller's.
+    /// Writes all dirty pages of `file` in the order of their offsets; returns how many. Syncing is
+    /// the caller's.
     ///
     /// # Errors
     /// The first write that failed, [`Error::InUse`] for a dirty page that stays pinned or locked.
@@ -132,7 +137,8 @@ impl PageCache {
         self.write_locked(&file, &self.locked(entry, page))
     }
 
-    /// Seals and writes a page that the caller has locked, and lets it go; whether there was something to write.
+    /// Seals and writes a page that the caller has locked, and lets it go; whether there was
+    /// something to write.
     fn write_locked(
         &self,
         file: &Arc<FileState>,

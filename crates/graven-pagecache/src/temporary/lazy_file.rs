@@ -1,8 +1,8 @@
 //! A file that is made when the first byte is written to it.
 //!
 //! # How it works
-//! Until then it is empty. Opening that fails is tried again by the next write. A file at a path is unlinked as
-//! soon as it is open: the system frees it when the process ends, however it ends.
+//! Until then it is empty. Opening that fails is tried again by the next write. A file at a path is
+//! unlinked as soon as it is open: the system frees it when the process ends, however it ends.
 
 use super::OpenSpill;
 use graven_io::{File, IoMode, OpenOptions, ReadQueue, Result};
@@ -23,7 +23,8 @@ pub(crate) struct LazyFile {
 
 /// Makes the file at `path` and takes its name away again.
 pub(crate) fn open_unlinked(path: &Path) -> Result<Arc<dyn File>> {
-    // One that a killed process left behind between the two steps below, or that was never ours to read.
+    // One that a killed process left behind between the two steps below, or that was never ours to
+    // read.
     let _ = std::fs::remove_file(path);
     let options = OpenOptions {
         create: true,

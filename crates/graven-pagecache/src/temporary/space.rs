@@ -1,8 +1,9 @@
 //! Which parts of a spill file are in use.
 //!
 //! # How it works
-//! Freed pages wait by class for the next page of their class; otherwise the file grows. When nothing is in use it
-//! starts from the beginning again. Operators use one or two classes, so nothing is split or merged.
+//! Freed pages wait by class for the next page of their class; otherwise the file grows. When
+//! nothing is in use it starts from the beginning again. Operators use one or two classes, so
+//! nothing is split or merged.
 
 use crate::page_ref::{PageRef, SizeClass, UNIT_BYTES};
 
@@ -64,7 +65,8 @@ impl Space {
 mod tests {
     use super::*;
 
-    /// Goal: pages never overlap, freed ones are used again, the limit holds, an empty file starts anew.
+    /// Goal: pages never overlap, freed ones are used again, the limit holds, an empty file starts
+    /// anew.
     #[test]
     fn space_is_reused_and_limited() {
         let mut space = Space::new(256 << 10);

@@ -1,9 +1,9 @@
 //! Model of the entry word: every interleaving of eviction, fault, pin, optimistic read and move.
 //!
 //! # How it works
-//! The model checker runs the functions of `word.rs` on its own atomics and explores all schedules up to a
-//! number of preemptions, with the reorderings that the memory model allows. A frame is one word of memory that
-//! holds the number of the page whose bytes are in it.
+//! The model checker runs the functions of `word.rs` on its own atomics and explores all schedules
+//! up to a number of preemptions, with the reorderings that the memory model allows. A frame is one
+//! word of memory that holds the number of the page whose bytes are in it.
 //!
 //! # Source
 //! `loom` (bounded exhaustive exploration after Norris and Demsky, "CDSChecker", OOPSLA 2013).
@@ -171,7 +171,8 @@ fn explore(scenario: impl Fn() + Sync + Send + 'static) {
     builder.check(scenario);
 }
 
-/// Goal: a frame taken from a page and given to another never shows through: evict x fault x read x pin.
+/// Goal: a frame taken from a page and given to another never shows through: evict x fault x read x
+/// pin.
 #[test]
 fn eviction_and_fault_against_readers_and_pins() {
     explore(|| {
@@ -213,7 +214,8 @@ fn one_fault_wins() {
     });
 }
 
-/// Goal: moving a page (compaction, shrinking) against readers, pins and eviction: the old frame is reused at once.
+/// Goal: moving a page (compaction, shrinking) against readers, pins and eviction: the old frame is
+/// reused at once.
 #[test]
 fn a_move_against_readers_and_pins() {
     explore(|| {
@@ -237,7 +239,8 @@ fn a_move_against_readers_and_pins() {
     });
 }
 
-/// Goal: an eviction and a move of the same page: one of them wins, the page is never in two frames.
+/// Goal: an eviction and a move of the same page: one of them wins, the page is never in two
+/// frames.
 #[test]
 fn a_move_against_an_eviction() {
     explore(|| {
@@ -276,8 +279,8 @@ fn usage_counts_against_transitions() {
     });
 }
 
-/// Goal: a version of few bits tells changes apart up to its width and no further; the shipped width cannot
-/// wrap within an optimistic read that computes nothing but a page's worth of loads.
+/// Goal: a version of few bits tells changes apart up to its width and no further; the shipped
+/// width cannot wrap within an optimistic read that computes nothing but a page's worth of loads.
 #[test]
 fn versions_wrap_after_their_width() {
     const BITS: u32 = 3;
@@ -293,8 +296,8 @@ fn versions_wrap_after_their_width() {
         start,
         "the seventh change looks like none"
     );
-    // A change of a page takes a read of at least 4 KiB, no less than a microsecond; a section of a page's
-    // worth of loads (4 MiB) takes less than 10 ms.
+    // A change of a page takes a read of at least 4 KiB, no less than a microsecond; a section of a
+    // page's worth of loads (4 MiB) takes less than 10 ms.
     const { assert!((1 << VERSION_BITS) - 1 > 10 * 1000 * 100) };
 }
 

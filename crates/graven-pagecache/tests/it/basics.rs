@@ -8,7 +8,8 @@ use graven_pagecache::{Damage, Error, PageKind, PageRef, Scope, SizeClass};
 use graven_random::SplitMix64;
 use std::sync::Arc;
 
-/// Goal: each way of access gives the page's own bytes, with a pool that holds everything and one that does not.
+/// Goal: each way of access gives the page's own bytes, with a pool that holds everything and one
+/// that does not.
 #[test]
 fn every_access_gives_the_pages_own_bytes() {
     for bytes in [1 << 20, 16 << 20, 128 << 20] {
@@ -53,8 +54,9 @@ fn classes_share_the_pool() {
     }
 }
 
-/// Goal: short gaps between wanted pages are read along, long ones are not, and every page gets its own bytes. Method:
-/// pages of four sizes with gaps of one to four pages, in memory and in a file that ends behind the last one.
+/// Goal: short gaps between wanted pages are read along, long ones are not, and every page gets its
+/// own bytes. Method: pages of four sizes with gaps of one to four pages, in memory and in a file
+/// that ends behind the last one.
 #[test]
 fn short_gaps_are_read_along() {
     for class in [0, 1, 2, 4] {
@@ -79,7 +81,8 @@ fn short_gaps_are_read_along() {
     }
 }
 
-/// Goal: hits, faults and bytes are counted per kind, prefetched pages count as faults once, scopes see it.
+/// Goal: hits, faults and bytes are counted per kind, prefetched pages count as faults once, scopes
+/// see it.
 #[test]
 fn counters_tell_what_happened() {
     let (file, pages) = file_of(SizeClass::MIN, 64);
@@ -237,8 +240,8 @@ fn pins_may_outlive_the_cache() {
         .unwrap();
 }
 
-/// Goal: a recording holds every access in order, faults marked, and nothing before or after it; a sample holds some pages
-/// only, and those whole; a changed policy does not end it.
+/// Goal: a recording holds every access in order, faults marked, and nothing before or after it; a
+/// sample holds some pages only, and those whole; a changed policy does not end it.
 #[test]
 fn recordings_hold_what_was_asked() {
     use graven_pagecache::record::{Recording, set_query};

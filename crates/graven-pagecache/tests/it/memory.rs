@@ -114,8 +114,9 @@ fn a_process_stays_small() {
     assert!(peak <= LIMIT + (40 << 20), "{peak} bytes resident");
 }
 
-/// Goal: a 64 GiB file read uniformly through 16 MiB keeps frames, page tables and bookkeeping within the limit, for
-/// pages of 64 KiB and, where every page needs a piece of page table of its own, of 4 KiB.
+/// Goal: a 64 GiB file read uniformly through 16 MiB keeps frames, page tables and bookkeeping
+/// within the limit, for pages of 64 KiB and, where every page needs a piece of page table of its
+/// own, of 4 KiB.
 #[test]
 fn a_huge_file_stays_within_the_limit() {
     for (class, reads) in [(SizeClass::KIB_64, 12_000), (SizeClass::MIN, 60_000)] {
@@ -146,7 +147,8 @@ fn a_huge_file_stays_within_the_limit() {
     }
 }
 
-/// Goal: shrinking evicts, gives memory back to the system, and pages stay right; growing uses what there is.
+/// Goal: shrinking evicts, gives memory back to the system, and pages stay right; growing uses what
+/// there is.
 #[test]
 fn resizing_gives_memory_back() {
     let (file, pages) = file_of(SizeClass::KIB_64, 2000);
@@ -214,7 +216,8 @@ fn resizing_below_the_pins_names_the_holders() {
     settle_and_check(&cache);
 }
 
-/// Goal: operators get memory out of a full cache down to its floor, and the cache takes it again afterwards.
+/// Goal: operators get memory out of a full cache down to its floor, and the cache takes it again
+/// afterwards.
 #[test]
 fn operators_take_memory_from_the_cache() {
     let (file, pages) = file_of(SizeClass::KIB_64, 300);
@@ -244,7 +247,8 @@ fn operators_take_memory_from_the_cache() {
     settle_and_check(&cache);
 }
 
-/// Goal: the mix of sizes may change completely, again and again; bytes move between classes without growing.
+/// Goal: the mix of sizes may change completely, again and again; bytes move between classes
+/// without growing.
 #[test]
 fn sizes_take_turns() {
     for (bytes, largest) in [(2 << 20, 4), (96 << 20, 10)] {
@@ -311,7 +315,8 @@ fn real_files() {
     }
 }
 
-/// Goal: the synchronous mode holds exactly its frames, evicts one page a fault and never reads ahead.
+/// Goal: the synchronous mode holds exactly its frames, evicts one page a fault and never reads
+/// ahead.
 #[test]
 fn the_synchronous_mode_is_exact() {
     let (file, pages) = file_of(SizeClass::MIN, 20);

@@ -6,8 +6,8 @@ use graven_pagecache::{Budget, Config, Damage, Error, PageCache, SizeClass};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pitfall: an exception in a page fault leaves the page locked for ever.
-/// Goal: whichever read fails, in whatever way of access, the page is neither locked nor resident afterwards, the error
+/// Pitfall: an exception in a page fault leaves the page locked for ever. Goal: whichever read
+/// fails, in whatever way of access, the page is neither locked nor resident afterwards, the error
 /// names it, and the next attempt succeeds.
 #[test]
 fn failed_reads_leave_nothing_locked() {
@@ -37,7 +37,8 @@ fn failed_reads_leave_nothing_locked() {
             assert!(!cache.is_resident(id, pages[at]));
             check(&cache.pin(id, pages[at], KIND).unwrap(), pages[at]);
             cache.drop_all();
-            // A batch: the page whose read failed is read again when it is wanted; damage is reported once.
+            // A batch: the page whose read failed is read again when it is wanted; damage is
+            // reported once.
             control.arm(fault, 0);
             let ahead = cache.prefetch(id, &pages[at..(at + 4).min(pages.len())], KIND);
             assert!(ahead >= 1);
@@ -111,8 +112,8 @@ fn no_false_out_of_memory() {
     settle_and_check(&cache);
 }
 
-/// Pitfall: a counter of pins that overflows, or a thread that waits for itself.
-/// Goal: one page takes 248 pins; one more is an error in bounded time, and fits when one was given back.
+/// Pitfall: a counter of pins that overflows, or a thread that waits for itself. Goal: one page
+/// takes 248 pins; one more is an error in bounded time, and fits when one was given back.
 #[test]
 fn too_many_pins_of_one_page_are_an_error() {
     let (file, pages) = file_of(SizeClass::KIB_64, 1);
@@ -135,8 +136,9 @@ fn too_many_pins_of_one_page_are_an_error() {
     settle_and_check(&cache);
 }
 
-/// Pitfall: the sweep limit counted per thread, so that failing takes n times as long under pressure.
-/// Goal: with everything pinned, 1 or 16 threads fail in about the configured wait each, naming the holders.
+/// Pitfall: the sweep limit counted per thread, so that failing takes n times as long under
+/// pressure. Goal: with everything pinned, 1 or 16 threads fail in about the configured wait each,
+/// naming the holders.
 #[test]
 fn all_pinned_fails_in_bounded_time_and_names_the_holders() {
     let (file, pages) = file_of(SizeClass::KIB_64, 80);
@@ -188,8 +190,8 @@ fn all_pinned_fails_in_bounded_time_and_names_the_holders() {
     settle_and_check(&cache);
 }
 
-/// Pitfall: dead nodes flood the eviction queue when memory is ample, a leak.
-/// Goal: a million pins and unpins of a few pages change nothing in what is reserved, for every policy.
+/// Pitfall: dead nodes flood the eviction queue when memory is ample, a leak. Goal: a million pins
+/// and unpins of a few pages change nothing in what is reserved, for every policy.
 #[test]
 fn pins_without_evictions_use_no_memory() {
     let (file, pages) = file_of(SizeClass::MIN, 16);
@@ -209,8 +211,8 @@ fn pins_without_evictions_use_no_memory() {
     }
 }
 
-/// Pitfall: a page dropped from the queue for ever because it could not be evicted once.
-/// Goal: pages that were pinned while victims were searched become victims later, under every policy.
+/// Pitfall: a page dropped from the queue for ever because it could not be evicted once. Goal:
+/// pages that were pinned while victims were searched become victims later, under every policy.
 #[test]
 fn unevictable_pages_become_evictable_again() {
     let (file, pages) = file_of(SizeClass::KIB_64, 60);

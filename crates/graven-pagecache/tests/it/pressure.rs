@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Goal: sweeps of 100 pages of 64 KiB by 1 to 8 threads under 1, 2 and 16 MiB give right answers and never
-/// run out of frames, with two pins held and prefetches in front.
+/// Goal: sweeps of 100 pages of 64 KiB by 1 to 8 threads under 1, 2 and 16 MiB give right answers
+/// and never run out of frames, with two pins held and prefetches in front.
 #[test]
 fn sweeps_work_at_every_size() {
     let (file, pages) = file_of(SizeClass::KIB_64, 100);
@@ -49,9 +49,9 @@ fn sweeps_work_at_every_size() {
     }
 }
 
-/// Goal: pins, optimistic reads, batches and prefetches of random pages by many threads, with policies being
-/// swapped, every one that can run live and every protocol, and the memory being resized meanwhile, always see the page asked
-/// for; nothing is left over.
+/// Goal: pins, optimistic reads, batches and prefetches of random pages by many threads, with
+/// policies being swapped, every one that can run live and every protocol, and the memory being
+/// resized meanwhile, always see the page asked for; nothing is left over.
 #[test]
 fn everything_at_once() {
     let mut policies: Vec<String> = registry::list()
@@ -125,7 +125,8 @@ fn everything_at_once() {
     settle_and_check(&cache);
 }
 
-/// Goal: threads that pin all frames and want one more each get it from the overdraft; the memory is paid back.
+/// Goal: threads that pin all frames and want one more each get it from the overdraft; the memory
+/// is paid back.
 #[test]
 fn a_last_frame_for_every_thread() {
     let (file, pages) = file_of(SizeClass::KIB_64, 64);
@@ -167,9 +168,9 @@ fn abandoned_prefetches_do_not_hinder_for_ever() {
     settle_and_check(&cache);
 }
 
-/// Goal: pages of all small sizes under resizes, policy changes and drops, over a file whose reads fail, end early,
-/// flip bits and complete in any order: every access gives the page's own bytes or an error that says what happened,
-/// and nothing stays locked.
+/// Goal: pages of all small sizes under resizes, policy changes and drops, over a file whose reads
+/// fail, end early, flip bits and complete in any order: every access gives the page's own bytes or
+/// an error that says what happened, and nothing stays locked.
 #[test]
 fn failing_reads_of_mixed_sizes() {
     let mut rng = SplitMix64::new(5);
@@ -262,8 +263,8 @@ fn failing_reads_of_mixed_sizes() {
     settle_and_check(&cache);
 }
 
-/// Goal: the background evictor keeps the shares free that the configuration asks for, counted apart from what faults evict,
-/// and shares that make no sense are taken as the nearest that do.
+/// Goal: the background evictor keeps the shares free that the configuration asks for, counted
+/// apart from what faults evict, and shares that make no sense are taken as the nearest that do.
 #[test]
 fn the_reserve_is_what_was_asked_for() {
     let (file, pages) = file_of(SizeClass::KIB_64, 512);
@@ -273,7 +274,8 @@ fn the_reserve_is_what_was_asked_for() {
         for page in &pages {
             check(&cache.pin(id, *page, KIND).unwrap(), *page);
         }
-        // The evictor has a thread of its own: wait until it has done what the last fault asked for.
+        // The evictor has a thread of its own: wait until it has done what the last fault asked
+        // for.
         let mut before = u64::MAX;
         loop {
             let free = cache.stats().free_bytes;

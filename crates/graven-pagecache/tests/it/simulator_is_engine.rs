@@ -1,8 +1,9 @@
 //! Goal: what the simulator says of a policy is what the page cache does with it.
 //!
-//! Method: traces of others' programs are replayed through both, for every policy that can run live. In the cache's
-//! synchronous mode every access must agree: hits, faults and evictions. For the default mode, which evicts in batches
-//! and ahead, the difference is printed. `GRAVEN_ENGINE_TRACES=all` takes every trace below 200,000 accesses.
+//! Method: traces of others' programs are replayed through both, for every policy that can run
+//! live. In the cache's synchronous mode every access must agree: hits, faults and evictions. For
+//! the default mode, which evicts in batches and ahead, the difference is printed.
+//! `GRAVEN_ENGINE_TRACES=all` takes every trace below 200,000 accesses.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

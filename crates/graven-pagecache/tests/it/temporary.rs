@@ -1,5 +1,5 @@
-//! Temporary pages and pages that are changed: what is kept comes back, memory holds, failures stay with their
-//! owner, nothing is left on disk.
+//! Temporary pages and pages that are changed: what is kept comes back, memory holds, failures stay
+//! with their owner, nothing is left on disk.
 
 use crate::support::{KIND, cache_with, content, settle_and_check};
 use graven_io::{FaultPlan, FaultyFile, File, MemoryFile};
@@ -35,8 +35,8 @@ fn check(payload: &[u8], seed: u64) {
     }
 }
 
-/// Goal: eight times as much as the memory holds comes back intact, in any order, under every policy that the
-/// engine runs and every way to evict; the budget holds throughout.
+/// Goal: eight times as much as the memory holds comes back intact, in any order, under every
+/// policy that the engine runs and every way to evict; the budget holds throughout.
 #[test]
 fn more_than_memory_holds_comes_back() {
     let class = SizeClass::new(2).unwrap();
@@ -119,8 +119,8 @@ fn the_file_has_no_name() {
     assert!(pages.read_back_bytes() > 0);
 }
 
-/// Goal: a full disk reaches the owner of the pages that were to be written, by name; other owners and readers of
-/// the cache go on, and all memory comes back when the owner gives up.
+/// Goal: a full disk reaches the owner of the pages that were to be written, by name; other owners
+/// and readers of the cache go on, and all memory comes back when the owner gives up.
 #[test]
 fn a_full_disk_reaches_the_owner_alone() {
     let cache = cache_with(1 << 20, |config| {
@@ -250,7 +250,8 @@ fn reservations_push_dirty_pages_out() {
     settle_and_check(&cache);
 }
 
-/// Goal: many threads, each with its own pages, a pool far smaller than their sum, base pages read beside them.
+/// Goal: many threads, each with its own pages, a pool far smaller than their sum, base pages read
+/// beside them.
 #[test]
 fn threads_spill_beside_readers() {
     let cache = cache_with(2 << 20, |_| ());
@@ -302,8 +303,8 @@ impl WriteBack for Log {
     }
 }
 
-/// Goal: a page of a file is changed under a guard, the log goes first, the file holds the change after a flush
-/// or an eviction, and readers see the newest content all along.
+/// Goal: a page of a file is changed under a guard, the log goes first, the file holds the change
+/// after a flush or an eviction, and readers see the newest content all along.
 #[test]
 fn changed_pages_reach_their_file_after_the_log() {
     let class = SizeClass::KIB_64;

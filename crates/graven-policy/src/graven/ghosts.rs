@@ -1,17 +1,20 @@
 //! Ghosts in 8 bytes each: a table of buckets without links.
 //!
 //! # How it works
-//! The hash of a page names a bucket of eight entries, one cache line. An entry keeps 22 more bits of the hash, the time
-//! with which the page left, the ring it left, the kind it was of, and the low bits of a count of pages that left that
-//! ring; in large caches the count is one of so many pages that it does not come round while a ghost lives. A new ghost takes an empty entry or replaces the page that left first, as far as its time and the age at which
-//! its ring is left tell. The table is made at the first eviction and
-//! made anew, empty, when twice as many frames are in use.
+//! The hash of a page names a bucket of eight entries, one cache line. An entry keeps 22 more bits
+//! of the hash, the time with which the page left, the ring it left, the kind it was of, and the
+//! low bits of a count of pages that left that ring; in large caches the count is one of so many
+//! pages that it does not come round while a ghost lives. A new ghost takes an empty entry or
+//! replaces the page that left first, as far as its time and the age at which its ring is left
+//! tell. The table is made at the first eviction and made anew, empty, when twice as many frames
+//! are in use.
 //!
 //! # Invariants
 //! * GR-4 there are at most three entries a frame, rounded up to a power of two buckets.
 //!
 //! # Costs
-//! 8 bytes a ghost; one cache line a look-up. Two pages are taken for one another about once in 500,000 look-ups.
+//! 8 bytes a ghost; one cache line a look-up. Two pages are taken for one another about once in
+//! 500,000 look-ups.
 
 use super::prospects::{KIND_BITS, Kind};
 use super::rings::TIME_BITS;
@@ -26,7 +29,8 @@ const RING_SHIFT: u32 = TIME_BITS + TURN_BITS;
 const KIND_SHIFT: u32 = RING_SHIFT + 1;
 const TAG_SHIFT: u32 = KIND_SHIFT + KIND_BITS;
 const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
-/// Up to twice so many frames pages are counted one by one; in a table for 2^n times as many, 2^n at a time.
+/// Up to twice so many frames pages are counted one by one; in a table for 2^n times as many, 2^n
+/// at a time.
 const TURN_FRAMES: usize = 1 << 13;
 /// Ghosts a frame.
 const GHOSTS_PER_FRAME: usize = 3;
@@ -40,7 +44,8 @@ pub(super) struct Ghost {
     pub(super) ring: usize,
     /// What was known of it when it left.
     pub(super) kind: Kind,
-    /// Count of pages that had left that ring; from the table, what it keeps of it ([`Ghosts::turns_since`]).
+    /// Count of pages that had left that ring; from the table, what it keeps of it
+    /// ([`Ghosts::turns_since`]).
     pub(super) turn: u32,
 }
 
@@ -68,7 +73,8 @@ impl Ghosts {
         (self.frames / TURN_FRAMES).max(1).ilog2()
     }
 
-    /// How many pages have left the ring of a ghost from the table since it did, `left` having left by now.
+    /// How many pages have left the ring of a ghost from the table since it did, `left` having left
+    /// by now.
     #[inline]
     pub(super) fn turns_since(&self, ghost: Ghost, left: u32) -> u32 {
         let shift = self.turn_shift();
@@ -94,7 +100,8 @@ impl Ghosts {
         })
     }
 
-    /// Remembers `page`; it is `now`, pages leave the rings at `leaving` ages, and `frames` are in use.
+    /// Remembers `page`; it is `now`, pages leave the rings at `leaving` ages, and `frames` are in
+    /// use.
     #[inline]
     pub(super) fn put(
         &mut self,

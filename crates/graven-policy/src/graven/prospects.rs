@@ -1,18 +1,21 @@
 //! How often pages of a kind are used within a turn of main's arm, learnt by kind.
 //!
 //! # How it works
-//! A kind is what is known of a page when it is decided whether it stays: how often it was used while it waited, how many
-//! earlier uses main still remembers of it, or how soon it came back. For every kind the table counts pages that were on
-//! trial and those of them that were used within a turn. A page that stays is counted when the arm meets it; one that
-//! leaves counts as unused until it comes back in time, which its ghost knows. So kinds that are never kept are
-//! learnt about too. A kind is worth keeping if its rate is above that of main's candidates, the pages it would displace.
+//! A kind is what is known of a page when it is decided whether it stays: how often it was used
+//! while it waited, how many earlier uses main still remembers of it, or how soon it came back. For
+//! every kind the table counts pages that were on trial and those of them that were used within a
+//! turn. A page that stays is counted when the arm meets it; one that leaves counts as unused until
+//! it comes back in time, which its ghost knows. So kinds that are never kept are learnt about too.
+//! A kind is worth keeping if its rate is above that of main's candidates, the pages it would
+//! displace.
 //!
 //! # Costs
 //! 16 bytes a kind; a few floating-point operations a trial, none on a hit.
 //!
 //! # Source
-//! A. Jain, C. Lin, Hawkeye, ISCA 2016 (keep what would have been used in time, learnt by class, also for what was not
-//! kept); N. Beckmann, H. Chen, A. Cidon, LHD, NSDI 2018 (rates learnt by class and age).
+//! A. Jain, C. Lin, Hawkeye, ISCA 2016 (keep what would have been used in time, learnt by class,
+//! also for what was not kept); N. Beckmann, H. Chen, A. Cidon, LHD, NSDI 2018 (rates learnt by
+//! class and age).
 
 /// A kind of page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,8 @@ impl Kind {
         Kind(4 + credit.clamp(1, 3))
     }
 
-    /// Came back after this share of the age of main's candidate: below a quarter, a half, one, two, or later.
+    /// Came back after this share of the age of main's candidate: below a quarter, a half, one,
+    /// two, or later.
     pub(super) fn returned(share: f64) -> Kind {
         let later = [0.25, 0.5, 1.0, 2.0].iter().filter(|&&at| share >= at);
         Kind(8 + later.count() as u8)

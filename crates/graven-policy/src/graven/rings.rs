@@ -1,14 +1,16 @@
 //! Two rings of resident frames with a time, a kind and a credit each, in 16 bytes a frame.
 //!
 //! # How it works
-//! Doubly linked rings as in [`crate::lists`], with everything packed into two words: page (49 bits) and the
-//! low bits of the time (15) in one; both links (26 bits each), the ring (1), the kind on trial (4), the credit (3) and the
-//! high bits of the time (4) in the other. Sentinels come first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
+//! Doubly linked rings as in [`crate::lists`], with everything packed into two words: page (49
+//! bits) and the low bits of the time (15) in one; both links (26 bits each), the ring (1), the
+//! kind on trial (4), the credit (3) and the high bits of the time (4) in the other. Sentinels come
+//! first: frame `f` is node `f + 2`. A node that is on no ring links to itself.
 //!
 //! # Invariants
-//! * GR-2 `next` and `prev` of neighbours agree; every node of a ring says so; lengths and weights are recounted.
-//! * GR-3 pages are below 2^49 (a page cache's are: file in 9 bits, 40 bits of units), frames below 2^26 - 2 (256 GiB of
-//!   4 KiB frames).
+//! * GR-2 `next` and `prev` of neighbours agree; every node of a ring says so; lengths and weights
+//!   are recounted.
+//! * GR-3 pages are below 2^49 (a page cache's are: file in 9 bits, 40 bits of units), frames below
+//!   2^26 - 2 (256 GiB of 4 KiB frames).
 //!
 //! # Costs
 //! 16 bytes a frame.
@@ -295,7 +297,8 @@ impl Rings {
 mod tests {
     use super::*;
 
-    /// Goal: page, links, ring, kind, credit and time do not touch each other at their largest values.
+    /// Goal: page, links, ring, kind, credit and time do not touch each other at their largest
+    /// values.
     #[test]
     fn fields_are_apart() {
         let mut node = Node {

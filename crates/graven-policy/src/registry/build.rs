@@ -37,8 +37,8 @@ pub trait Visitor<F: Frames> {
     fn visit<P: Policy<F> + 'static>(self, policy: P) -> Self::Output;
 }
 
-/// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over with its
-/// own type; with a batch, and where it is another program's, boxed.
+/// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over
+/// with its own type; with a batch, and where it is another program's, boxed.
 ///
 /// # Errors
 /// A capacity of 0, or a policy that needs the future.

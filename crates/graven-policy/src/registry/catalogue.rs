@@ -72,9 +72,11 @@ pub(super) const POLICIES: &[Entry] = &[
     },
     entry("random", "any page, drawn by lot", &[], told("nothing", "8 bytes", "Belady 1966")),
     entry("fifo", "the page that came first", &[], told("nothing", "24 bytes", "Belady 1966")),
-    entry("lru", "the page used longest ago", &[], told("move", "24 bytes", "Mattson, Gecsei, Slutz, Traiger 1970")),
+    entry("lru", "the page used longest \
+        ago", &[], told("move", "24 bytes", "Mattson, Gecsei, Slutz, Traiger 1970")),
     entry("eviction-queue", "as LRU, kept as a queue with sequence numbers and stale entries", &[],
-        told("append", "12 bytes and up to 4 entries of 8", "Neumann and Freitag 2020 (Umbra); DuckDB, Kuzu")),
+        told("append", "12 bytes and up to 4 entries of \
+            8", "Neumann and Freitag 2020 (Umbra); DuckDB, Kuzu")),
     entry("lfu", "the page with the fewest hits since it came", &[],
         told("move, logarithmic", "60 bytes", "Aho, Denning, Ullman 1971")),
     entry("slru", "the oldest of the lowest segment; a hit moves a page one segment up", &[
@@ -84,19 +86,24 @@ pub(super) const POLICIES: &[Entry] = &[
         told("move, cascade", "24 bytes", "founding study, after Huang 2013")),
     entry("twoq", "newcomers first in, first out (a quarter); pages that return, by LRU", &[],
         told("move if it returned", "24 + 16 (half as many ghosts)", "Johnson and Shasha 1994")),
-    entry("arc", "by LRU among pages seen once or more often, whichever is above a learnt target", &[],
+    entry("arc", "by LRU among pages seen once or more often, whichever is above a learnt \
+        target", &[],
         told("move", "24 + 36 bytes", "Megiddo and Modha 2003")),
-    entry("car", "as ARC, with clocks", &[], told("set a bit", "24 + 36 bytes", "Bansal and Modha 2004")),
+    entry("car", "as ARC, with \
+        clocks", &[], told("set a bit", "24 + 36 bytes", "Bansal and Modha 2004")),
     entry("lirs", "pages with a long distance between their last two uses", &[
         parameter("ghosts", "3", "1..=1000", "ghosts as a multiple of the capacity"),
     ], told("move", "40 + 52 bytes", "Jiang and Zhang 2002")),
     entry("clockpro", "as LIRS, as one clock with three hands", &[
-        parameter("adapt", "unit", "unit|utility", "how the target of cold pages moves: by one, or as in CLOCK-Pro+"),
+        parameter("adapt", "unit", "unit|utility", "how the target of cold pages moves: by one, or \
+            as in CLOCK-Pro+"),
     ], told("set a bit", "32 + 44 bytes", "Jiang, Chen, Zhang 2005; Li 2019")),
     entry("thesis-clockpro", "as CLOCK-Pro on a slot array, hot pages capped", &[
         parameter("hot", "fixed", "fixed|adaptive|plus", "how the number of hot pages moves"),
-        parameter("cap", "5", "1..=100", "largest share of hot pages that it may move to, in percent"),
-    ], told("set a bit (adaptive: a call)", "29 + 12 bytes", "Elding Larsson and Gustavsson 2021; Li 2019")),
+        parameter("cap", "5", "1..=100", "largest share of hot pages that it may move to, in \
+            percent"),
+    ], told("set a bit (adaptive: a \
+        call)", "29 + 12 bytes", "Elding Larsson and Gustavsson 2021; Li 2019")),
     entry("lruk", "the page whose k-th last use is oldest", &[
         parameter("k", "2", "1..=4", "how many uses are remembered"),
     ], told("move, logarithmic", "100 + 80 bytes", "O'Neil, O'Neil, Weikum 1993")),
@@ -106,13 +113,16 @@ pub(super) const POLICIES: &[Entry] = &[
     ], told("store the coarse time", "52 bytes", "Voehringer and Leis 2023")),
     entry("mglru", "the oldest of four generations, unless used", &[],
         told("count to 3", "24 bytes", "Zhao 2022 (Linux 6.1)")),
-    entry("wtinylfu", "the window's oldest or main's oldest, whichever a sketch has seen less often", &[],
+    entry("wtinylfu", "the window's oldest or main's oldest, whichever a sketch has seen less \
+        often", &[],
         told("move, count in the sketch", "40 bytes", "Einziger, Friedman, Manes 2017")),
     entry("sieve", "the next page not visited since the hand passed it; nothing moves", &[],
         told("set a bit", "24 bytes", "Zhang, Yang, Yue, Vigfusson, Rashmi 2024")),
-    entry("s3fifo", "newcomers in a small queue unless hit twice; the main queue reinserts pages with hits", &[],
+    entry("s3fifo", "newcomers in a small queue unless hit twice; the main queue reinserts pages \
+        with hits", &[],
         told("count to 3", "24 + 36 bytes", "Yang, Zhang, Qiu, Yue, Rashmi 2023")),
-    entry("clock", "the next page not used since the arm passed it; scanned pages first", &[ARM, SCAN],
+    entry("clock", "the next page not used since the arm passed it; scanned pages \
+        first", &[ARM, SCAN],
         told("set a bit", "8 bytes, 16 more if scanned", "Corbato 1968")),
     entry("gclock", "the next page whose count has fallen to the threshold; scanned pages first", &[
         parameter("max", "7", "0..=7", "largest usage a hit may reach"),
@@ -127,18 +137,23 @@ pub(super) const POLICIES: &[Entry] = &[
     entry("muninn", "as Neo4j's page cache, with its reserve of free frames", &[
         parameter("mode", "batch", "batch|coop", "what evicts: background arm, or every fault"),
     ], told("count to 4", "8 bytes", "Neo4j 5.26")),
-    entry("graven", "a newcomer not used while it waited, if it is older than a learnt share (the patience) of the age of the main \
-        clock's next unused page; else that page; a page returning sooner than a learnt share of that age enters main at once; \
+    entry("graven", "a newcomer not used while it waited, if it is older than a learnt share (the \
+        patience) of the age of the main \
+        clock's next unused page; else that page; a page returning sooner than a learnt share of \
+        that age enters main at once; \
         which kinds of pages main is for is learnt", &[
-        parameter("patience", "2", "1..=100", "how long newcomers wait, in percent of the time main's next victim went unused, at first"),
+        parameter("patience", "2", "1..=100", "how long newcomers wait, in percent of the time \
+            main's next victim went unused, at first"),
         parameter("adapt", "yes", "no|yes", "whether that moves by what ghosts say"),
-    ], told("count to 7", "16 + 8 bytes (3 to 6 ghosts a frame)", "our own, after LIRS, S3-FIFO, ARC and Hawkeye")),
+    ], told("count to 7", "16 + 8 bytes (3 to 6 ghosts a \
+        frame)", "our own, after LIRS, S3-FIFO, ARC and Hawkeye")),
     entry("history", "Neo4j's clock; recently evicted pages return with count 7", &[
         parameter("max", "4", "1..=7", "largest usage a hit may reach"),
         parameter("ghost", "exact", "exact|bitset|cleaned", "how evicted pages are remembered"),
         parameter("size", "100", "1..=1000", "how many are remembered, in percent of the cache"),
         ARM,
-    ], told("count to `max`", "8 + 36 bytes (exact), 5 bytes (hashed)", "Elding Larsson and Gustavsson 2021")),
+    ], told("count to `max`", "8 + 36 bytes (exact), 5 bytes \
+        (hashed)", "Elding Larsson and Gustavsson 2021")),
 ];
 
 pub(super) const ALIASES: &[Alias] = &[

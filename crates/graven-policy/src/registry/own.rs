@@ -1,18 +1,21 @@
 //! Policies of other programs: registered once, taken by name as those of this crate.
 //!
 //! # How it works
-//! Such a policy is written once for every kind of frames and asked through `dyn Frames`; [`Foreign`] hands it the frames
-//! of whatever cache or simulator runs it. Entries live as long as the process.
+//! Such a policy is written once for every kind of frames and asked through `dyn Frames`;
+//! [`Foreign`] hands it the frames of whatever cache or simulator runs it. Entries live as long as
+//! the process.
 //!
 //! # Concurrency
-//! One lock around the list, taken when a specification is read or a policy is built, never on a hit.
+//! One lock around the list, taken when a specification is read or a policy is built, never on a
+//! hit.
 
 use std::sync::{PoisonError, RwLock};
 
 use super::{ALIASES, Entry, Spec, accepts, entries as all_entries};
 use crate::{Admission, FrameIdx, Frames, Hint, HitKind, PageId, Policy, PolicyError};
 
-/// Makes a policy from its specification, for a capacity in the unit of [`Frames::weight`] and a seed.
+/// Makes a policy from its specification, for a capacity in the unit of [`Frames::weight`] and a
+/// seed.
 pub type Build = fn(&Spec, u64, u64) -> Box<dyn Policy<dyn Frames>>;
 
 static OWN: RwLock<Vec<(&'static Entry, Build)>> = RwLock::new(Vec::new());
@@ -20,7 +23,8 @@ static OWN: RwLock<Vec<(&'static Entry, Build)>> = RwLock::new(Vec::new());
 /// Adds a policy, which specifications may name from now on.
 ///
 /// # Errors
-/// A name that is taken or cannot be written in a specification, or a parameter whose default it does not accept.
+/// A name that is taken or cannot be written in a specification, or a parameter whose default it
+/// does not accept.
 pub fn register(entry: Entry, build: Build) -> Result<(), PolicyError> {
     let refused = |reason: &str| PolicyError::Refused {
         name: entry.name.to_string(),

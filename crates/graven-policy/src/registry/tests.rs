@@ -65,7 +65,8 @@ fn mistakes_are_named() {
     assert_eq!(Spec::parse("2q"), Spec::parse("twoq"));
     assert_eq!(
         message("gclock:size=3"),
-        "policy gclock has no parameter \"size\"; it has max, init, threshold, arm, scan, protocol, batch"
+        "policy gclock has no parameter \"size\"; it has max, init, threshold, arm, scan, \
+            protocol, batch"
     );
     assert_eq!(
         message("gclock:max=9"),
@@ -98,7 +99,8 @@ fn a_batch_belongs_to_a_protocol_of_batches() {
     }
 }
 
-/// Goal: a policy of another program is parsed with its parameters, built, simulated, and listed; names are not taken twice.
+/// Goal: a policy of another program is parsed with its parameters, built, simulated, and listed;
+/// names are not taken twice.
 #[test]
 fn a_registered_policy_is_taken_by_name() {
     use crate::simulator::{ArrayFrames, replay};

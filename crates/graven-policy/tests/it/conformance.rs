@@ -1,4 +1,5 @@
-//! Goal: every policy of the registry, under every alias and choice of parameter, keeps the contract.
+//! Goal: every policy of the registry, under every alias and choice of parameter, keeps the
+//! contract.
 
 use graven_policy::conformance::run;
 use graven_policy::registry::{self, aliases, list};

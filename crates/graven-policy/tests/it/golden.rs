@@ -1,5 +1,5 @@
-//! Goal: hit counts equal the golden ones (`exact` and `seeded` rows) or lie within 1.5 points (`detail`).
-//! Method: replay the short shared traces; `GRAVEN_GOLDEN=all` replays every row.
+//! Goal: hit counts equal the golden ones (`exact` and `seeded` rows) or lie within 1.5 points
+//! (`detail`). Method: replay the short shared traces; `GRAVEN_GOLDEN=all` replays every row.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Tests of the policies: conformance, golden hit counts, identities, the band of Neo4j's real cache.
+//! Tests of the policies: conformance, golden hit counts, identities, the band of Neo4j's real
+//! cache.
 
 mod conformance;
 mod golden;

@@ -1,5 +1,6 @@
-//! Goal: `muninn` lies in the band of Neo4j's real page cache on its recorded pins: between `batch` and
-//! `coop`, plus or minus 0.0005, of the hit ratios that the real cache had when it played the traces.
+//! Goal: `muninn` lies in the band of Neo4j's real page cache on its recorded pins: between `batch`
+//! and `coop`, plus or minus 0.0005, of the hit ratios that the real cache had when it played the
+//! traces.
 
 use crate::golden::hits;
 use crate::shared;

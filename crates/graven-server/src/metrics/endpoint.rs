@@ -166,7 +166,8 @@ fn refusal(status: StatusCode, text: &str) -> Response<Whole<Bytes>> {
 fn response(answer: Answer) -> Response<Whole<Bytes>> {
     let Answer { status, kind, text } = answer;
     // The page has all it needs in itself and loads nothing from other servers.
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'";
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+        connect-src 'self'; frame-ancestors 'none'";
     let mut response = Response::new(Whole::new(Bytes::from(text)));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -232,7 +233,8 @@ fn check<'a>(
 ) -> Option<Response<Whole<Bytes>>> {
     let host = text(header::HOST).unwrap_or_default();
     if !shared.is_own(host_of(host)) {
-        let said = "the Host of the request is no name of this machine: ask by its address, or start the server with --metrics-host NAME";
+        let said = "the Host of the request is no name of this machine: ask by its address, or \
+            start the server with --metrics-host NAME";
         return Some(refusal(StatusCode::MISDIRECTED_REQUEST, said));
     }
     let origin = text(header::ORIGIN);

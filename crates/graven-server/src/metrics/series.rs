@@ -39,8 +39,8 @@ impl Text {
     }
 }
 
-/// All metrics as they are now. Page cache and log are those of the process that owns the file: a server that is attached to another one does
-/// not have them.
+/// All metrics as they are now. Page cache and log are those of the process that owns the file: a
+/// server that is attached to another one does not have them.
 pub(crate) fn text(database: &Database, counters: &Counters, open: usize) -> String {
     let mut text = Text(String::new());
     of_server(&mut text, counters, open);

@@ -12,7 +12,8 @@ use serde_json::{Map, json};
 
 use super::Counters;
 
-/// Counters, as they are now. Where another process owns the file, those of cache, memory and log are its, and left out.
+/// Counters, as they are now. Where another process owns the file, those of cache, memory and log
+/// are its, and left out.
 pub(crate) fn state(database: &Database, counters: &Counters, open: usize) -> Result<Json, Error> {
     let of = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let path = database.path();

@@ -1,5 +1,5 @@
-//! Values in a message: numbers, texts, lists and maps, and the structures of nodes, relationships, paths and
-//! stored values.
+//! Values in a message: numbers, texts, lists and maps, and the structures of nodes, relationships,
+//! paths and stored values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, len: usize, depth: usize) -> Result<Value, Unreadable> {
-        // A value takes a byte at least: a length beyond that is found out before memory is taken for it (BO-1).
+        // A value takes a byte at least: a length beyond that is found out before memory is taken
+        // for it (BO-1).
         if len > self.rest.len() {
             return Err(Unreadable::Ends);
         }
@@ -147,8 +148,9 @@ fn put_relationship(to: &mut Writer<'_>, it: &Relationship) {
     }
 }
 
-/// A path names each node and each relationship once; then the steps, as places in these lists: of a relationship from 1 on, negative
-/// where it is travelled backwards, and of the node behind it from 0 on.
+/// A path names each node and each relationship once; then the steps, as places in these lists: of
+/// a relationship from 1 on, negative where it is travelled backwards, and of the node behind it
+/// from 0 on.
 fn put_path(to: &mut Writer<'_>, path: &Path) {
     let mut nodes: Vec<&Node> = Vec::new();
     let mut relationships: Vec<&Relationship> = Vec::new();

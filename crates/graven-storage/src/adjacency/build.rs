@@ -83,8 +83,8 @@ impl SegmentBuilder {
             + self.data.len()
     }
 
-    /// Whether a list of `node` with `count` neighbours from `first` on, `encoded` bytes of widths and blocks and
-    /// at most `runs` more runs has room.
+    /// Whether a list of `node` with `count` neighbours from `first` on, `encoded` bytes of widths
+    /// and blocks and at most `runs` more runs has room.
     pub(crate) fn has_room(
         &self,
         node: u64,
@@ -110,7 +110,8 @@ impl SegmentBuilder {
         bytes <= SEGMENT_BYTES
     }
 
-    /// The relationship at the next position has the id `id`; those behind it count up until the next call.
+    /// The relationship at the next position has the id `id`; those behind it count up until the
+    /// next call.
     pub(crate) fn run(&mut self, position: u64, id: u64) {
         let position = position as u32;
         let follows = (self.runs.last())
@@ -126,7 +127,8 @@ impl SegmentBuilder {
         breaks + usize::from(!ids.is_empty())
     }
 
-    /// Adds a list; its ids, if this is a forward segment, were told with [`SegmentBuilder::run`] before.
+    /// Adds a list; its ids, if this is a forward segment, were told with [`SegmentBuilder::run`]
+    /// before.
     pub(crate) fn push(&mut self, node: u64, (count, first): (usize, u64), blocks: &EncodedBlocks) {
         let widths = self.data.len();
         self.data.extend_from_slice(&blocks.widths);

@@ -1,8 +1,9 @@
 //! Decoding of one piece of a list: all of it, or block by block.
 //!
 //! # Invariants
-//! * ST-7: every neighbour handed out is below the limit of node ids, whatever the page holds: sums of a block
-//!   cannot wrap below 2^31, so checking the last one of each block is enough; larger limits take the 64-bit path.
+//! * ST-7: every neighbour handed out is below the limit of node ids, whatever the page holds: sums
+//!   of a block cannot wrap below 2^31, so checking the last one of each block is enough; larger
+//!   limits take the 64-bit path.
 
 use super::encode::{WIDE, block_bytes, block_count};
 use super::segment::RawList;
@@ -29,7 +30,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Width, number of differences and bytes (from the block to the end of the page) of the next block.
+    /// Width, number of differences and bytes (from the block to the end of the page) of the next
+    /// block.
     #[inline]
     fn take(&mut self) -> Decoded<Option<(u8, usize, &'a [u8])>> {
         let left = self.list.count - 1 - (self.next * BLOCK).min(self.list.count - 1);
@@ -64,8 +66,8 @@ pub(super) fn outside(neighbour: u64, limit: u64) -> Malformed {
     ))
 }
 
-/// Writes the neighbours of `list` to the start of `out`, which grows where it is too short; how many they are.
-/// `None` if the list needs [`append_narrow`].
+/// Writes the neighbours of `list` to the start of `out`, which grows where it is too short; how
+/// many they are. `None` if the list needs [`append_narrow`].
 #[inline]
 pub(crate) fn narrow_into(list: RawList<'_>, limit: u64, out: &mut Vec<u32>) -> Option<usize> {
     if limit > NARROW_LIMIT || list.first >= limit {

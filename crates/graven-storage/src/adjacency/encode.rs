@@ -1,8 +1,9 @@
 //! Bytes of one list of neighbours.
 //!
 //! # How it works
-//! The first neighbour is stored by itself, the others as differences to the one before, bit-packed in blocks of
-//! 32 with one width each ([`crate::bitpack`]). Parallel relationships give differences of 0.
+//! The first neighbour is stored by itself, the others as differences to the one before, bit-packed
+//! in blocks of 32 with one width each ([`crate::bitpack`]). Parallel relationships give
+//! differences of 0.
 //!
 //! # On disk
 //! | part | size |
@@ -50,8 +51,8 @@ pub(crate) const fn block_bytes(values: usize, width: u8) -> usize {
     }
 }
 
-/// Encodes as many of `neighbours` (ascending, not empty) as fit `limit` bytes, whole blocks only unless all
-/// fit; how many those are. `limit` counts everything but the first neighbour.
+/// Encodes as many of `neighbours` (ascending, not empty) as fit `limit` bytes, whole blocks only
+/// unless all fit; how many those are. `limit` counts everything but the first neighbour.
 pub(crate) fn encode_prefix(neighbours: &[u64], limit: usize, out: &mut EncodedBlocks) -> usize {
     out.clear();
     let mut taken = 1;

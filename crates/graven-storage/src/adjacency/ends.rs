@@ -1,8 +1,8 @@
 //! Where a relationship of the bulk load starts and ends, by its id.
 //!
 //! # How it works
-//! Ids of the bulk load ascend with the forward lists, so the directory leads to the segment. Those of relationships
-//! created later are found in columns ([`crate::RelationshipPart`]).
+//! Ids of the bulk load ascend with the forward lists, so the directory leads to the segment. Those
+//! of relationships created later are found in columns ([`crate::RelationshipPart`]).
 
 use super::{Adjacency, List};
 use crate::Result;

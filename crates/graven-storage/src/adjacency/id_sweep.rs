@@ -1,8 +1,8 @@
 //! The ids of the relationships of many nodes as runs, without a look at their neighbours.
 //!
 //! # How it works
-//! Ids follow from the place of a relationship in its segment ([`super::segment`]), so all that is read of a list is how long it is.
-//! Pages are visited as [`super::sweep`] does.
+//! Ids follow from the place of a relationship in its segment ([`super::segment`]), so all that is
+//! read of a list is how long it is. Pages are visited as [`super::sweep`] does.
 //!
 //! # Costs
 //! A few instructions a list, whatever it holds.
@@ -20,8 +20,8 @@ use std::ops::{ControlFlow, Range};
 const TOGETHER: usize = 4096;
 
 impl Adjacency {
-    /// Calls `visit` with the place of each of `nodes`, which ascend, that has a list, and with the ids of the relationships of that list, run by
-    /// run in its order, until it breaks.
+    /// Calls `visit` with the place of each of `nodes`, which ascend, that has a list, and with the
+    /// ids of the relationships of that list, run by run in its order, until it breaks.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
@@ -112,7 +112,8 @@ fn ids_in_page(
 }
 
 impl List<'_> {
-    /// Calls `visit` with the ids of all relationships of a forward list, run by run, until it breaks.
+    /// Calls `visit` with the ids of all relationships of a forward list, run by run, until it
+    /// breaks.
     fn for_each_run(
         &self,
         visit: &mut impl FnMut(Range<u64>) -> ControlFlow<()>,

@@ -32,8 +32,8 @@ pub struct List<'a> {
     pub(super) body: Body<'a>,
 }
 
-/// Where a reader of relationship ids stands, so that lists that follow each other need not be counted from the start of their
-/// segment each time.
+/// Where a reader of relationship ids stands, so that lists that follow each other need not be
+/// counted from the start of their segment each time.
 #[derive(Clone, Debug, Default)]
 pub struct IdCursor {
     last: Option<Read>,
@@ -122,10 +122,12 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Decodes the whole list into `scratch`, whose content is replaced; it only grows, so keep it between lists.
+    /// Decodes the whole list into `scratch`, whose content is replaced; it only grows, so keep it
+    /// between lists.
     ///
     /// # Errors
-    /// [`Error::Wide`] if node ids need 64 bits; [`Error::Damaged`]; for long lists what pinning gives.
+    /// [`Error::Wide`] if node ids need 64 bits; [`Error::Damaged`]; for long lists what pinning
+    /// gives.
     #[inline]
     pub fn decode<'s>(&self, scratch: &'s mut Vec<u32>) -> Result<&'s [u32]> {
         if !self.reach.narrow {
@@ -188,8 +190,8 @@ impl<'a> List<'a> {
         Ok(scratch)
     }
 
-    /// Calls `visit` with up to 33 neighbours at a time, decoded just before, until it breaks; tells whether it
-    /// did.
+    /// Calls `visit` with up to 33 neighbours at a time, decoded just before, until it breaks;
+    /// tells whether it did.
     ///
     /// # Errors
     /// As [`List::decode`].
@@ -277,7 +279,8 @@ impl<'a> List<'a> {
     /// [`Error::Damaged`]; for long lists what pinning gives.
     ///
     /// # Panics
-    /// On reverse lists (they hold no ids: see [`Adjacency::neighbours`]) and behind the end of the list.
+    /// On reverse lists (they hold no ids: see [`Adjacency::neighbours`]) and behind the end of the
+    /// list.
     pub fn relationship(&self, position: usize) -> Result<RelId> {
         let mut ids = Vec::with_capacity(1);
         self.append_relationships(position..position + 1, &mut ids)?;
@@ -375,7 +378,8 @@ impl<'a> List<'a> {
         self.last_part(|part| part.first_neighbour < neighbour)
     }
 
-    /// The last part for which `is_before` holds (it holds for a prefix of the parts), or the first.
+    /// The last part for which `is_before` holds (it holds for a prefix of the parts), or the
+    /// first.
     fn last_part(&self, is_before: impl Fn(&Part) -> bool) -> Result<usize> {
         let (mut low, mut high) = (0, self.segment.part_count());
         while low < high {
@@ -390,7 +394,8 @@ impl<'a> List<'a> {
         Ok(low.saturating_sub(1))
     }
 
-    /// Pins the parts from `start` on one after the other until `visit` breaks; those ahead are prefetched.
+    /// Pins the parts from `start` on one after the other until `visit` breaks; those ahead are
+    /// prefetched.
     fn for_each_part(
         &self,
         start: usize,

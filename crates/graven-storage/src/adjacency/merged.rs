@@ -1,4 +1,5 @@
-//! Lists with changes on top of the file's: how a touched list is put together, and single lists of one node.
+//! Lists with changes on top of the file's: how a touched list is put together, and single lists of
+//! one node.
 
 use super::list::{Body, List, Merged};
 use super::segment::Segment;
@@ -71,7 +72,8 @@ impl Merged {
         }
     }
 
-    /// Reverse lists hold no ids: of equal neighbours as many go as were removed (TX-4: those are in the base).
+    /// Reverse lists hold no ids: of equal neighbours as many go as were removed (TX-4: those are
+    /// in the base).
     fn merge_reverse(&mut self, changes: &Changes) {
         let mut changes = changes.iter().peekable();
         let mut going: (u64, usize) = (0, 0);
@@ -182,7 +184,8 @@ impl Adjacency {
     /// Appends the neighbours of `node`, ascending, with the ids of the relationships.
     ///
     /// # Errors
-    /// What pinning gives; [`crate::Error::Damaged`]; [`crate::Error::Inconsistent`] if the directions disagree.
+    /// What pinning gives; [`crate::Error::Damaged`]; [`crate::Error::Inconsistent`] if the
+    /// directions disagree.
     pub fn neighbours(&self, node: NodeId, out: &mut Vec<Neighbour>) -> Result<()> {
         let Some(changes) = self.changes_of(node)? else {
             return self.base_neighbours(node, out);

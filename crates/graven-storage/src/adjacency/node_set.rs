@@ -87,7 +87,8 @@ impl<'a> NodeSet<'a> {
 mod tests {
     use super::*;
 
-    /// Goal: windows and successors agree with looking at every bit, at every alignment and beyond both ends.
+    /// Goal: windows and successors agree with looking at every bit, at every alignment and beyond
+    /// both ends.
     #[test]
     fn windows_and_successors_agree_with_bits() {
         let words = [0x8000_0000_0000_0001, 0, u64::MAX, 0b1010];

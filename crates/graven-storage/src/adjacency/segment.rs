@@ -1,19 +1,21 @@
 //! One adjacency segment: the lists of a range of nodes in one page.
 //!
 //! # How it works
-//! Nodes are taken in groups of 64. A group holds a bitmap of its nodes that have a list, the number of
-//! relationships before it in the segment, and the number of its first slot; a slot is the position of a list.
-//! So the list of a node is found with a bit count and two loads, and nodes without a list cost two bits.
-//! Relationship ids follow from the position of a relationship in the segment by *runs*: each run says which id
-//! the relationship at a position has, those behind it count up. Bulk writing makes one run; checkpoints
-//! that insert relationships make more.
+//! Nodes are taken in groups of 64. A group holds a bitmap of its nodes that have a list, the
+//! number of relationships before it in the segment, and the number of its first slot; a slot is
+//! the position of a list. So the list of a node is found with a bit count and two loads, and nodes
+//! without a list cost two bits. Relationship ids follow from the position of a relationship in the
+//! segment by *runs*: each run says which id the relationship at a position has, those behind it
+//! count up. Bulk writing makes one run; checkpoints that insert relationships make more.
 //!
-//! A list too long for a segment has a *head*: a segment of its own that holds the references of the parts, each
-//! a segment with a piece of the list.
+//! A list too long for a segment has a *head*: a segment of its own that holds the references of
+//! the parts, each a segment with a piece of the list.
 //!
 //! # Invariants
-//! * ST-5: neighbours of a list ascend; equal ones are parallel relationships, in ascending order of their ids.
-//! * ST-6: [`Segment::read`] checks every table against the page's length, so that look-ups index freely.
+//! * ST-5: neighbours of a list ascend; equal ones are parallel relationships, in ascending order
+//!   of their ids.
+//! * ST-6: [`Segment::read`] checks every table against the page's length, so that look-ups index
+//!   freely.
 //!
 //! # On disk
 //! | offset | size | field |
@@ -35,8 +37,8 @@
 //! | | 12 each | runs: position (4), id (8); none in reverse segments |
 //! | | | lists, see [`super::encode`] |
 //!
-//! A head has the same first 64 bytes (nodes covered 1, lists = number of parts), then 24 bytes a part: first
-//! neighbour (8), page (8), relationships before it (8).
+//! A head has the same first 64 bytes (nodes covered 1, lists = number of parts), then 24 bytes a
+//! part: first neighbour (8), page (8), relationships before it (8).
 
 use super::node_set::NodeSet;
 use crate::bitpack::run::{Item, Source};
@@ -147,8 +149,8 @@ impl<'a> Segment<'a> {
         data_end: 0,
     };
 
-    /// Checks the tables of the segment at the start of `bytes`: a payload of `length` bytes and what follows it
-    /// in the page.
+    /// Checks the tables of the segment at the start of `bytes`: a payload of `length` bytes and
+    /// what follows it in the page.
     #[inline]
     pub(crate) fn read(bytes: &'a [u8], length: usize) -> Decoded<Segment<'a>> {
         if length < HEADER_BYTES || bytes.len() < length {
@@ -243,8 +245,9 @@ impl<'a> Segment<'a> {
         self.encoding == ENCODING_LISTS && self.relationships == self.lists as u64
     }
 
-    /// Calls `visit` with each of `nodes` that has a list and its only neighbour, group by group, until it returns `false`.
-    /// A group with anything else, or with a neighbour that is not below `limit`, is where it stops.
+    /// Calls `visit` with each of `nodes` that has a list and its only neighbour, group by group,
+    /// until it returns `false`. A group with anything else, or with a neighbour that is not below
+    /// `limit`, is where it stops.
     #[inline]
     pub(crate) fn for_each_only(
         &self,
@@ -306,7 +309,8 @@ impl<'a> Segment<'a> {
         OnlyStop::Done
     }
 
-    /// Appends the lists of those of `nodes` that have one, from group number `from` on, named by their distance to the first node.
+    /// Appends the lists of those of `nodes` that have one, from group number `from` on, named by
+    /// their distance to the first node.
     #[inline]
     pub(crate) fn gather(&self, nodes: NodeSet<'_>, from: u64, out: &mut Vec<Item>) -> Decoded<()> {
         for number in from..self.groups() {
@@ -399,7 +403,8 @@ impl<'a> Segment<'a> {
                 "list of {count} neighbours at offset {at}"
             )));
         }
-        // Eight bytes at once where they are there: so many as there are would go through memory, which costs more than all else here.
+        // Eight bytes at once where they are there: so many as there are would go through memory,
+        // which costs more than all else here.
         let first = match self.bytes[start..].first_chunk() {
             Some(eight) => u64::from_le_bytes(*eight) & (u64::MAX >> (64 - 8 * self.first_bytes)),
             None => {
@@ -442,7 +447,8 @@ impl<'a> Segment<'a> {
         Ok(count)
     }
 
-    /// Calls `visit` with each of `nodes`, which ascend, that has a list, and the positions of its relationships in the segment, until it breaks.
+    /// Calls `visit` with each of `nodes`, which ascend, that has a list, and the positions of its
+    /// relationships in the segment, until it breaks.
     #[inline]
     pub(crate) fn for_each_rank(
         &self,
@@ -511,7 +517,8 @@ impl<'a> Segment<'a> {
             );
             if u64::from(rank) != before || first_slot as usize != slot {
                 return Err(Malformed(format!(
-                    "group {group} starts at relationship {rank}, slot {first_slot}; expected {before}, {slot}"
+                    "group {group} starts at relationship {rank}, slot {first_slot}; expected \
+                        {before}, {slot}"
                 )));
             }
             while bitmap != 0 {
@@ -535,8 +542,8 @@ impl<'a> Segment<'a> {
         )))
     }
 
-    /// Calls `visit` with ranges of nodes, ascending, and the relationships that their lists have: groups, and nodes where a group
-    /// has more than `most`.
+    /// Calls `visit` with ranges of nodes, ascending, and the relationships that their lists have:
+    /// groups, and nodes where a group has more than `most`.
     pub(crate) fn spread(&self, most: u64, visit: &mut dyn FnMut(Range<u64>, u64)) -> Decoded<()> {
         if self.is_head() {
             visit(self.first_node..self.end_node(), self.relationships);
@@ -564,7 +571,8 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    /// As [`Segment::rank_of`], counted from a node whose ranks are known, if that lies in the same group before this one.
+    /// As [`Segment::rank_of`], counted from a node whose ranks are known, if that lies in the same
+    /// group before this one.
     pub(crate) fn rank_after(&self, node: u64, known: u64, ranks: &Range<u64>) -> Decoded<u64> {
         let index = node.wrapping_sub(self.first_node);
         let from = known.wrapping_sub(self.first_node);
@@ -593,7 +601,8 @@ impl<'a> Segment<'a> {
         Ok(u64::from(u32_at(self.bytes, group + 8)) + self.count_in_slots(before)?)
     }
 
-    /// The node whose list holds the relationship at position `rank` of the segment, and its place in the list.
+    /// The node whose list holds the relationship at position `rank` of the segment, and its place
+    /// in the list.
     pub(crate) fn node_at_rank(&self, rank: u64) -> Decoded<(u64, u64)> {
         let groups = self.node_count.div_ceil(GROUP_NODES) as usize;
         let (mut low, mut high) = (0, groups);
@@ -605,8 +614,8 @@ impl<'a> Segment<'a> {
                 high = middle;
             }
         }
-        // Groups without lists have the count of the one before them or the one behind them, so the last group
-        // that starts at or before `rank` is the one with the list.
+        // Groups without lists have the count of the one before them or the one behind them, so the
+        // last group that starts at or before `rank` is the one with the list.
         if let Some(group) = low.checked_sub(1) {
             let at = HEADER_BYTES + group * GROUP_BYTES;
             let mut bitmap = u64_at(self.bytes, at);
@@ -642,7 +651,8 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Calls `visit` with position and id where the ids of the relationships at `ranks` stop counting up.
+    /// Calls `visit` with position and id where the ids of the relationships at `ranks` stop
+    /// counting up.
     pub(crate) fn for_each_run(
         &self,
         ranks: Range<u64>,
@@ -662,7 +672,8 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    /// The run of ids that holds position `rank`: its first position, the one behind it, its first id.
+    /// The run of ids that holds position `rank`: its first position, the one behind it, its first
+    /// id.
     pub(crate) fn run_at(&self, rank: u64) -> Decoded<(u64, u64, u64)> {
         let behind = self.runs_up_to(rank);
         let end = match behind < self.run_count {

@@ -1,8 +1,9 @@
 //! Sweeping a set of nodes where some lists are changed: those apart, the others as ever.
 //!
 //! # How it works
-//! Nodes of the set whose list is changed in one of the adjacencies are taken out of a copy of the set, by leapfrogging
-//! between set and changes. The copy is swept over the file, then those nodes over file and changes.
+//! Nodes of the set whose list is changed in one of the adjacencies are taken out of a copy of the
+//! set, by leapfrogging between set and changes. The copy is swept over the file, then those nodes
+//! over file and changes.
 
 use super::Adjacency;
 use super::node_set::NodeSet;

@@ -1,8 +1,10 @@
-//! Which nodes of a set have a neighbour in another set: the step of a search from its unreached side.
+//! Which nodes of a set have a neighbour in another set: the step of a search from its unreached
+//! side.
 //!
 //! # How it works
-//! Pages are visited as [`super::set_sweep`] does. A list is read only until a neighbour lies in the other set; its first
-//! neighbour, the smallest id, needs no decoding. Where hubs have the smallest ids most lists end there.
+//! Pages are visited as [`super::set_sweep`] does. A list is read only until a neighbour lies in
+//! the other set; its first neighbour, the smallest id, needs no decoding. Where hubs have the
+//! smallest ids most lists end there.
 
 use super::Adjacency;
 use super::list::List;
@@ -59,8 +61,8 @@ fn meets(targets: NodeSet<'_>, list: &[u32]) -> bool {
 }
 
 impl Adjacency {
-    /// Calls `visit` with every node of `nodes` that has a list, and whether one of its neighbours is in `targets`,
-    /// until it breaks. The order is that of [`Adjacency::sweep_set`].
+    /// Calls `visit` with every node of `nodes` that has a list, and whether one of its neighbours
+    /// is in `targets`, until it breaks. The order is that of [`Adjacency::sweep_set`].
     ///
     /// # Errors
     /// As [`Adjacency::sweep_set`].

@@ -1,19 +1,21 @@
-//! Visiting the lists of a set of nodes in several adjacencies, in whatever order needs fewest reads.
+//! Visiting the lists of a set of nodes in several adjacencies, in whatever order needs fewest
+//! reads.
 //!
 //! # How it works
-//! The segments that hold lists of the set are found first, in all adjacencies. Those whose pages are in
-//! memory are visited first, so that no page is thrown out just before it is wanted; the others follow in
-//! ascending or descending order, their reads submitted well ahead of the visit and merged where they are
-//! neighbours. In each page the set is intersected with the bitmaps of the groups, and the lists found are
-//! decoded in one run ([`crate::bitpack::run`]), or only looked into ([`super::set_probe`]). A page whose lists have one neighbour each is
-//! read like a column.
+//! The segments that hold lists of the set are found first, in all adjacencies. Those whose pages
+//! are in memory are visited first, so that no page is thrown out just before it is wanted; the
+//! others follow in ascending or descending order, their reads submitted well ahead of the visit
+//! and merged where they are neighbours. In each page the set is intersected with the bitmaps of
+//! the groups, and the lists found are decoded in one run ([`crate::bitpack::run`]), or only looked
+//! into ([`super::set_probe`]). A page whose lists have one neighbour each is read like a column.
 //!
 //! ```text
 //! set -> tasks (adjacency, page) -> resident ones | absent ones, reading ahead -> pin -> items -> work: decode, visit
 //! ```
 //!
 //! # Costs
-//! 24 bytes a segment of a stretch; a stretch is limited to four times the pages that the memory limit holds.
+//! 24 bytes a segment of a stretch; a stretch is limited to four times the pages that the memory
+//! limit holds.
 
 use super::Adjacency;
 use super::decode::NARROW_LIMIT;
@@ -49,8 +51,8 @@ struct Task {
 
 /// What is done with the lists of a page.
 pub(super) trait PageWork {
-    /// Does it for `items` of adjacency number `adjacency` from number `from` on, as far as the kernels go.
-    /// Names are distances from node `first`.
+    /// Does it for `items` of adjacency number `adjacency` from number `from` on, as far as the
+    /// kernels go. Names are distances from node `first`.
     fn run(
         &mut self,
         adjacency: usize,
@@ -120,11 +122,11 @@ where
 }
 
 impl Adjacency {
-    /// Calls `visit` with the number of the adjacency, the node and the neighbours of every list that one of
-    /// `adjacencies` has for a node of the set, until it breaks.
+    /// Calls `visit` with the number of the adjacency, the node and the neighbours of every list
+    /// that one of `adjacencies` has for a node of the set, until it breaks.
     ///
-    /// Lists come page by page, in no promised order of nodes; `order` says from which end absent pages are read.
-    /// The adjacencies belong to one snapshot.
+    /// Lists come page by page, in no promised order of nodes; `order` says from which end absent
+    /// pages are read. The adjacencies belong to one snapshot.
     ///
     /// # Errors
     /// [`Error::Wide`] if node ids need 64 bits; what pinning gives; [`Error::Damaged`].
@@ -163,7 +165,8 @@ impl Adjacency {
         Adjacency::work_through(adjacencies, nodes, order, &mut work)
     }
 
-    /// Does `work` with the lists of `nodes` in all `adjacencies`, as the file has them, until it breaks.
+    /// Does `work` with the lists of `nodes` in all `adjacencies`, as the file has them, until it
+    /// breaks.
     #[inline]
     pub(super) fn work_through(
         adjacencies: &[&Adjacency],

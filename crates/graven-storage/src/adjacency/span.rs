@@ -7,9 +7,10 @@ use graven_pagecache::PageKind;
 use std::ops::Range;
 
 impl Adjacency {
-    /// A range of ids that holds every node with a list in this direction: from the first segment's first node
-    /// to the last segment's last, and the nodes whose lists changed. Nodes of one label have neighbouring ids, so it is often far shorter than
-    /// all ids; empty if there are no relationships.
+    /// A range of ids that holds every node with a list in this direction: from the first segment's
+    /// first node to the last segment's last, and the nodes whose lists changed. Nodes of one label
+    /// have neighbouring ids, so it is often far shorter than all ids; empty if there are no
+    /// relationships.
     ///
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].

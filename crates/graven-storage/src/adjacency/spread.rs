@@ -1,9 +1,10 @@
 //! How the entries of an adjacency are spread over the nodes, without reading its lists.
 //!
 //! # How it works
-//! The directory says how many entries a segment has; a segment that has more than is asked for says it for each group of 64
-//! nodes, and of a group that has more the lists are counted. Everything is as the file was written: changes since then, and relationships
-//! that a checkpoint put between others, are left out. So the numbers serve to divide work, not to answer.
+//! The directory says how many entries a segment has; a segment that has more than is asked for
+//! says it for each group of 64 nodes, and of a group that has more the lists are counted.
+//! Everything is as the file was written: changes since then, and relationships that a checkpoint
+//! put between others, are left out. So the numbers serve to divide work, not to answer.
 //!
 //! # Costs
 //! A look-up a segment; a pin for those that are divided.
@@ -16,8 +17,9 @@ use graven_pagecache::PageKind;
 use std::ops::Range;
 
 impl Adjacency {
-    /// Calls `visit` with ranges of nodes among `nodes`, which ascend and do not meet, and about how many entries their lists have: more than `most` for
-    /// a single node, a long list or what begins outside of `nodes` at most. Nodes that no range holds have none.
+    /// Calls `visit` with ranges of nodes among `nodes`, which ascend and do not meet, and about
+    /// how many entries their lists have: more than `most` for a single node, a long list or what
+    /// begins outside of `nodes` at most. Nodes that no range holds have none.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].

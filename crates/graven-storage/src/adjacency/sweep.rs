@@ -4,11 +4,12 @@
 //! ```text
 //! nodes -> fill chunk B, prefetch its pages -> visit chunk A (each page pinned once) -> swap
 //! ```
-//! A chunk ends after [`CHUNK_NODES`] nodes or when its segments fill the window, so what is prefetched stays
-//! within a quarter of the memory limit and is used before it can be evicted again.
+//! A chunk ends after [`CHUNK_NODES`] nodes or when its segments fill the window, so what is
+//! prefetched stays within a quarter of the memory limit and is used before it can be evicted
+//! again.
 //!
-//! With changes on top of the file, nodes that the file does not know stay in the chunks as well, and a cursor runs
-//! beside the sweep that knows the next node whose list is changed.
+//! With changes on top of the file, nodes that the file does not know stay in the chunks as well,
+//! and a cursor runs beside the sweep that knows the next node whose list is changed.
 
 use super::list::List;
 use super::list::Merged;
@@ -27,7 +28,8 @@ const CHUNK_NODES: usize = 4096;
 /// Lists whose first bytes are loaded ahead of their visit.
 const TOUCH_AHEAD: usize = 4;
 
-/// Nodes that are visited together, with the segments that hold their lists; `None`: no segment does.
+/// Nodes that are visited together, with the segments that hold their lists; `None`: no segment
+/// does.
 #[derive(Default)]
 struct Chunk {
     nodes: Vec<u64>,
@@ -118,7 +120,8 @@ impl Chunk {
 impl Adjacency {
     /// Calls `visit` with the list of each of `nodes` that has one, until it breaks.
     ///
-    /// `nodes` ascend for [`Sweep::Up`] and descend for [`Sweep::Down`]; out of order the sweep is right but slow.
+    /// `nodes` ascend for [`Sweep::Up`] and descend for [`Sweep::Down`]; out of order the sweep is
+    /// right but slow.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`]; what `visit` returns.
@@ -156,8 +159,8 @@ impl Adjacency {
         })
     }
 
-    /// Calls `visit` with each segment of the file that may hold lists of some of `nodes`, and these, until it breaks; with `keep_all` also with
-    /// nodes that no segment can have a list of.
+    /// Calls `visit` with each segment of the file that may hold lists of some of `nodes`, and
+    /// these, until it breaks; with `keep_all` also with nodes that no segment can have a list of.
     #[inline]
     pub(super) fn sweep_pages(
         &self,

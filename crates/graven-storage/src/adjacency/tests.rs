@@ -63,7 +63,8 @@ proptest! {
         prop_assert!(bytes <= limit);
     }
 
-    /// Goal (ST-6, ST-7): whatever a segment's bytes are, reading gives an error or neighbours that exist.
+    /// Goal (ST-6, ST-7): whatever a segment's bytes are, reading gives an error or neighbours that
+    /// exist.
     #[test]
     fn damaged_segments_do_not_panic(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), head: bool, cut: prop::sample::Index) {
         let mut bytes = sample_segment();
@@ -97,7 +98,8 @@ proptest! {
     }
 }
 
-/// The only neighbour of each of a set of nodes as the column reader has them, and where it stopped.
+/// The only neighbour of each of a set of nodes as the column reader has them, and where it
+/// stopped.
 fn only_neighbours(segment: &Segment<'_>, set: NodeSet<'_>) -> (Vec<(u64, u32)>, OnlyStop) {
     let mut found = Vec::new();
     let stop = segment.for_each_only(set, 300, |node, only| {
@@ -107,7 +109,8 @@ fn only_neighbours(segment: &Segment<'_>, set: NodeSet<'_>) -> (Vec<(u64, u32)>,
     (found, stop)
 }
 
-/// Goal: a segment of lists of one neighbour each is read like a column, for all of its nodes and for some, until the closure has enough.
+/// Goal: a segment of lists of one neighbour each is read like a column, for all of its nodes and
+/// for some, until the closure has enough.
 #[test]
 fn sole_lists_are_read_like_a_column() {
     let ends = |node: u64| (node % 3 != 1 || (64..128).contains(&node)).then_some(node * 7 % 300);
@@ -144,7 +147,8 @@ fn sole_lists_are_read_like_a_column() {
 }
 
 proptest! {
-    /// Goal (ST-6, ST-7): what the column reader makes of a damaged segment it has in common with the careful reader; the rest it leaves.
+    /// Goal (ST-6, ST-7): what the column reader makes of a damaged segment it has in common with
+    /// the careful reader; the rest it leaves.
     #[test]
     fn damaged_sole_lists_are_left_to_the_careful_reader(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4), head: bool) {
         let mut bytes = segment_of(300, (0..300).map(|node| (node, node * 7 % 300)));

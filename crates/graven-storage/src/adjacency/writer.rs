@@ -1,9 +1,10 @@
-//! Bulk writing of the adjacency of one relationship type: forward, then reverse, both in sorted order.
+//! Bulk writing of the adjacency of one relationship type: forward, then reverse, both in sorted
+//! order.
 //!
 //! # How it works
-//! The neighbours of the current node are gathered; when the node changes, its list is encoded and added to the
-//! open segment, which is written when the next list would not fit. A list that does not fit an empty segment is
-//! written as parts while it arrives, then a head.
+//! The neighbours of the current node are gathered; when the node changes, its list is encoded and
+//! added to the open segment, which is written when the next list would not fit. A list that does
+//! not fit an empty segment is written as parts while it arrives, then a head.
 //!
 //! # Costs
 //! Memory: one segment and at most [`PENDING_MAX`] neighbours per direction.
@@ -36,7 +37,8 @@ pub struct AdjacencyWriter {
     reverse_count: u64,
     labels: Arc<LabelRuns>,
     counts: PatternCounts,
-    /// Sums over hashed (start, end) pairs of each direction: equal if both got the same relationships.
+    /// Sums over hashed (start, end) pairs of each direction: equal if both got the same
+    /// relationships.
     sums: [u64; 2],
     statistics: TypeStatistics,
 }
@@ -72,8 +74,9 @@ impl AdjacencyWriter {
         self.first_relationship
     }
 
-    /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are parallel
-    /// relationships. All forward pairs come before the first [`AdjacencyWriter::reverse`]. Gives the id.
+    /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are
+    /// parallel relationships. All forward pairs come before the first
+    /// [`AdjacencyWriter::reverse`]. Gives the id.
     ///
     /// # Errors
     /// [`Error::Order`]; [`Error::NoSuchNode`]; what writing gives.

@@ -1,9 +1,10 @@
-//! Whole lists of blocks decoded in one call: the processor is asked once for what it can do, and sums go straight
-//! to where the caller wants them.
+//! Whole lists of blocks decoded in one call: the processor is asked once for what it can do, and
+//! sums go straight to where the caller wants them.
 //!
 //! # How it works
-//! [`unpack`] walks widths and blocks. With AVX-512 VBMI one load, one byte permutation, one shift and one mask give
-//! 16 differences, four shifted additions their running sums; with AVX2 the same in steps of 8.
+//! [`unpack`] walks widths and blocks. With AVX-512 VBMI one load, one byte permutation, one shift
+//! and one mask give 16 differences, four shifted additions their running sums; with AVX2 the same
+//! in steps of 8.
 //!
 //! # Invariants
 //! * ST-BP-3 Reads stay inside `bytes`: a block too close to its end is decoded from a padded copy.
@@ -11,8 +12,8 @@
 
 use super::{BLOCK, MAX_VECTOR_WIDTH, packed_len};
 
-/// Bytes that a block kernel may read from the start of its block on: two loads of 64 bytes, the second at most
-/// 50 bytes in.
+/// Bytes that a block kernel may read from the start of its block on: two loads of 64 bytes, the
+/// second at most 50 bytes in.
 const REACH: usize = 128;
 
 /// Places that `out` needs for `count` sums: whole blocks are written.
@@ -33,11 +34,12 @@ pub(crate) struct Blocks<'a> {
     pub(crate) count: usize,
 }
 
-/// Writes the running sums from `first` on to `out`; the first `blocks.count` of them are meant, those behind are
-/// unspecified.
+/// Writes the running sums from `first` on to `out`; the first `blocks.count` of them are meant,
+/// those behind are unspecified.
 ///
-/// `None` if a block has a width above 25, reaches beyond the end, or a sum is not below `limit`; the caller then
-/// takes the careful way. `limit` is at most 2^31, so sums cannot wrap within a block.
+/// `None` if a block has a width above 25, reaches beyond the end, or a sum is not below `limit`;
+/// the caller then takes the careful way. `limit` is at most 2^31, so sums cannot wrap within a
+/// block.
 ///
 /// # Panics
 /// If `out` has no [`room`].
@@ -67,7 +69,8 @@ pub(crate) fn unpack(blocks: Blocks<'_>, first: u32, limit: u32, out: &mut [u32]
     })
 }
 
-/// The walk that all kernels share: `kernel` gets [`REACH`] bytes, the width, the sum so far and 32 places.
+/// The walk that all kernels share: `kernel` gets [`REACH`] bytes, the width, the sum so far and 32
+/// places.
 #[inline(always)]
 fn walk(
     blocks: Blocks<'_>,
@@ -165,7 +168,8 @@ pub(super) mod x86 {
             out,
             #[inline(always)]
             |block, width, sum, out| {
-                // SAFETY: the caller promises the features; `width` is at most 25 (checked by `walk`).
+                // SAFETY: the caller promises the features; `width` is at most 25 (checked by
+                // `walk`).
                 unsafe { block_avx512(block, width, sum, out) }
             },
         )
@@ -240,8 +244,9 @@ pub(super) mod x86 {
             out,
             #[inline(always)]
             |block, width, sum, out| {
-                // SAFETY: the caller promises AVX2; four groups of at most 25 bytes and the reach of 32 behind the
-                // last one's start lie within REACH; `width` is at most 25 (checked by `walk`).
+                // SAFETY: the caller promises AVX2; four groups of at most 25 bytes and the reach
+                // of 32 behind the last one's start lie within REACH; `width` is at most 25
+                // (checked by `walk`).
                 unsafe { super::super::avx2::unpack_sums(block, BLOCK, width as u32, sum, out) }
             },
         )
@@ -287,8 +292,8 @@ mod tests {
     }
 
     proptest! {
-        /// Goal: every kernel gives the running sums, with and without room behind the blocks, and refuses what
-        /// leaves the limit, the widths or the bytes it may use.
+        /// Goal: every kernel gives the running sums, with and without room behind the blocks, and
+        /// refuses what leaves the limit, the widths or the bytes it may use.
         #[test]
         fn kernels_agree_with_running_sums(
             shift in 7u32..32,

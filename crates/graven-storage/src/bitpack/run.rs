@@ -1,16 +1,18 @@
 //! Many lists of one page decoded in one call: the innermost loop of a traversal.
 //!
 //! # How it works
-//! A list is its length (varint), its first neighbour, one width a block, the blocks. [`decode_run`] reads these
-//! with plain loads, expands every block into a scratch array that stays in the first-level cache, and hands the
-//! list to the caller's closure, which is inlined. The processor is asked once a page what it can do; the sum of a
-//! block is known without waiting for the sums before it, so blocks overlap in the pipeline; the beginnings of the
-//! lists ahead are loaded early. What the kernels do not take (wide blocks, lists at the very end of the
-//! page, damage) is left to the careful decoder, list by list.
+//! A list is its length (varint), its first neighbour, one width a block, the blocks.
+//! [`decode_run`] reads these with plain loads, expands every block into a scratch array that stays
+//! in the first-level cache, and hands the list to the caller's closure, which is inlined. The
+//! processor is asked once a page what it can do; the sum of a block is known without waiting for
+//! the sums before it, so blocks overlap in the pipeline; the beginnings of the lists ahead are
+//! loaded early. What the kernels do not take (wide blocks, lists at the very end of the page,
+//! damage) is left to the careful decoder, list by list.
 //!
 //! # Invariants
-//! * ST-BP-5 Every neighbour handed out is below `limit`: sums are checked block by block in a running maximum, and
-//!   the last sum of each list by itself. A sum below 2^31 cannot wrap within a block of widths up to 25.
+//! * ST-BP-5 Every neighbour handed out is below `limit`: sums are checked block by block in a
+//!   running maximum, and the last sum of each list by itself. A sum below 2^31 cannot wrap within
+//!   a block of widths up to 25.
 //! * ST-BP-6 Reads stay inside `bytes`.
 
 use super::{BLOCK, MAX_VECTOR_WIDTH, packed_len};
@@ -58,7 +60,8 @@ pub(crate) enum Stop {
     Enough,
 }
 
-/// Decodes `items` from number `from` on into `scratch`, one after the other, until `visit` returns `false`.
+/// Decodes `items` from number `from` on into `scratch`, one after the other, until `visit` returns
+/// `false`.
 #[inline]
 pub(crate) fn decode_run(
     source: Source<'_>,
@@ -99,9 +102,9 @@ pub(crate) fn decode_run(
     )
 }
 
-/// Looks in `items` from number `from` on for neighbours that are `wanted`, and calls `visit` with the name of
-/// each and whether it has one, until `visit` returns `false`. A list is decoded block by block as far as needed, often
-/// not at all: its first neighbour stands by itself.
+/// Looks in `items` from number `from` on for neighbours that are `wanted`, and calls `visit` with
+/// the name of each and whether it has one, until `visit` returns `false`. A list is decoded block
+/// by block as far as needed, often not at all: its first neighbour stands by itself.
 #[inline]
 pub(crate) fn probe_run(
     source: Source<'_>,
@@ -147,8 +150,8 @@ fn advance((before, worst): (u32, u32), out: &[u32; BLOCK]) -> (u32, u32) {
     (out[BLOCK - 1], worst.max(before))
 }
 
-/// The loop that all kernels share. `block` expands 32 values and gives the state behind them; `reaches` tells
-/// whether a sum that some block began with was not below the limit.
+/// The loop that all kernels share. `block` expands 32 values and gives the state behind them;
+/// `reaches` tells whether a sum that some block began with was not below the limit.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "a kernel is three closures")]
 fn walk<S: Copy>(
@@ -374,7 +377,8 @@ mod x86 {
             },
             #[inline(always)]
             |block, width, state, out| {
-                // SAFETY: the caller promises the features; `width` is at most 25 (checked by `walk`).
+                // SAFETY: the caller promises the features; `width` is at most 25 (checked by
+                // `walk`).
                 unsafe { block_avx512(block, width, state, out) }
             },
             #[inline(always)]
@@ -407,7 +411,8 @@ mod x86 {
             },
             #[inline(always)]
             |block, width, state, out| {
-                // SAFETY: the caller promises the features; `width` is at most 25 (checked by `probe`).
+                // SAFETY: the caller promises the features; `width` is at most 25 (checked by
+                // `probe`).
                 unsafe { block_avx512(block, width, state, out) }
             },
         )
@@ -488,8 +493,9 @@ mod x86 {
             |first| (first, first),
             #[inline(always)]
             |block, width, state, out| {
-                // SAFETY: the caller promises AVX2; four groups of at most 25 bytes and the reach of 32 behind the
-                // last one's start lie within REACH; `width` is at most 25 (checked by `walk`).
+                // SAFETY: the caller promises AVX2; four groups of at most 25 bytes and the reach
+                // of 32 behind the last one's start lie within REACH; `width` is at most 25
+                // (checked by `walk`).
                 unsafe {
                     super::super::avx2::unpack_sums(block, BLOCK, width as u32, state.0, out);
                 }
@@ -573,8 +579,9 @@ mod tests {
     }
 
     proptest! {
-        /// Goal: every kernel hands out all lists, or all before the first that it leaves to the careful decoder,
-        /// which it must do where a neighbour is not below the limit or a list leaves its bytes.
+        /// Goal: every kernel hands out all lists, or all before the first that it leaves to the
+        /// careful decoder, which it must do where a neighbour is not below the limit or a list
+        /// leaves its bytes.
         #[test]
         fn kernels_hand_out_lists(lists in lists(), first_bytes in 4usize..=8, room in 0usize..300) {
             let (mut bytes, items, end) = page(&lists, first_bytes, 1000);
@@ -602,8 +609,8 @@ mod tests {
             prop_assert!(matches!(stop, Stop::Enough | Stop::Careful(0)));
         }
 
-        /// Goal: probing says of every list whether it has a wanted neighbour, as looking at each neighbour does, and
-        /// leaves what it cannot say to the careful decoder.
+        /// Goal: probing says of every list whether it has a wanted neighbour, as looking at each
+        /// neighbour does, and leaves what it cannot say to the careful decoder.
         #[test]
         fn probing_finds_wanted_neighbours(lists in lists(), first_bytes in 4usize..=8, modulus in 2u32..300, rest in 0u32..300) {
             let (mut bytes, items, end) = page(&lists, first_bytes, 1000);

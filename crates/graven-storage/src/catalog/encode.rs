@@ -20,8 +20,8 @@
 //! | users | only if there are any: as in [`crate::users`] |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
-//! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships created after the load.
-//! Entities: 0 and a label, or 1 and a relationship type.
+//! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships
+//! created after the load. Entities: 0 and a label, or 1 and a relationship type.
 
 use super::{
     Catalog, IndexDescription, Names, RelationshipExtent, RelationshipPart, Statistics,

@@ -1,9 +1,10 @@
 //! Names of one kind with their dense numbers, in the order in which they came.
 //!
 //! # How it works
-//! All versions of a database share one table, to which names are only added. A version knows how many of them it has:
-//! those in front. So a new name costs the same however many there are, and a version with its names costs a pointer.
-//! Two copies that both get a name of their own part: the second one takes its names along into a table of its own.
+//! All versions of a database share one table, to which names are only added. A version knows how
+//! many of them it has: those in front. So a new name costs the same however many there are, and a
+//! version with its names costs a pointer. Two copies that both get a name of their own part: the
+//! second one takes its names along into a table of its own.
 //!
 //! # Invariants
 //! * A name below the count of any version never changes and never moves.
@@ -178,7 +179,8 @@ mod tests {
         names.list().iter().map(ToString::to_string).collect()
     }
 
-    /// Goal: a copy keeps its names whatever others get, and copies that part do not see each other's.
+    /// Goal: a copy keeps its names whatever others get, and copies that part do not see each
+    /// other's.
     #[test]
     fn a_copy_keeps_its_names() {
         let mut first = Names::default();

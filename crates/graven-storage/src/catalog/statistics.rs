@@ -1,4 +1,5 @@
-//! Counts that the planner reads: nodes per label set, relationships per type and per pattern, values per property.
+//! Counts that the planner reads: nodes per label set, relationships per type and per pattern,
+//! values per property.
 
 use super::value_statistics::ValueStatistics;
 use crate::ids::{Direction, StoreId, TypeId};

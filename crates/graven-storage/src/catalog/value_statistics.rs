@@ -1,27 +1,31 @@
-//! What the values of a property are like: how many there are, how many differ, and how they are spread.
+//! What the values of a property are like: how many there are, how many differ, and how they are
+//! spread.
 //!
 //! # How it works
-//! A [`Sketch`] sees values as segments of a column are cut. Distinct values are estimated from the longest runs of
-//! zeros in their hashes, a register for each of 256 groups (an error of about 6 %; small numbers are nearly exact). One
-//! value in `n` is kept as a *key*, a number that orders as the values of its class do (a text by its first eight bytes); when too
-//! many are kept, about every second one goes and `n` doubles. The keys of the class that most values have become 33
+//! A [`Sketch`] sees values as segments of a column are cut. Distinct values are estimated from the
+//! longest runs of zeros in their hashes, a register for each of 256 groups (an error of about 6 %;
+//! small numbers are nearly exact). One value in `n` is kept as a *key*, a number that orders as
+//! the values of its class do (a text by its first eight bytes); when too many are kept, about
+//! every second one goes and `n` doubles. The keys of the class that most values have become 33
 //! *bounds*: between two of them lies an equal share of the values.
 //!
-//! A checkpoint sees the values of the segments that it cuts anew. Registers are united; bounds are those of old and new
-//! keys together, weighed by the values they stand for. So counts and bounds follow what is written; values that are
-//! gone stay among the distinct ones until all segments have been cut anew.
+//! A checkpoint sees the values of the segments that it cuts anew. Registers are united; bounds are
+//! those of old and new keys together, weighed by the values they stand for. So counts and bounds
+//! follow what is written; values that are gone stay among the distinct ones until all segments
+//! have been cut anew.
 //!
 //! # Invariants
 //! * ST-12 The same values in the same order give the same statistics.
 //!
 //! # On disk
-//! In the catalogue, for each column: number of the store, values, class, values of the class, registers that are not zero (their
-//! number, then number and content of each), bounds (their number, then 8 bytes each).
+//! In the catalogue, for each column: number of the store, values, class, values of the class,
+//! registers that are not zero (their number, then number and content of each), bounds (their
+//! number, then 8 bytes each).
 //!
 //! # Source
-//! Flajolet, Fusy, Gandouet and Meunier, "HyperLogLog: the analysis of a near-optimal cardinality estimation
-//! algorithm", 2007; Piatetsky-Shapiro and Connell, "Accurate estimation of the number of tuples satisfying a condition",
-//! 1984 (bounds of equal shares).
+//! Flajolet, Fusy, Gandouet and Meunier, "HyperLogLog: the analysis of a near-optimal cardinality
+//! estimation algorithm", 2007; Piatetsky-Shapiro and Connell, "Accurate estimation of the number
+//! of tuples satisfying a condition", 1984 (bounds of equal shares).
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::value::{PropertyValue, encode};
@@ -52,7 +56,8 @@ pub struct ValueStatistics {
 pub(crate) struct Sketch {
     values: u64,
     registers: Box<[u8; REGISTERS]>,
-    /// One value in so many is kept, picked by the hash of its number: values may repeat at any distance.
+    /// One value in so many is kept, picked by the hash of its number: values may repeat at any
+    /// distance.
     stride: u64,
     /// Class, key, hash of the number.
     keys: Vec<(u8, u64, u64)>,
@@ -97,8 +102,8 @@ impl Sketch {
         *register = (*register).max(u8::try_from(zeros).expect("at most 57"));
     }
 
-    /// Statistics of the values of these segments, and of those of `before` that lie in others, so that there are `values`
-    /// in all.
+    /// Statistics of the values of these segments, and of those of `before` that lie in others, so
+    /// that there are `values` in all.
     pub(crate) fn finish(self, before: Option<&ValueStatistics>, values: u64) -> ValueStatistics {
         let before = before.filter(|_| self.values < values);
         let mut registers = self.registers;
@@ -236,7 +241,8 @@ impl ValueStatistics {
         };
         let (low, high) = (number(self.bounds[before]), number(*behind));
         let inside = (number(key) - low) / (high - low);
-        // No number where the two are the same or one of them is infinite, or none itself in a damaged file.
+        // No number where the two are the same or one of them is infinite, or none itself in a
+        // damaged file.
         let inside = match inside.is_nan() {
             true => 0.5,
             false => inside.clamp(0.0, 1.0),
@@ -378,7 +384,8 @@ mod tests {
         );
     }
 
-    /// Goal: distinct values and shares of ranges and single values are near the truth, over sizes from a few to many.
+    /// Goal: distinct values and shares of ranges and single values are near the truth, over sizes
+    /// from a few to many.
     #[test]
     fn estimates_are_near_the_truth() {
         for count in [1_i64, 3, 40, 1000, 100_000] {
@@ -438,7 +445,8 @@ mod tests {
         }
     }
 
-    /// Goal: statistics of old and new segments together are those of all values, and come back from their bytes.
+    /// Goal: statistics of old and new segments together are those of all values, and come back
+    /// from their bytes.
     #[test]
     fn segments_cut_anew_are_merged() {
         let old = of((0..30_000).map(PropertyValue::Integer));

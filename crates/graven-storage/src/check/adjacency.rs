@@ -1,5 +1,5 @@
-//! Adjacency segments, both directions against each other, and relationship ids against the stores that tell where
-//! relationships created after the load are.
+//! Adjacency segments, both directions against each other, and relationship ids against the stores
+//! that tell where relationships created after the load are.
 
 use super::Check;
 use crate::Result;
@@ -174,8 +174,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Both directions of a type hold the same relationships. Gives those created after the load, `None` if the type
-    /// cannot be read.
+    /// Both directions of a type hold the same relationships. Gives those created after the load,
+    /// `None` if the type cannot be read.
     pub(super) fn directions(&mut self, rel_type: TypeId) -> Result<Option<Later>> {
         let mut sums = [Sums::default(), Sums::default()];
         let directions = [Direction::Out, Direction::In];
@@ -208,7 +208,8 @@ impl Check<'_> {
             for (at, entry) in entries.iter().enumerate() {
                 let end = entries.get(at + 1).map_or(u64::MAX, |next| next.first);
                 if self.lists(&of, entry, end, sums, false).is_err() {
-                    // Reported with its store already; without this segment there is nothing to compare.
+                    // Reported with its store already; without this segment there is nothing to
+                    // compare.
                     return Ok(None);
                 }
             }
@@ -231,8 +232,8 @@ impl Check<'_> {
         Ok(Some(out.later))
     }
 
-    /// The stores of types, starts and ends say the same of relationships created after the load as the lists, which
-    /// have `listed` of them.
+    /// The stores of types, starts and ends say the same of relationships created after the load as
+    /// the lists, which have `listed` of them.
     pub(super) fn later_relationships(&mut self, listed: Later) -> Result<()> {
         let part = |part| self.root.column(StoreKind::Relationships(part));
         let columns = [
@@ -269,7 +270,8 @@ impl Check<'_> {
         }
         if told != listed {
             let what = format!(
-                "{} relationships created after the load are told where they are, the lists have {}, or others",
+                "{} relationships created after the load are told where they are, the lists have \
+                    {}, or others",
                 told.count, listed.count
             );
             self.problem("relationship ends", what);

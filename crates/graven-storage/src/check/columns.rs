@@ -74,7 +74,8 @@ impl Check<'_> {
         Ok(values as u64)
     }
 
-    /// Every entry of an index has the key of its node or relationship, and all that have a key are in the index.
+    /// Every entry of an index has the key of its node or relationship, and all that have a key are
+    /// in the index.
     pub(super) fn index(&mut self, description: &IndexDescription) -> Result<()> {
         let root = self.root;
         let name = root

@@ -1,8 +1,9 @@
 //! When a checkpoint was under way, so that a commit can say how long one worked beside it.
 //!
 //! # Concurrency
-//! Three numbers, written by the one checkpoint and read by commits without a lock: an interval that is looked at while
-//! it changes may be told too short, never wrong in a way that matters to more than a line of text.
+//! Three numbers, written by the one checkpoint and read by commits without a lock: an interval
+//! that is looked at while it changes may be told too short, never wrong in a way that matters to
+//! more than a line of text.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,9 +1,11 @@
-//! What a checkpoint folds into the file: the changes since the checkpoint before, store by store, in key order.
+//! What a checkpoint folds into the file: the changes since the checkpoint before, store by store,
+//! in key order.
 //!
 //! # How it works
-//! A frozen generation of the delta implements [`Changes`]. Every stream ascends by the key of its store and holds
-//! the net change per key: what was made and undone again within the generation may be left out or told as its
-//! last state; removing what the base does not have changes nothing. Streams may be asked for several times.
+//! A frozen generation of the delta implements [`Changes`]. Every stream ascends by the key of its
+//! store and holds the net change per key: what was made and undone again within the generation may
+//! be left out or told as its last state; removing what the base does not have changes nothing.
+//! Streams may be asked for several times.
 //!
 //! # Concurrency
 //! A checkpoint reads from one thread while transactions commit to the next generation.
@@ -66,8 +68,9 @@ pub struct AdjacencyChange {
 /// An entry of an index that came or went.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct IndexChange {
-    /// Order-preserving bytes of the values ([`crate::key_bytes`]), one after the other for several keys, cut to
-    /// 1,024 bytes; with a cut key it stands for all entries of the same cut key and id.
+    /// Order-preserving bytes of the values ([`crate::key_bytes`]), one after the other for several
+    /// keys, cut to 1,024 bytes; with a cut key it stands for all entries of the same cut key and
+    /// id.
     pub key: Vec<u8>,
     /// The node or relationship.
     pub id: u64,
@@ -77,8 +80,9 @@ pub struct IndexChange {
 
 /// The changes since the checkpoint before, as of one moment.
 pub trait Changes: Send + Sync {
-    /// Names, label sets, indexes, constraints and next ids as of this moment. A new index has all its entries as
-    /// additions in [`Changes::index`]. Stores, roots of indexes and id extents are those of the base and ignored.
+    /// Names, label sets, indexes, constraints and next ids as of this moment. A new index has all
+    /// its entries as additions in [`Changes::index`]. Stores, roots of indexes and id extents are
+    /// those of the base and ignored.
     fn catalog(&self) -> &Catalog;
 
     /// Nodes, ascending by id.
@@ -106,8 +110,8 @@ pub trait Changes: Send + Sync {
         key: KeyId,
     ) -> Stream<'_, (u64, PropertyValue)>;
 
-    /// The same relationships as [`Changes::relationships`], by node, neighbour and id. For [`Direction::In`] the
-    /// node is the end.
+    /// The same relationships as [`Changes::relationships`], by node, neighbour and id. For
+    /// [`Direction::In`] the node is the end.
     fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Stream<'_, AdjacencyChange>;
 
     /// The indexes that have changes, by number.

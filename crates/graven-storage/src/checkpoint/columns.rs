@@ -1,9 +1,9 @@
 //! Folding one column: touched segments are decoded, merged with the changes and cut anew.
 //!
 //! # How it works
-//! Segments without changes stay as they are. Those behind each other that have some run through one
-//! [`Cutter`], so that they come out full; what is left over at the end of such a run takes in the next segment if
-//! both fit one. Long values stay in their chains.
+//! Segments without changes stay as they are. Those behind each other that have some run through
+//! one [`Cutter`], so that they come out full; what is left over at the end of such a run takes in
+//! the next segment if both fit one. Long values stay in their chains.
 
 use super::changes::Stream;
 use super::fold::{Fold, Ledger, next_if, peek};
@@ -171,7 +171,8 @@ impl ColumnFold<'_, '_> {
         self.add_until(changes, end)
     }
 
-    /// The values of a segment with the changes below `end` in them, and whether any made a difference.
+    /// The values of a segment with the changes below `end` in them, and whether any made a
+    /// difference.
     fn merge(
         &mut self,
         cells: Vec<(u64, Cell)>,
@@ -209,7 +210,8 @@ impl ColumnFold<'_, '_> {
     }
 }
 
-/// Whether equal values are stored as the same bytes: `0.0` and `-0.0` are not, nor is anything that may hold them.
+/// Whether equal values are stored as the same bytes: `0.0` and `-0.0` are not, nor is anything
+/// that may hold them.
 fn same_form(a: &PropertyValue, b: &PropertyValue) -> bool {
     match (a, b) {
         (PropertyValue::Float(a), PropertyValue::Float(b)) => a.to_bits() == b.to_bits(),

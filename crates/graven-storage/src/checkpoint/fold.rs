@@ -1,4 +1,5 @@
-//! What the folding of all stores shares: the base, the changes, where pages go, what became of them.
+//! What the folding of all stores shares: the base, the changes, where pages go, what became of
+//! them.
 
 use super::changes::{Changes, Stream};
 use super::output::Output;

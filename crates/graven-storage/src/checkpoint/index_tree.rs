@@ -1,9 +1,11 @@
-//! Folding one index: touched leaves are merged with the changes, the others stay, the levels above are built anew.
+//! Folding one index: touched leaves are merged with the changes, the others stay, the levels above
+//! are built anew.
 //!
 //! # How it works
-//! The inner pages give the leaves with their separators. A leaf is touched if a change lies between its separator
-//! and the next one, both included: entries of one key may stand on both sides. Entries whose keys were cut stand in
-//! the order of their whole keys, which a change does not know; so removals wait by id while such a key lasts.
+//! The inner pages give the leaves with their separators. A leaf is touched if a change lies
+//! between its separator and the next one, both included: entries of one key may stand on both
+//! sides. Entries whose keys were cut stand in the order of their whole keys, which a change does
+//! not know; so removals wait by id while such a key lasts.
 
 use super::changes::{IndexChange, Stream};
 use super::fold::{Fold, Ledger, next_if, peek};

@@ -1,4 +1,5 @@
-//! Folding the labels: runs merged with the nodes that came, went or changed; touched segments written anew.
+//! Folding the labels: runs merged with the nodes that came, went or changed; touched segments
+//! written anew.
 
 use super::changes::NodeChange;
 use super::fold::{Fold, Ledger};

@@ -1,16 +1,17 @@
 //! Folding one direction of one relationship type.
 //!
 //! # How it works
-//! Segments without changes stay as they are. In a touched one, lists without changes are copied as encoded; the others
-//! are decoded, merged and encoded, and all of them run through one builder, which starts a segment when one is full.
-//! What is left over behind a run of touched segments takes in the next one if both fit one.
+//! Segments without changes stay as they are. In a touched one, lists without changes are copied as
+//! encoded; the others are decoded, merged and encoded, and all of them run through one builder,
+//! which starts a segment when one is full. What is left over behind a run of touched segments
+//! takes in the next one if both fit one.
 //!
-//! Of a long list only the parts whose range of neighbours has changes are decoded; it is one list again, without
-//! a head, when it fits.
+//! Of a long list only the parts whose range of neighbours has changes are decoded; it is one list
+//! again, without a head, when it fits.
 //!
 //! # Invariants
-//! * CK-3: relationship ids stay with their relationships; parallel ones stand in ascending order of their ids in both
-//!   directions, so that reverse lists need no ids.
+//! * CK-3: relationship ids stay with their relationships; parallel ones stand in ascending order
+//!   of their ids in both directions, so that reverse lists need no ids.
 //!
 //! # Costs
 //! Memory: one page, one segment being filled, at most [`PENDING_MAX`] neighbours of one node.
@@ -90,7 +91,8 @@ pub(super) fn fold(
     Ok(counts)
 }
 
-/// A segment without ids of the bulk load gets the number of the one behind it, so that numbers ascend.
+/// A segment without ids of the bulk load gets the number of the one behind it, so that numbers
+/// ascend.
 fn fill_extras(segments: &mut [SegmentEntry]) {
     let mut behind = u64::MAX;
     for segment in segments.iter_mut().rev() {

@@ -1,9 +1,11 @@
-//! Moving pages from the tail of the file into free units before it, so that the tail can be cut off.
+//! Moving pages from the tail of the file into free units before it, so that the tail can be cut
+//! off.
 //!
 //! # How it works
-//! A page holds its own place in its header only, so the payload of a segment is copied and the directory gets the
-//! new place. Heads of long lists and columns with long values hold references: they are written anew if what they
-//! refer to moves. Those are looked for only in stores that have more pages than segments.
+//! A page holds its own place in its header only, so the payload of a segment is copied and the
+//! directory gets the new place. Heads of long lists and columns with long values hold references:
+//! they are written anew if what they refer to moves. Those are looked for only in stores that have
+//! more pages than segments.
 
 use super::columns::decode_cells;
 use super::fold::{Fold, Ledger};

@@ -1,15 +1,18 @@
 //! Where a checkpoint writes its pages: into free units, low ones first, in short bursts.
 //!
 //! # How it works
-//! Pages that come to lie behind each other are gathered and written together, at most [`BURST_BYTES`] at a time. After each
-//! burst, and after [`STINT`] of other work, the writer pauses for as long as it has worked, so that commits and readers get disk
-//! and processors in between; not while commits wait for the checkpoint's end.
+//! Pages that come to lie behind each other are gathered and written together, at most
+//! [`BURST_BYTES`] at a time. After each burst, and after [`STINT`] of other work, the writer
+//! pauses for as long as it has worked, so that commits and readers get disk and processors in
+//! between; not while commits wait for the checkpoint's end.
 //!
-//! Room for what everything else is found by (label runs, segment directory, catalogue) is kept from the beginning, as low as
-//! there is any, so that it does not come to lie at the end of the file, which is the first to go when one is cut off.
+//! Room for what everything else is found by (label runs, segment directory, catalogue) is kept
+//! from the beginning, as low as there is any, so that it does not come to lie at the end of the
+//! file, which is the first to go when one is cut off.
 //!
 //! # Invariants
-//! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is reachable.
+//! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is
+//!   reachable.
 
 use crate::free_space::{Extent, FreeSpace};
 use crate::page_output::{PageOutput, ReservedPages};
@@ -27,7 +30,8 @@ const BUFFER_BYTES: u64 = 256 << 10;
 const BUFFER_SHARE: u64 = 16;
 /// Bytes between two pauses: a commit's write that comes behind them on the disk waits for no more.
 const BURST_BYTES: usize = 64 << 10;
-/// Time worked between two pauses, roughly: less than a processor is given to one thread while others wait for it.
+/// Time worked between two pauses, roughly: less than a processor is given to one thread while
+/// others wait for it.
 const STINT: Duration = Duration::from_millis(1);
 /// A pause is never longer.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
@@ -85,7 +89,8 @@ impl Output {
         let buffer_bytes = (budget.limit() / BUFFER_SHARE).clamp(BURST_BYTES as u64, BUFFER_BYTES);
         let buffer_bytes = buffer_bytes.next_multiple_of(BURST_BYTES as u64);
         let mut reservation = budget.reserve("checkpoint", buffer_bytes)?;
-        // This copy of what is free, and the one that is stored: without them a file in many pieces could never be checkpointed.
+        // This copy of what is free, and the one that is stored: without them a file in many pieces
+        // could never be checkpointed.
         reservation.force_grow(2 * space.memory_bytes());
         Ok(Output {
             file,
@@ -105,7 +110,8 @@ impl Output {
         })
     }
 
-    /// Keeps the lowest free room there is for pages of these classes, which [`Output::front`] writes.
+    /// Keeps the lowest free room there is for pages of these classes, which [`Output::front`]
+    /// writes.
     pub(crate) fn keep(&self, classes: impl Iterator<Item = SizeClass>) {
         let mut state = self.state.lock();
         for class in classes {

@@ -1,10 +1,11 @@
-//! Counts of relationships by the label sets of their ends, kept exact through creations, deletions and changed
-//! labels.
+//! Counts of relationships by the label sets of their ends, kept exact through creations, deletions
+//! and changed labels.
 //!
 //! # How it works
-//! A relationship that came counts for the new sets of its ends, one that went is taken from the old ones. The others of
-//! a node with changed labels are taken from the old and counted for the new pair: from the forward list of the
-//! node, and from its reverse list unless the other end changed too and counts them already.
+//! A relationship that came counts for the new sets of its ends, one that went is taken from the
+//! old ones. The others of a node with changed labels are taken from the old and counted for the
+//! new pair: from the forward list of the node, and from its reverse list unless the other end
+//! changed too and counts them already.
 
 use super::changes::NodeChange;
 use super::fold::{Fold, next_if};

@@ -1,8 +1,8 @@
 //! Making a checkpoint durable: free space, sync, superblock, sync; and what both superblocks hold.
 //!
 //! # How it works
-//! The free space is stored after everything else found its place, so its own pages are taken first, with a little
-//! more room than its bytes need: taking them changes its extents.
+//! The free space is stored after everything else found its place, so its own pages are taken
+//! first, with a little more room than its bytes need: taking them changes its extents.
 
 use super::output::{Output, Pace};
 use super::space::Space;
@@ -105,8 +105,9 @@ impl Published {
         self.stopped = Some(error.to_string());
     }
 
-    /// Writes the free space and all that is gathered, so that nothing but the superblock is missing for what `output` got and
-    /// `block` describes to be the newest state; `freed` is not part of it.
+    /// Writes the free space and all that is gathered, so that nothing but the superblock is
+    /// missing for what `output` got and `block` describes to be the newest state; `freed` is not
+    /// part of it.
     pub(super) fn prepare(
         &mut self,
         root: &Root,
@@ -134,8 +135,8 @@ impl Published {
         Ok(Prepared { block, free, freed })
     }
 
-    /// Makes sure that pages which are no longer needed were in use, each once: a file whose tables contradict each other is
-    /// not written to.
+    /// Makes sure that pages which are no longer needed were in use, each once: a file whose tables
+    /// contradict each other is not written to.
     fn check_freed(&self, root: &Root, freed: &[PageRef]) -> Result<()> {
         let mut free = self.space.stored(self.space.free());
         for page in freed {
@@ -145,7 +146,8 @@ impl Published {
                     path: root.pages.path().to_path_buf(),
                     store: "free space".to_owned(),
                     what: format!(
-                        "the {page} is in use twice, or free and in use; run graven check, and salvage a copy"
+                        "the {page} is in use twice, or free and in use; run graven check, and \
+                            salvage a copy"
                     ),
                 });
             }
@@ -154,8 +156,8 @@ impl Published {
         Ok(())
     }
 
-    /// The root of what is prepared. It is read before the superblock names it: what fails here, as for want of memory, only
-    /// ends the checkpoint.
+    /// The root of what is prepared. It is read before the superblock names it: what fails here, as
+    /// for want of memory, only ends the checkpoint.
     pub(super) fn prepared_root(
         &mut self,
         root: &Root,
@@ -250,8 +252,8 @@ impl Published {
         self.release(root)
     }
 
-    /// Gives back the tail that the checkpoint before left: its free space is stored anew, then both superblocks know
-    /// the shorter file.
+    /// Gives back the tail that the checkpoint before left: its free space is stored anew, then
+    /// both superblocks know the shorter file.
     pub(super) fn settle(&mut self, root: &Root) -> Result<()> {
         self.again(root)?;
         let file = root.pages.file().clone();

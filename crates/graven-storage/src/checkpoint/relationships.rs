@@ -1,8 +1,9 @@
 //! Type, start and end of the relationships created after the load, as columns by id.
 //!
 //! # How it works
-//! The bulk load numbers relationships as they stand in the forward lists, so those are found by their number. Later
-//! ones have numbers in the order of their creation, of all types together: three columns tell where they are.
+//! The bulk load numbers relationships as they stand in the forward lists, so those are found by
+//! their number. Later ones have numbers in the order of their creation, of all types together:
+//! three columns tell where they are.
 
 use super::changes::{Changes, EntryChange, RelationshipChange, Stream};
 use super::columns;

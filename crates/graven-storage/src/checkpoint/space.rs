@@ -1,22 +1,25 @@
 //! Which units of the file a checkpoint may write to, and when those of old pages become free.
 //!
 //! # How it works
-//! What checkpoint N no longer needs was reached by the superblock of N - 1, so it goes to a *batch*. When N + 1 is
-//! durable, no superblock reaches the batch. A snapshot of the root of M reaches a page that checkpoint B wrote and N
-//! freed if B <= M < N; so a batch holds pages that were written and freed by the same checkpoints. When no such snapshot
-//! is left either, the frames of its pages are dropped from the page cache and its units are free.
+//! What checkpoint N no longer needs was reached by the superblock of N - 1, so it goes to a
+//! *batch*. When N + 1 is durable, no superblock reaches the batch. A snapshot of the root of M
+//! reaches a page that checkpoint B wrote and N freed if B <= M < N; so a batch holds pages that
+//! were written and freed by the same checkpoints. When no such snapshot is left either, the frames
+//! of its pages are dropped from the page cache and its units are free.
 //!
-//! Which pages a checkpoint wrote is remembered for as long as a snapshot of an older root lives. So a snapshot that is
-//! held for long keeps the pages of its own state, however many checkpoints come after it, and none of those in between.
+//! Which pages a checkpoint wrote is remembered for as long as a snapshot of an older root lives.
+//! So a snapshot that is held for long keeps the pages of its own state, however many checkpoints
+//! come after it, and none of those in between.
 //!
 //! # Invariants
 //! * CK-1: a unit is written only if no valid superblock and no living root reaches it.
 //! * CK-2: frames of a page are gone from the page cache before its units are given out again.
 //!
 //! # Costs
-//! 8 bytes a page that waits to be free and, while snapshots of older roots live, a page that was written since and is not
-//! freed yet: at most one for every page of the file, however many checkpoints there were. With what is free, charged to the budget as
-//! `free space`; where there is no room for that it is charged all the same, for what is durable has to be known.
+//! 8 bytes a page that waits to be free and, while snapshots of older roots live, a page that was
+//! written since and is not freed yet: at most one for every page of the file, however many
+//! checkpoints there were. With what is free, charged to the budget as `free space`; where there is
+//! no room for that it is charged all the same, for what is durable has to be known.
 
 use crate::Result;
 use crate::data_file::Root;
@@ -80,7 +83,8 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// As stored by `checkpoint`: what is free, and what is free when the next one is durable. `reservation` is charged for it.
+    /// As stored by `checkpoint`: what is free, and what is free when the next one is durable.
+    /// `reservation` is charged for it.
     pub(crate) fn new(
         free: FreeSpace,
         later: Vec<Extent>,
@@ -199,8 +203,8 @@ impl Space {
         self.charge();
     }
 
-    /// A checkpoint that allocated from `free` and wrote `pages` came to nothing, after some of them were read: they are
-    /// free as soon as their frames are gone (CK-2).
+    /// A checkpoint that allocated from `free` and wrote `pages` came to nothing, after some of
+    /// them were read: they are free as soon as their frames are gone (CK-2).
     pub(crate) fn abandoned(&mut self, free: FreeSpace, pages: Vec<PageRef>) {
         self.free = free;
         self.batches.insert(

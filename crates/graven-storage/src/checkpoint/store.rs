@@ -5,12 +5,12 @@ use crate::store::Store;
 use crate::{Error, Result};
 
 impl Store {
-    /// Folds what was committed since the last checkpoint into the file; commits and readers go on meanwhile. `None` if
-    /// nothing was committed and the file is as short as it can be.
+    /// Folds what was committed since the last checkpoint into the file; commits and readers go on
+    /// meanwhile. `None` if nothing was committed and the file is as short as it can be.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; what reading and writing give. Nothing
-    /// is lost: the changes stay in memory and in the log.
+    /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; what reading and
+    /// writing give. Nothing is lost: the changes stay in memory and in the log.
     pub fn checkpoint(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
         self.check_writable()?;
         let checkpointer = self.checkpointer();

@@ -1,5 +1,6 @@
-//! Goal: whatever changes are folded in, however often, the file reads as a naive graph with the same changes, every
-//! count is exact, and the check finds nothing; wherever a crash comes, the file holds the state before or after.
+//! Goal: whatever changes are folded in, however often, the file reads as a naive graph with the
+//! same changes, every count is exact, and the check finds nothing; wherever a crash comes, the
+//! file holds the state before or after.
 
 mod model;
 
@@ -312,7 +313,8 @@ fn long_lists_change_in_parts() {
     }
 }
 
-/// What a crash leaves is the state before or after, whatever of the writes survives, at every write and sync.
+/// What a crash leaves is the state before or after, whatever of the writes survives, at every
+/// write and sync.
 #[test]
 fn crashes_leave_the_state_before_or_after() {
     let mut points = 0;
@@ -367,7 +369,8 @@ fn crashes_leave_the_state_before_or_after() {
     assert!(points > 200, "{points} crash points");
 }
 
-/// CK-5: after a failed sync there are no more checkpoints; a full disk only ends the one that met it.
+/// CK-5: after a failed sync there are no more checkpoints; a full disk only ends the one that met
+/// it.
 #[test]
 fn failures_are_told_and_bounded() {
     let mut chance = Chance(99);
@@ -399,8 +402,9 @@ fn failures_are_told_and_bounded() {
     }
 }
 
-/// CK-5: a checkpoint that lacks memory, whatever it is doing then, is undone and comes out when there is some. Every attempt
-/// has a little more than the one before; names make the catalogue large, which is read last.
+/// CK-5: a checkpoint that lacks memory, whatever it is doing then, is undone and comes out when
+/// there is some. Every attempt has a little more than the one before; names make the catalogue
+/// large, which is read last.
 #[test]
 fn a_lack_of_memory_only_ends_its_checkpoint() {
     let mut chance = Chance(7);
@@ -447,8 +451,8 @@ fn a_lack_of_memory_only_ends_its_checkpoint() {
     bench.verify();
 }
 
-/// Scattered updates leave the file about as long as its content: at most 1.2 times after two checkpoints, 2.2 times
-/// in between, and no unit is lost or used twice (`verify` checks it).
+/// Scattered updates leave the file about as long as its content: at most 1.2 times after two
+/// checkpoints, 2.2 times in between, and no unit is lost or used twice (`verify` checks it).
 #[test]
 fn space_comes_back() {
     let mut chance = Chance(4242);
@@ -520,7 +524,8 @@ fn space_comes_back() {
     bench.verify();
 }
 
-/// A snapshot of an old root reads what it always read, whatever checkpoints come; then its pages are free.
+/// A snapshot of an old root reads what it always read, whatever checkpoints come; then its pages
+/// are free.
 #[test]
 fn old_roots_keep_their_pages() {
     let mut chance = Chance(31);
@@ -547,7 +552,8 @@ fn old_roots_keep_their_pages() {
     );
 }
 
-/// A root that is held for long costs its own state, not one for every checkpoint that comes after it.
+/// A root that is held for long costs its own state, not one for every checkpoint that comes after
+/// it.
 #[test]
 fn an_old_root_holds_one_state() {
     let nodes = 20_000;
@@ -581,7 +587,8 @@ fn an_old_root_holds_one_state() {
     drop(old);
 }
 
-/// What came and went between two checkpoints may be told as gone: it changes nothing, parallel ones least of all.
+/// What came and went between two checkpoints may be told as gone: it changes nothing, parallel
+/// ones least of all.
 #[test]
 fn what_never_was_may_go() {
     let mut builder = GraphBuilder::new();

@@ -76,7 +76,8 @@ pub(crate) fn append_sums(
         let count = skipped + fields.len();
         out.reserve(count);
         let places = &mut out.spare_capacity_mut()[..count];
-        // SAFETY: AVX-512 F, BW and VBMI were just detected; the width is at most that of the kernel.
+        // SAFETY: AVX-512 F, BW and VBMI were just detected; the width is at most that of the
+        // kernel.
         unsafe { x86::sums(bytes.get(from..).unwrap_or(&[]), width, low, places) };
         // SAFETY: so many places were just written.
         unsafe { out.set_len(before + count) };
@@ -114,8 +115,8 @@ fn append_sums_one_by_one(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! Eight fields at once: they are as many bytes as one field has bits. The bytes that each lies in are put into a lane of its own, which
-    //! is shifted and masked.
+    //! Eight fields at once: they are as many bytes as one field has bits. The bytes that each lies
+    //! in are put into a lane of its own, which is shifted and masked.
 
     use std::arch::x86_64::*;
     use std::mem::MaybeUninit;
@@ -142,7 +143,8 @@ mod x86 {
         lanes
     };
 
-    /// Writes `low` plus each of the first fields of `bytes` to all places of `out`; fields behind the end of `bytes` count as zero.
+    /// Writes `low` plus each of the first fields of `bytes` to all places of `out`; fields behind
+    /// the end of `bytes` count as zero.
     ///
     /// # Safety
     /// AVX-512 F, BW and VBMI are available; `width` is 1 to [`MAX_WIDTH`].

@@ -1,8 +1,9 @@
 //! Cutting ascending values into segments of about one size.
 //!
 //! # How it works
-//! Values are gathered until there are more than a segment of the usual number takes; then the longest prefix
-//! that fits the target size is looked for, starting with the number that fitted last.
+//! Values are gathered until there are more than a segment of the usual number takes; then the
+//! longest prefix that fits the target size is looked for, starting with the number that fitted
+//! last.
 
 use super::segment::{Cell, SPAN_MAX, encode, long_bytes};
 use crate::Result;

@@ -1,14 +1,16 @@
 //! A run of byte strings, each stored as what differs from the one before.
 //!
 //! # How it works
-//! Every 16th string is a restart, stored whole; a look-up decodes from the restart before it. A string
-//! too long for a segment is replaced by the head of a chain of overflow pages. Which strings are a given one is seen in one pass ([`find`]): of a
-//! string that shares more with the one before than that does with the given one, nothing but the length is read.
+//! Every 16th string is a restart, stored whole; a look-up decodes from the restart before it. A
+//! string too long for a segment is replaced by the head of a chain of overflow pages. Which
+//! strings are a given one is seen in one pass ([`find`]): of a string that shares more with the
+//! one before than that does with the given one, nothing but the length is read.
 //!
 //! # On disk
-//! u32 offset of each restart (from the start of the area), then per string: varint bytes shared with the one
-//! before (0 at restarts), varint `2 * bytes that follow + overflow`, those bytes. With overflow the bytes are the
-//! page reference of the chain's head, and the string counts as empty for the next one.
+//! u32 offset of each restart (from the start of the area), then per string: varint bytes shared
+//! with the one before (0 at restarts), varint `2 * bytes that follow + overflow`, those bytes.
+//! With overflow the bytes are the page reference of the chain's head, and the string counts as
+//! empty for the next one.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::pages::Pages;
@@ -143,7 +145,8 @@ pub(crate) fn find(
     Ok(())
 }
 
-/// The next string, behind one of `len` bytes: the bytes it shares with that, its own, and whether it is here.
+/// The next string, behind one of `len` bytes: the bytes it shares with that, its own, and whether
+/// it is here.
 fn next<'a>(reader: &mut Reader<'a>, len: usize) -> Decoded<(usize, &'a [u8], bool)> {
     let (shared, length) = match reader.small_pair() {
         Some(pair) => pair,

@@ -1,8 +1,9 @@
 //! A run of byte strings, one behind the other.
 //!
 //! # How it works
-//! A table says where each string ends, so a look-up is two loads, and the string is read where it lies. Names in the order of ids share
-//! hardly a letter with the one before: front-coded they would take as much and be decoded from a restart on.
+//! A table says where each string ends, so a look-up is two loads, and the string is read where it
+//! lies. Names in the order of ids share hardly a letter with the one before: front-coded they
+//! would take as much and be decoded from a restart on.
 //!
 //! # On disk
 //! u16 end of each string, counted from the first byte behind the table; the strings.

@@ -1,8 +1,8 @@
 //! One column segment: the values of one property for a range of ids.
 //!
 //! # How it works
-//! Values stand in id order without gaps; *presence* maps an id to the rank of its value. If all values are
-//! of one simple type they are stored as that type, otherwise each with its tag.
+//! Values stand in id order without gaps; *presence* maps an id to the rank of its value. If all
+//! values are of one simple type they are stored as that type, otherwise each with its tag.
 //!
 //! | type | values |
 //! | --- | --- |
@@ -11,12 +11,12 @@
 //! | float | 8 bytes each |
 //! | string, bytes, tagged | in id order, or a sorted dictionary and bit-packed codes; the texts of either front-coded or plain |
 //!
-//! The smallest of these forms of texts is taken, but a plain one if it is at most a quarter larger: its texts are found without
-//! decoding the ones before them.
+//! The smallest of these forms of texts is taken, but a plain one if it is at most a quarter
+//! larger: its texts are found without decoding the ones before them.
 //!
 //! # Invariants
-//! * ST-9: [`ColumnSegment::read`] checks every table against the payload, so look-ups index freely; what strings
-//!   and tagged values hold is checked when they are decoded.
+//! * ST-9: [`ColumnSegment::read`] checks every table against the payload, so look-ups index
+//!   freely; what strings and tagged values hold is checked when they are decoded.
 //!
 //! # On disk
 //! Page of kind node column or relationship column; payload:
@@ -35,8 +35,9 @@
 //! | 32 | | presence: words of 8 bytes, then the rank of each word's first bit, 2 bytes each; or offsets of the ids that have a value, 2 bytes each |
 //! | | | values |
 //!
-//! Integers: per block smallest value (8), offset of its differences behind the block table (4), width (1), zero (3).
-//! Dictionary: number of entries (4), width of codes (1), zero (3), offset of the codes (4), zero (4), entries, codes.
+//! Integers: per block smallest value (8), offset of its differences behind the block table (4),
+//! width (1), zero (3). Dictionary: number of entries (4), width of codes (1), zero (3), offset of
+//! the codes (4), zero (4), entries, codes.
 
 use super::bits;
 use super::front_coding::{self, Text, TextRef};
@@ -123,7 +124,8 @@ impl Cell {
     }
 }
 
-/// The bytes and type under which `value` would go to a chain of its own: untagged for text and bytes.
+/// The bytes and type under which `value` would go to a chain of its own: untagged for text and
+/// bytes.
 pub(crate) fn long_bytes(value: &PropertyValue) -> (ValueType, Cow<'_, [u8]>) {
     match value {
         PropertyValue::String(text) => (ValueType::String, Cow::Borrowed(text.as_bytes())),
@@ -136,8 +138,8 @@ pub(crate) fn long_bytes(value: &PropertyValue) -> (ValueType, Cow<'_, [u8]>) {
     }
 }
 
-/// Encodes `cells` (ascending ids, not empty, within a span of [`SPAN_MAX`]); `None` if chains of different types
-/// meet, which then need segments of their own.
+/// Encodes `cells` (ascending ids, not empty, within a span of [`SPAN_MAX`]); `None` if chains of
+/// different types meet, which then need segments of their own.
 pub(crate) fn encode(cells: &[(u64, Cell)]) -> Option<Vec<u8>> {
     let first = cells[0].0;
     let span = cells[cells.len() - 1].0 - first + 1;
@@ -540,8 +542,9 @@ impl<'a> ColumnSegment<'a> {
         }
     }
 
-    /// Appends the values of `ids` of a segment of integers, dates or local times that has a value for each of its ids;
-    /// `false` without appending any if it does not, or if it does not cover `ids`.
+    /// Appends the values of `ids` of a segment of integers, dates or local times that has a value
+    /// for each of its ids; `false` without appending any if it does not, or if it does not cover
+    /// `ids`.
     pub(crate) fn append_integers(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Decoded<bool> {
         if self.presence != PRESENCE_ALL || ids.start < self.first || ids.end > self.end() {
             return Ok(false);
@@ -618,7 +621,8 @@ impl<'a> ColumnSegment<'a> {
         self.text_in(entries, distinct, code)
     }
 
-    /// The area of the distinct texts, their number, the codes of the ranks and the width of a code.
+    /// The area of the distinct texts, their number, the codes of the ranks and the width of a
+    /// code.
     fn dictionary(&self) -> Decoded<(&'a [u8], usize, &'a [u8], u8)> {
         let Some(head) = self.values.first_chunk::<DICTIONARY_HEAD>() else {
             return Err(Malformed::new("no room for the head of a dictionary"));
@@ -636,8 +640,9 @@ impl<'a> ColumnSegment<'a> {
         Ok((entries, distinct, &self.values[codes..], width))
     }
 
-    /// Hands to `found` the ranks among these whose values may be `wanted`; whether they are must be asked where they say no. `false` if the values of the
-    /// segment are not all texts, and nothing was handed out then.
+    /// Hands to `found` the ranks among these whose values may be `wanted`; whether they are must
+    /// be asked where they say no. `false` if the values of the segment are not all texts, and
+    /// nothing was handed out then.
     pub(crate) fn find_texts(
         &self,
         ranks: Range<usize>,

@@ -1,4 +1,5 @@
-//! Column segments against the values they were made of, for every type, presence and encoding; damaged ones.
+//! Column segments against the values they were made of, for every type, presence and encoding;
+//! damaged ones.
 
 use super::segment::{Cell, ColumnSegment, SPAN_MAX, Stored, encode};
 use crate::value::PropertyValue;

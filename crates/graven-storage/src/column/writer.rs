@@ -49,7 +49,8 @@ impl ColumnWriter {
     /// Adds the value of `id`; ids ascend. Null is the same as no value.
     ///
     /// # Errors
-    /// [`Error::Order`]; [`Error::Limit`] for ids that do not exist and lists nested too deep; what writing gives.
+    /// [`Error::Order`]; [`Error::Limit`] for ids that do not exist and lists nested too deep; what
+    /// writing gives.
     pub fn push(&mut self, id: u64, value: &PropertyValue) -> Result<()> {
         if value.is_null() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! What a question about changes is about: a node, a relationship, a property, lists, an index or a key of one.
+//! What a question about changes is about: a node, a relationship, a property, lists, an index or a
+//! key of one.
 
 use std::hash::BuildHasher;
 

@@ -60,7 +60,8 @@ impl Batch {
         self.ends
     }
 
-    /// Enters a change of a node that `key` says in numbers: its kind as the log has it, its labels.
+    /// Enters a change of a node that `key` says in numbers: its kind as the log has it, its
+    /// labels.
     pub(crate) fn put_node(
         &mut self,
         node: NodeId,
@@ -162,7 +163,8 @@ impl WholeBatch {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: what a batch becomes is what its changes make of a layer one after the other, also where they undo each other.
+    //! Goal: what a batch becomes is what its changes make of a layer one after the other, also
+    //! where they undo each other.
 
     use super::*;
     use crate::bytes::Reader;

@@ -1,4 +1,5 @@
-//! What a change says of a node, a relationship, a property or an entry, and the keys that changes stand under.
+//! What a change says of a node, a relationship, a property or an entry, and the keys that changes
+//! stand under.
 
 use crate::ids::LabelId;
 use crate::ids::NodeId;

@@ -1,10 +1,13 @@
-//! A walk over the changed lists of one direction of one type, beside a sweep: which node comes next, and what changed there.
+//! A walk over the changed lists of one direction of one type, beside a sweep: which node comes
+//! next, and what changed there.
 //!
 //! # How it works
-//! Going up, every map of changes has a place of its own: where its first entry lies of a node that was not asked for yet. Only maps
-//! whose place the sweep has passed are looked into, and a block of a sealed map that was decoded serves all nodes in it. So a map costs
-//! something for the nodes that it knows, and next to nothing for the others: a large transaction has many sealed layers, each of
-//! which knows other nodes. Going down, which searches do now and then, every question is a look-up in each map.
+//! Going up, every map of changes has a place of its own: where its first entry lies of a node that
+//! was not asked for yet. Only maps whose place the sweep has passed are looked into, and a block
+//! of a sealed map that was decoded serves all nodes in it. So a map costs something for the nodes
+//! that it knows, and next to nothing for the others: a large transaction has many sealed layers,
+//! each of which knows other nodes. Going down, which searches do now and then, every question is a
+//! look-up in each map.
 //!
 //! # Costs
 //! A decoded block of 32 entries for each sealed map.
@@ -90,7 +93,8 @@ impl<'a> Place<'a> {
         Ok(found)
     }
 
-    /// Puts what the map says of the list of `node`, for which [`Place::next`] was called, over `changes`.
+    /// Puts what the map says of the list of `node`, for which [`Place::next`] was called, over
+    /// `changes`.
     fn take(&mut self, node: u64, changes: &mut Changes) -> Result<()> {
         if self.taken == Some(node) {
             // Its entries lie behind.

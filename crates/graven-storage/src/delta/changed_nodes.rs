@@ -1,8 +1,9 @@
 //! Which nodes came, changed or went, and how: few different changes of many nodes.
 //!
 //! # How it works
-//! Nodes mostly come in runs with the same labels. So every different change has a number, and [`IdRuns`] says which number a node has.
-//! While a log is read ([`GrowingNodes`]) runs are a list; nodes that come late, as those that are deleted soon after, are put in at the end.
+//! Nodes mostly come in runs with the same labels. So every different change has a number, and
+//! [`IdRuns`] says which number a node has. While a log is read ([`GrowingNodes`]) runs are a list;
+//! nodes that come late, as those that are deleted soon after, are put in at the end.
 //!
 //! # Costs
 //! What [`IdRuns`] takes: 32 bytes a run, or a few bits a node.

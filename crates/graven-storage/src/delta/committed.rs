@@ -10,8 +10,8 @@ use super::lower::{Lower, View};
 #[derive(Clone, Debug)]
 pub(crate) struct CommittedLayers {
     pub(crate) frozen: Option<Arc<FrozenLayer>>,
-    /// Committed after those and before the active layer, oldest first: what transactions brought that were too large
-    /// for it.
+    /// Committed after those and before the active layer, oldest first: what transactions brought
+    /// that were too large for it.
     pub(crate) below: Arc<[Arc<Lower>]>,
     pub(crate) active: Layer,
 }

@@ -1,9 +1,10 @@
 //! By how much a layer changes the counts of nodes and relationships.
 //!
 //! # How it works
-//! Counts of nodes are exact, and those of relationships, of one type or all. Relationships are also counted per (labels of the
-//! start, type, labels of the end) as these were when the relationship came or went; labels that change later are not followed,
-//! which is good enough for a planner. The next checkpoint starts anew.
+//! Counts of nodes are exact, and those of relationships, of one type or all. Relationships are
+//! also counted per (labels of the start, type, labels of the end) as these were when the
+//! relationship came or went; labels that change later are not followed, which is good enough for a
+//! planner. The next checkpoint starts anew.
 
 use super::small_map::SmallMap;
 use crate::catalog::{Catalog, TypeStatistics};
@@ -101,7 +102,8 @@ impl Counts {
             let count = statistics.patterns.entry(pattern).or_default();
             *count = count.saturating_add_signed(*by);
         }
-        // Of a type they are exact: what went under other labels than it came is taken off all the same.
+        // Of a type they are exact: what went under other labels than it came is taken off all the
+        // same.
         for (rel_type, by) in self.types.iter() {
             let types = &mut catalog.statistics.types;
             if let Some(of_type) = types.get_mut(rel_type.0 as usize) {

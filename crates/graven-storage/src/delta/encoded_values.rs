@@ -1,9 +1,10 @@
 //! Values of one property by id, as the bytes that the log has of them.
 //!
 //! # How it works
-//! The log and temporary pages say a value in the same bytes. So what recovery carries from one to the other is looked at once, for whether
-//! it can be read, and never becomes a value: its bytes are copied behind those before. Ids mostly ascend; where some came late, all are put in
-//! order at the end, and of several values of one id the last one stays.
+//! The log and temporary pages say a value in the same bytes. So what recovery carries from one to
+//! the other is looked at once, for whether it can be read, and never becomes a value: its bytes
+//! are copied behind those before. Ids mostly ascend; where some came late, all are put in order at
+//! the end, and of several values of one id the last one stays.
 //!
 //! # Costs
 //! [`SLOT_BYTES`] and its bytes for a value; no allocation of its own.
@@ -20,7 +21,8 @@ struct Slot {
     length: u32,
 }
 
-/// What an entry takes beside its bytes: a slot, and half of one for growing and for putting in order.
+/// What an entry takes beside its bytes: a slot, and half of one for growing and for putting in
+/// order.
 pub(super) const SLOT_BYTES: u64 = (size_of::<Slot>() + size_of::<Slot>() / 2) as u64;
 
 /// See the file header.

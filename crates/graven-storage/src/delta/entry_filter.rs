@@ -1,23 +1,27 @@
 //! What a layer has entries about: a filter that says "no" for nearly everything else.
 //!
 //! # How it works
-//! A reader of a few entities asks the layers above the file for each of them, and hears nothing nearly always; every look is a descent
-//! through a tree of keys. The filter says so with one look at a word: a Bloom filter whose three bits for an entry lie in one word.
-//! It is made longer as entries come, by another level eight times as long: later entries go there, and a question looks at each level.
+//! A reader of a few entities asks the layers above the file for each of them, and hears nothing
+//! nearly always; every look is a descent through a tree of keys. The filter says so with one look
+//! at a word: a Bloom filter whose three bits for an entry lie in one word. It is made longer as
+//! entries come, by another level eight times as long: later entries go there, and a question looks
+//! at each level.
 //!
-//! Unlike the maps of a layer it is shared by all states of it, one after the other: bits are only ever set. An older state hears "maybe"
-//! about what only a newer one has.
+//! Unlike the maps of a layer it is shared by all states of it, one after the other: bits are only
+//! ever set. An older state hears "maybe" about what only a newer one has.
 //!
 //! # Invariants
-//! * TX-24: "no" is right for every state of the layer that a reader sees: bits are set before a state with the entries can be seen.
+//! * TX-24: "no" is right for every state of the layer that a reader sees: bits are set before a
+//!   state with the entries can be seen.
 //!
 //! # Concurrency
-//! Writers, under the commit lock, set bits with atomic operations; the lock that a version is published under makes readers of the
-//! version see them.
+//! Writers, under the commit lock, set bits with atomic operations; the lock that a version is
+//! published under makes readers of the version see them.
 //!
 //! # Costs
-//! Ten bits an entity or key at least, as long as there are levels (4 KiB to 2 MiB), charged to the budget; of a hundred questions about what is not there two to six
-//! hear "maybe". A hash for each entry and each question.
+//! Ten bits an entity or key at least, as long as there are levels (4 KiB to 2 MiB), charged to the
+//! budget; of a hundred questions about what is not there two to six hear "maybe". A hash for each
+//! entry and each question.
 
 use crate::delta::about::Asked;
 use graven_pagecache::{Budget, Reservation};

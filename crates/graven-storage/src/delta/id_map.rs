@@ -1,17 +1,18 @@
 //! A persistent map from ids to what changed of them.
 //!
 //! # How it works
-//! Ids are given out one after the other, so what one transaction creates are runs. The map is a persistent B-tree
-//! (crate `imbl`) of *chunks*: the entries of [`SLOTS`] neighbouring ids, a bit mask and a vector. A copy of the map
-//! shares everything; a change copies the path to its chunk and the chunk, if they are shared. Putting a large map on top of
-//! another ([`IdMap::chunks`], [`IdMap::merge_chunk`]) takes over whole chunks where the other has none.
+//! Ids are given out one after the other, so what one transaction creates are runs. The map is a
+//! persistent B-tree (crate `imbl`) of *chunks*: the entries of [`SLOTS`] neighbouring ids, a bit
+//! mask and a vector. A copy of the map shares everything; a change copies the path to its chunk
+//! and the chunk, if they are shared. Putting a large map on top of another ([`IdMap::chunks`],
+//! [`IdMap::merge_chunk`]) takes over whole chunks where the other has none.
 //!
-//! What a small transaction changes is in one chunk: a map of one has no tree, and to make it, read it and put it on
-//! another takes no allocations for one.
+//! What a small transaction changes is in one chunk: a map of one has no tree, and to make it, read
+//! it and put it on another takes no allocations for one.
 //!
 //! # Costs
-//! A look-up is one in a tree of a sixteenth of the entries, and a bit count. An entry of a full chunk takes its own
-//! size and 4 bytes, one that is alone in its chunk [`CHUNK_BYTES`] more.
+//! A look-up is one in a tree of a sixteenth of the entries, and a bit count. An entry of a full
+//! chunk takes its own size and 4 bytes, one that is alone in its chunk [`CHUNK_BYTES`] more.
 
 use imbl::OrdMap;
 use smallvec::{SmallVec, smallvec};
@@ -19,7 +20,8 @@ use std::sync::Arc;
 
 /// Ids of a chunk.
 pub(super) const SLOTS: u64 = 16;
-/// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the allocator's, room for a second entry.
+/// What a chunk takes beside its entries: header, mask, vector, its place in the tree, the
+/// allocator's, room for a second entry.
 pub(crate) const CHUNK_BYTES: u64 = 112;
 
 /// The entries of [`SLOTS`] neighbouring ids.
@@ -27,7 +29,8 @@ pub(crate) const CHUNK_BYTES: u64 = 112;
 pub(crate) struct Chunk<V> {
     /// Which of the ids have one.
     mask: u16,
-    /// In their order. What a statement creates or changes has mostly a neighbour: two take no memory of their own.
+    /// In their order. What a statement creates or changes has mostly a neighbour: two take no
+    /// memory of their own.
     values: SmallVec<[V; 2]>,
 }
 
@@ -259,8 +262,8 @@ impl<V: Clone> IdMap<V> {
         }
     }
 
-    /// Puts a chunk of a newer map on top: takes it over where this one has no entry of it, else enters what `over` makes of each value
-    /// and the one that is known. Whether it was taken over.
+    /// Puts a chunk of a newer map on top: takes it over where this one has no entry of it, else
+    /// enters what `over` makes of each value and the one that is known. Whether it was taken over.
     pub(crate) fn merge_chunk(
         &mut self,
         at: u64,
@@ -372,8 +375,8 @@ impl<V: Clone> Drop for Filler<'_, V> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: an id map says what a map of the standard library says, also of copies, and of maps put together.
-    //! Method: random operations on both.
+    //! Goal: an id map says what a map of the standard library says, also of copies, and of maps
+    //! put together. Method: random operations on both.
 
     use super::*;
     use graven_random::SplitMix64;

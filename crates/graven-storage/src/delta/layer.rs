@@ -1,21 +1,25 @@
-//! A set of changes on top of a base: what a transaction wrote, or all that was committed since a checkpoint.
+//! A set of changes on top of a base: what a transaction wrote, or all that was committed since a
+//! checkpoint.
 //!
 //! # How it works
-//! One ordered map per store, keyed as the store is; those by id keep neighbours together ([`IdMap`]), the others are vectors as long as they
-//! are small ([`SmallMap`]). The maps are persistent: a copy shares everything with its
-//! original and costs a few pointers, a change copies the path to the changed leaf. So a snapshot *is* a
-//! copy: it needs no versions in the entries, no locks to read, and no cleaning up.
+//! One ordered map per store, keyed as the store is; those by id keep neighbours together
+//! ([`IdMap`]), the others are vectors as long as they are small ([`SmallMap`]). The maps are
+//! persistent: a copy shares everything with its original and costs a few pointers, a change copies
+//! the path to the changed leaf. So a snapshot *is* a copy: it needs no versions in the entries, no
+//! locks to read, and no cleaning up.
 //!
 //! # Invariants
 //! * TX-1: both directions of an adjacency have the same entries with their ends exchanged.
 //! * TX-2: an entry says what is true from now on; the layer below is never needed to read it.
-//! * TX-4: entries of lists and indexes are the net change to the layers below: what is added and removed again in one
-//!   layer is not in it, and what is removed is below.
-//! * TX-3: properties of deleted nodes and relationships that a layer below has are Null in the layer.
+//! * TX-4: entries of lists and indexes are the net change to the layers below: what is added and
+//!   removed again in one layer is not in it, and what is removed is below.
+//! * TX-3: properties of deleted nodes and relationships that a layer below has are Null in the
+//!   layer.
 //!
 //! # Costs
-//! [`Layer::bytes`] estimates memory: entries with the average slack of a leaf or chunk, chunks, and what values hold
-//! outside. Putting a layer on top of another takes over the chunks of new nodes and values as they are.
+//! [`Layer::bytes`] estimates memory: entries with the average slack of a leaf or chunk, chunks,
+//! and what values hold outside. Putting a layer on top of another takes over the chunks of new
+//! nodes and values as they are.
 
 use super::counts::Counts;
 use super::entry_filter::EntryFilter;
@@ -94,7 +98,8 @@ fn put_into(values: &mut ValueMap, bytes: &mut u64, id: u64, value: PropertyValu
 }
 
 impl Layer {
-    /// Calls `visit` for all that it has entries about, for some of it more than once; not for whole stores.
+    /// Calls `visit` for all that it has entries about, for some of it more than once; not for
+    /// whole stores.
     pub(crate) fn for_each_entry(&self, mut visit: impl FnMut(About<'_>)) {
         self.nodes.ids().for_each(|id| visit(About::Node(id)));
         for (of, values) in self.columns.iter() {

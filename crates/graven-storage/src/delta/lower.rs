@@ -1,18 +1,20 @@
 //! Layers below the one that is written to: as they were in memory, or sealed in temporary pages.
 //!
 //! # How it works
-//! A layer that takes too much memory is *sealed*: written, store by store, to [`SealedMap`]s, after which an empty one is
-//! written to on top of it. Readers ask a [`View`], which is either kind. Several sealed layers become one when there are
-//! a few of about the same age, so that a large transaction has few of them; where their keys do not overlap, as when
-//! nodes are created one after the other, no page is written again.
+//! A layer that takes too much memory is *sealed*: written, store by store, to [`SealedMap`]s,
+//! after which an empty one is written to on top of it. Readers ask a [`View`], which is either
+//! kind. Several sealed layers become one when there are a few of about the same age, so that a
+//! large transaction has few of them; where their keys do not overlap, as when nodes are created
+//! one after the other, no page is written again.
 //!
 //! # Invariants
 //! * TX-15: a stack of layers and the one that they are merged into say the same.
 //!
 //! # Costs
-//! Memory, charged to the budget as `changes in temporary pages`: about 100 bytes a page of 16 KiB, and for the nodes that
-//! came, went or changed their labels what [`crate::id_runs::IdRuns`] says: a run of the same change is 32 bytes, changes in turn are a few
-//! bits for every node. So readers ask for labels without a page, which cannot fail.
+//! Memory, charged to the budget as `changes in temporary pages`: about 100 bytes a page of 16 KiB,
+//! and for the nodes that came, went or changed their labels what [`crate::id_runs::IdRuns`] says:
+//! a run of the same change is 32 bytes, changes in turn are a few bits for every node. So readers
+//! ask for labels without a page, which cannot fail.
 
 use super::changed_nodes::ChangedNodes;
 use super::counts::Counts;
@@ -157,7 +159,8 @@ fn may_have(filter: Option<&Arc<EntryFilter>>, about: impl Into<Asked>) -> bool 
 }
 
 impl Part<IndexKey, Change> {
-    /// Whether there may be entries of `key`, cut, which is what is asked about; false is always right.
+    /// Whether there may be entries of `key`, cut, which is what is asked about; false is always
+    /// right.
     pub(crate) fn may_have(&self, about: Asked, key: &[u8]) -> bool {
         match self {
             Part::Memory(map, filter) => {
@@ -543,7 +546,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// The maps of sealed layers put one behind the other if they do not overlap, else what is to be written.
+    /// The maps of sealed layers put one behind the other if they do not overlap, else what is to
+    /// be written.
     fn joined<'s, K, V>(
         &'s self,
         map: impl Fn(&'s Sealed) -> Option<&'s Arc<SealedMap<K, V>>>,
@@ -663,7 +667,8 @@ impl Maps {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: a map of an index says of every key whether it has entries, also with many ids under one key, some of them gone again.
+    //! Goal: a map of an index says of every key whether it has entries, also with many ids under
+    //! one key, some of them gone again.
 
     use super::*;
     use graven_random::SplitMix64;

@@ -1,14 +1,16 @@
 //! The part of the stack of layers that concerns one store, as its readers hold it.
 //!
 //! # How it works
-//! An overlay keeps the maps of the settled layers that have entries for its store, newest first, and what is on top of them
-//! ([`Top`]): the newest commits, which are asked only about what they touched, and the reader's own transaction, whose map is
-//! looked up anew at every use, so that later writes are seen. A store that no layer knows has no overlay, which is what its
-//! readers test. The maps of settled layers are shared by the readers of some versions, the top is put on for each of them.
+//! An overlay keeps the maps of the settled layers that have entries for its store, newest first,
+//! and what is on top of them ([`Top`]): the newest commits, which are asked only about what they
+//! touched, and the reader's own transaction, whose map is looked up anew at every use, so that
+//! later writes are seen. A store that no layer knows has no overlay, which is what its readers
+//! test. The maps of settled layers are shared by the readers of some versions, the top is put on
+//! for each of them.
 //!
 //! # Concurrency
-//! The lock of the own layer is held for single look-ups and for taking copies of maps (a few pointers), never
-//! while a page is pinned or a caller's code runs.
+//! The lock of the own layer is held for single look-ups and for taking copies of maps (a few
+//! pointers), never while a page is pinned or a caller's code runs.
 
 use super::committed::CommittedLayers;
 use super::counts::Counts;
@@ -163,8 +165,8 @@ impl Top {
         stack.own.is_some() || stack.recent.is_some_and(|recent| recent.touches(store))
     }
 
-    /// As [`Top::is_any`] for an index: its own entries, and the values that tell those under one cut key apart, which
-    /// change without them.
+    /// As [`Top::is_any`] for an index: its own entries, and the values that tell those under one
+    /// cut key apart, which change without them.
     pub(crate) fn is_any_of_index(stack: Stack<'_>, index: &IndexDescription) -> bool {
         stack.own.is_some() || stack.recent.is_some_and(|it| it.touches_index(index))
     }
@@ -248,7 +250,8 @@ impl ColumnOverlay {
                 })
     }
 
-    /// Whether the value of `id` is certainly not among the changes; a reader in a transaction has to look.
+    /// Whether the value of `id` is certainly not among the changes; a reader in a transaction has
+    /// to look.
     #[inline]
     pub(crate) fn lacks(&self, id: u64) -> bool {
         let about = Asked::from(About::owner(self.of, id));
@@ -528,8 +531,9 @@ impl IndexOverlay<'_> {
         settled.maps(|layer| layer.index(number))
     }
 
-    /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids that there are now, ascending.
-    /// Tells a serialisable transaction that the key is read. Stops once there are more than `most`.
+    /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids
+    /// that there are now, ascending. Tells a serialisable transaction that the key is read. Stops
+    /// once there are more than `most`.
     pub(crate) fn merge_equal(
         &self,
         key: &[u8],
@@ -581,8 +585,8 @@ impl IndexOverlay<'_> {
         Ok(())
     }
 
-    /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low` to `high`
-    /// inclusive, cut; `None`: to the end.
+    /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low`
+    /// to `high` inclusive, cut; `None`: to the end.
     pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
         if let Some(own) = &self.top.own {
             own.read_index(self.number, low, high);

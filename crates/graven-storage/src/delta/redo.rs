@@ -1,9 +1,9 @@
 //! The bytes of a layer in the log: logical redo records.
 //!
 //! # How it works
-//! What readers need is derived again when the log is read: entries of lists from relationships, entries of indexes
-//! from properties and labels, counts from both. A large transaction is cut into chunks between entries, each of which
-//! can be read on its own.
+//! What readers need is derived again when the log is read: entries of lists from relationships,
+//! entries of indexes from properties and labels, counts from both. A large transaction is cut into
+//! chunks between entries, each of which can be read on its own.
 //!
 //! # On disk
 //! Payload of a chunk: sections one behind the other. Payload of a commit: its head, then sections.
@@ -254,7 +254,8 @@ impl<E> Sections<'_, E> {
     }
 }
 
-/// Appends the sections of `layer` to `out`. Whenever it passes `limit` bytes it goes to `full` and is cleared.
+/// Appends the sections of `layer` to `out`. Whenever it passes `limit` bytes it goes to `full` and
+/// is cleared.
 pub(crate) fn encode<E>(
     layer: &Layer,
     out: Vec<u8>,
@@ -328,7 +329,8 @@ const LABEL: usize = 0;
 const TYPE: usize = 1;
 const KEY: usize = 2;
 
-/// The number of a name that there is: a record with another one is damaged, whatever its checksum says.
+/// The number of a name that there is: a record with another one is damaged, whatever its checksum
+/// says.
 fn name(reader: &mut Reader<'_>, known: NamesLogged, kind: usize) -> Decoded<u32> {
     let number = number(reader)?;
     if number as usize >= known.0[kind] {
@@ -348,8 +350,8 @@ enum Section {
     Relationships,
 }
 
-/// Puts sections into a batch, a few thousand entries at a time: a chunk of the log may be several times as large in memory.
-/// Entries of lists and indexes and the counts are not in them.
+/// Puts sections into a batch, a few thousand entries at a time: a chunk of the log may be several
+/// times as large in memory. Entries of lists and indexes and the counts are not in them.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     section: Section,
@@ -421,7 +423,8 @@ impl Decoder {
             Section::Relationships => {
                 for _ in 0..count {
                     let id = RelId(next(reader)?);
-                    // Part by part: as one result of a call it would go through memory and be waited for.
+                    // Part by part: as one result of a call it would go through memory and be
+                    // waited for.
                     let change = read_change(reader)?;
                     let rel_type = TypeId(name(reader, self.known, TYPE)?);
                     let (start, end) = (NodeId(reader.varint()?), NodeId(reader.varint()?));

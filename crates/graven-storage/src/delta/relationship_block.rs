@@ -48,7 +48,8 @@ impl Relationships {
         (self.blocks.len() * BLOCK * size_of::<(u64, RelationshipChange)>()) as u64
     }
 
-    /// Puts the ids in order. Ids are never used again, so what came twice was added and goes now (TX-4).
+    /// Puts the ids in order. Ids are never used again, so what came twice was added and goes now
+    /// (TX-4).
     pub(super) fn settle(&mut self) {
         if !std::mem::take(&mut self.mixed) {
             return;

@@ -1,8 +1,8 @@
 //! A batch of recovery in temporary pages, without ever being a layer in memory.
 //!
 //! # How it works
-//! Every property, the relationships, and each direction of their lists are a map of their own, written by whichever thread is free. Values
-//! go there as the bytes that the log had of them.
+//! Every property, the relationships, and each direction of their lists are a map of their own,
+//! written by whichever thread is free. Values go there as the bytes that the log had of them.
 
 use super::batch::WholeBatch;
 use super::counts::Counts;

@@ -1,10 +1,11 @@
 //! A sorted map in temporary pages of the page cache: changes that are too many for memory.
 //!
 //! # How it works
-//! Written once, front to back, never changed. Entries lie in *blocks* of 32, each of which can be decoded on its own; a
-//! page holds as many blocks as fit 16 KiB, a single entry that is larger gets a page of its size,
-//! and one larger than 64 KiB several pages, so that small memory holds what large memory has written. In memory is the first
-//! and last key of every page. A look-up bisects pages, then the first keys of the blocks, and decodes one block.
+//! Written once, front to back, never changed. Entries lie in *blocks* of 32, each of which can be
+//! decoded on its own; a page holds as many blocks as fit 16 KiB, a single entry that is larger
+//! gets a page of its size, and one larger than 64 KiB several pages, so that small memory holds
+//! what large memory has written. In memory is the first and last key of every page. A look-up
+//! bisects pages, then the first keys of the blocks, and decodes one block.
 //!
 //! # Invariants
 //! * TX-14: keys ascend strictly, within a page and from page to page.
@@ -36,7 +37,8 @@ const PAGE_BYTES: usize = (16 << 10) - 64;
 struct SealedPage<K> {
     first: K,
     last: K,
-    /// The pieces of its payload, in order: one, but for a single entry of more than [`PIECE_BYTES`].
+    /// The pieces of its payload, in order: one, but for a single entry of more than
+    /// [`PIECE_BYTES`].
     pieces: Arc<[TemporaryPage]>,
 }
 
@@ -180,13 +182,15 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedMap<K, V> {
         (self.pages.get(at)).and_then(|page| (page.first <= *key).then_some(at))
     }
 
-    /// Whether there may be entries from `first` to `last`, by the keys of pages: without reading one.
+    /// Whether there may be entries from `first` to `last`, by the keys of pages: without reading
+    /// one.
     pub(crate) fn may_have_any(&self, first: &K, last: &K) -> bool {
         let at = self.pages.partition_point(|page| page.last < *first);
         self.pages.get(at).is_some_and(|page| page.first <= *last)
     }
 
-    /// The value of `key`; the block that would hold it stays in `last`, which makes neighbouring look-ups cheap.
+    /// The value of `key`; the block that would hold it stays in `last`, which makes neighbouring
+    /// look-ups cheap.
     pub(crate) fn get<'b>(
         &self,
         key: &K,
@@ -292,8 +296,8 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedRange<K, V> {
         Ok(self.entries.as_slice().first())
     }
 
-    /// Goes on to the first entry from `key` on, which is not before the one that comes next. Where that is near, no more is decoded
-    /// than what lies between.
+    /// Goes on to the first entry from `key` on, which is not before the one that comes next. Where
+    /// that is near, no more is decoded than what lies between.
     pub(crate) fn seek(&mut self, key: &K) -> Result<()> {
         let reaches = |range: &Self| {
             let last = range.entries.as_slice().last();

@@ -1,12 +1,15 @@
 //! A persistent ordered map that is a shared vector as long as it is small.
 //!
 //! # How it works
-//! What one statement changes is a few properties, lists and entries of indexes. A persistent B-tree (crate `imbl`) keeps room for 64
-//! entries in every node: kilobytes to get, fill and free for each map of each commit. So up to [`FEW`] entries are a sorted vector,
-//! which copies of the map share until one of them changes; more are such a tree. A map that has become a tree stays one.
+//! What one statement changes is a few properties, lists and entries of indexes. A persistent
+//! B-tree (crate `imbl`) keeps room for 64 entries in every node: kilobytes to get, fill and free
+//! for each map of each commit. So up to [`FEW`] entries are a sorted vector, which copies of the
+//! map share until one of them changes; more are such a tree. A map that has become a tree stays
+//! one.
 //!
 //! # Costs
-//! Of a small map: a look-up bisects; the first change of a copy copies all, and needs an allocation, two from [`FIRST`] entries on.
+//! Of a small map: a look-up bisects; the first change of a copy copies all, and needs an
+//! allocation, two from [`FIRST`] entries on.
 
 use equivalent::Comparable;
 use imbl::OrdMap;
@@ -110,8 +113,8 @@ impl<K: Ord, V> SmallMap<K, V> {
         }
     }
 
-    /// The first entry behind `place`, which lies between keys and equals none: the tree looks for one key, and would pass over
-    /// some of several that are equal.
+    /// The first entry behind `place`, which lies between keys and equals none: the tree looks for
+    /// one key, and would pass over some of several that are equal.
     pub(crate) fn first_behind<P: Comparable<K>>(&self, place: &P) -> Option<(&K, &V)> {
         match &self.0 {
             Entries::Few(few) => {
@@ -221,8 +224,8 @@ impl<K: Ord + Clone, V: Clone> FromIterator<(K, V)> for SmallMap<K, V> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: a small map says what a map of the standard library says, small and large, also of copies.
-    //! Method: random operations on both.
+    //! Goal: a small map says what a map of the standard library says, small and large, also of
+    //! copies. Method: random operations on both.
 
     use super::*;
     use equivalent::Equivalent;

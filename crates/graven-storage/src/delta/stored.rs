@@ -1,8 +1,8 @@
 //! Keys and values of changes as bytes, for maps that lie in temporary pages.
 //!
 //! # How it works
-//! A key is told as the difference to the key before it in its block; the first one of a block stands alone. Nothing
-//! here outlives the process, so there is no version.
+//! A key is told as the difference to the key before it in its block; the first one of a block
+//! stands alone. Nothing here outlives the process, so there is no version.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::delta::change::IndexKey;
@@ -13,7 +13,8 @@ use crate::value::encode::{put_value, read_value};
 
 /// Something that temporary pages can hold.
 pub(crate) trait Stored: Sized {
-    /// Appends the bytes; `before` is the key in front of it, if it is a key and not the first of its block.
+    /// Appends the bytes; `before` is the key in front of it, if it is a key and not the first of
+    /// its block.
     fn put(&self, before: Option<&Self>, out: &mut Vec<u8>);
 
     /// Undoes [`Stored::put`].

@@ -1,20 +1,23 @@
 //! The lists of neighbours that many relationships make.
 //!
 //! # How it works
-//! Entering every relationship into two ordered maps by itself is most of what reading a log of relationships costs. So
-//! they are only kept in the order of their ids; when a batch is complete, its lists are sorted at once and entered in order, or written
-//! to temporary pages without ever being a map ([`super::sealed_batch`]).
+//! Entering every relationship into two ordered maps by itself is most of what reading a log of
+//! relationships costs. So they are only kept in the order of their ids; when a batch is complete,
+//! its lists are sorted at once and entered in order, or written to temporary pages without ever
+//! being a map ([`super::sealed_batch`]).
 //!
 //! # Costs
-//! An entry is packed into one integer: node, neighbour, relationship. That is 8 bytes, or 16 in large graphs, for each
-//! direction, and as many for the one that is being sorted. Sorting is a few passes over them, by the digits of the ends alone, for relationships come by their ids.
+//! An entry is packed into one integer: node, neighbour, relationship. That is 8 bytes, or 16 in
+//! large graphs, for each direction, and as many for the one that is being sorted. Sorting is a few
+//! passes over them, by the digits of the ends alone, for relationships come by their ids.
 
 use super::relationship_block::Relationships;
 use crate::delta::change::{Change, EdgeKey};
 use crate::ids::{Direction, TypeId};
 use std::collections::BTreeMap;
 
-/// The bytes that the entries of a relationship take where they are packed into so many bits, each of them twice while it is sorted.
+/// The bytes that the entries of a relationship take where they are packed into so many bits, each
+/// of them twice while it is sorted.
 const fn entries_bytes(bits: u32) -> u64 {
     4 * match bits {
         0..=64 => size_of::<u64>() as u64,
@@ -28,7 +31,8 @@ const RADIX_MIN: usize = 1024;
 /// Bits of a digit.
 const DIGIT: u32 = 11;
 
-/// Where the parts of an entry lie in one integer: node, neighbour, relationship, and whether it comes.
+/// Where the parts of an entry lie in one integer: node, neighbour, relationship, and whether it
+/// comes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packing {
     node_bits: u32,
@@ -246,8 +250,8 @@ impl<'a> Unlisted<'a> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: lists come out in their order, whatever their entries are packed into. That they are the right ones:
-    //! [`super::super::batch`].
+    //! Goal: lists come out in their order, whatever their entries are packed into. That they are
+    //! the right ones: [`super::super::batch`].
 
     use super::*;
     use crate::delta::batch::Batch;

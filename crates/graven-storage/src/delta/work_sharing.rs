@@ -1,8 +1,8 @@
 //! Parts of a task that know nothing of each other, done by a few threads.
 //!
 //! # How it works
-//! Every thread takes the next part until there is none; the calling thread is one of them, so that one thread starts none.
-//! After an error no thread takes another part.
+//! Every thread takes the next part until there is none; the calling thread is one of them, so that
+//! one thread starts none. After an error no thread takes another part.
 //!
 //! # Concurrency
 //! Threads end before the call does.

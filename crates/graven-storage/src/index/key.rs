@@ -1,9 +1,10 @@
 //! Order-preserving bytes of values: comparing keys byte by byte compares the values.
 //!
 //! # How it works
-//! A tag per class of comparable values, then the value such that no key is a prefix of another one's bytes, so
-//! keys of several properties may be put one behind the other. Integers and floats are one class: the float
-//! nearest to the number, then how far the number lies from it. Null and NaN have no key: nothing equals them.
+//! A tag per class of comparable values, then the value such that no key is a prefix of another
+//! one's bytes, so keys of several properties may be put one behind the other. Integers and floats
+//! are one class: the float nearest to the number, then how far the number lies from it. Null and
+//! NaN have no key: nothing equals them.
 //!
 //! # Invariants
 //! * ST-10: keys compare as their values; equal keys are equal values (`1` and `1.0` are).
@@ -29,8 +30,8 @@ use crate::value::PropertyValue;
 /// Keys are cut to this many bytes in an index; longer ones are compared by their values.
 pub(crate) const KEY_BYTES_MAX: usize = 1024;
 
-/// Order-preserving bytes of `value`, for sorting before [`crate::IndexWriter::push`]; `None` for values that
-/// no index holds: null, NaN and lists that contain them.
+/// Order-preserving bytes of `value`, for sorting before [`crate::IndexWriter::push`]; `None` for
+/// values that no index holds: null, NaN and lists that contain them.
 #[must_use]
 pub fn key_bytes(value: &PropertyValue) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(16);
@@ -195,7 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// Goal (ST-10): numbers of both types, text, bytes and lists of them compare as their keys.
+        /// Goal (ST-10): numbers of both types, text, bytes and lists of them compare as their
+        /// keys.
         #[test]
         fn keys_compare_as_values(a in any_number(), b in any_number(), s: String, t: String, x: Vec<u8>, y: Vec<u8>) {
             let key = |value: &PropertyValue| key_bytes(value).unwrap();

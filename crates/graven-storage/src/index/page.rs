@@ -10,8 +10,8 @@
 //! | 8 | 2 each | offset of every 16th entry |
 //! | | | entries: varint bytes shared with the key before (0 at every 16th), varint bytes that follow, those; then leaf: varint node id, inner: child page (8) |
 //!
-//! The key of an inner entry is above all keys of the children before it and not above any key of its own child;
-//! the first one is empty.
+//! The key of an inner entry is above all keys of the children before it and not above any key of
+//! its own child; the first one is empty.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use graven_pagecache::SizeClass;
@@ -144,9 +144,9 @@ impl<'a> IndexPage<'a> {
         Ok(Reader::starting_at(self.bytes, usize::from(offset)))
     }
 
-    /// Calls `visit` with each entry from about the first one that is not below `key` on: how its key compares with
-    /// `key`, and its value, until it returns `false` or a key is greater. No key is put together: what an entry shares with the
-    /// one before tells most of them apart.
+    /// Calls `visit` with each entry from about the first one that is not below `key` on: how its
+    /// key compares with `key`, and its value, until it returns `false` or a key is greater. No key
+    /// is put together: what an entry shares with the one before tells most of them apart.
     pub(crate) fn search(
         &self,
         key: &[u8],
@@ -157,7 +157,8 @@ impl<'a> IndexPage<'a> {
         }
         let restart = self.restart_before(key)?;
         let mut reader = self.restart(restart)?;
-        // Of the entry before: bytes of its key, how many of them are those of `key`, and where it lies.
+        // Of the entry before: bytes of its key, how many of them are those of `key`, and where it
+        // lies.
         let (mut length, mut equal, mut order) = (0, 0, Ordering::Less);
         for index in restart * RESTART..self.count {
             let shared = reader.varint()?;
@@ -170,7 +171,8 @@ impl<'a> IndexPage<'a> {
             let own = reader.length()?;
             let own = reader.take(own)?;
             length = shared + own.len();
-            // It differs from `key` where the one before does, unless it shares no more than what was equal.
+            // It differs from `key` where the one before does, unless it shares no more than what
+            // was equal.
             if shared <= equal {
                 let rest = &key[shared..];
                 let same = own.iter().zip(rest).take_while(|(a, b)| a == b).count();
@@ -189,8 +191,8 @@ impl<'a> IndexPage<'a> {
         Ok(())
     }
 
-    /// Calls `visit` with position, key and value of the entries from about `from` on (never later than the first
-    /// entry not below it) until it returns `false`.
+    /// Calls `visit` with position, key and value of the entries from about `from` on (never later
+    /// than the first entry not below it) until it returns `false`.
     pub(crate) fn scan(
         &self,
         from: &[u8],
@@ -259,7 +261,8 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
 
-        /// Goal: a search finds what comparing every key finds, for keys that are there and for others.
+        /// Goal: a search finds what comparing every key finds, for keys that are there and for
+        /// others.
         #[test]
         fn a_search_compares_as_keys_do(mut keys in proptest::collection::vec("[a-c]{0,6}", 1..200), key in "[a-c]{0,6}", level in 0u32..2) {
             let bytes = page_of(&mut keys, level);

@@ -1,9 +1,10 @@
-//! The entries of an index between two bounds: those of the tree, merged with the changes on top of it.
+//! The entries of an index between two bounds: those of the tree, merged with the changes on top of
+//! it.
 //!
 //! # How it works
-//! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed entries, looked up one
-//! after the other. An entry of the tree of which a change is known is left to the changes. A descending range goes
-//! the same way from the other end.
+//! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed
+//! entries, looked up one after the other. An entry of the tree of which a change is known is left
+//! to the changes. A descending range goes the same way from the other end.
 
 use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
@@ -117,7 +118,8 @@ impl IndexRange {
         self
     }
 
-    /// The next node, and whether it may be out of order with neighbours of the same mark: their keys were cut.
+    /// The next node, and whether it may be out of order with neighbours of the same mark: their
+    /// keys were cut.
     ///
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].

@@ -1,4 +1,5 @@
-//! Indexes of several levels against a sorted list: seeks, ranges, many nodes a key, keys that were cut.
+//! Indexes of several levels against a sorted list: seeks, ranges, many nodes a key, keys that were
+//! cut.
 
 use super::key::{KEY_BYTES_MAX, key_bytes};
 use crate::value::PropertyValue;
@@ -6,7 +7,8 @@ use crate::{GraphBuilder, NodeId, Uniqueness};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Values of every class; some keys are shared by many nodes, some share more than what is kept of a key.
+/// Values of every class; some keys are shared by many nodes, some share more than what is kept of
+/// a key.
 fn value(number: u64) -> PropertyValue {
     let long = "long ".repeat(KEY_BYTES_MAX / 4);
     match number % 6 {

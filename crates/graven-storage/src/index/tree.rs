@@ -1,8 +1,9 @@
 //! Building the B+tree of an index from left to right.
 //!
 //! # How it works
-//! One page per level is filled; a full one is written and its first key, cut to what tells it from the key
-//! before, goes to the level above. A checkpoint hands over leaves that it does not change as they are.
+//! One page per level is filled; a full one is written and its first key, cut to what tells it from
+//! the key before, goes to the level above. A checkpoint hands over leaves that it does not change
+//! as they are.
 
 use super::page::PageBuilder;
 use crate::Result;

@@ -42,8 +42,8 @@ impl IndexWriter {
         }
     }
 
-    /// Adds `node` under `value`; entries ascend by [`key_bytes`] of the value, then by node. Values without key
-    /// (null, NaN) are skipped.
+    /// Adds `node` under `value`; entries ascend by [`key_bytes`] of the value, then by node.
+    /// Values without key (null, NaN) are skipped.
     ///
     /// # Errors
     /// [`Error::Order`]; [`Error::NotUnique`]; [`Error::NoSuchNode`]; what writing gives.

@@ -1,8 +1,9 @@
 //! A batch of commits on top of a store.
 //!
 //! # How it works
-//! The counts and the entries of indexes are derived by comparing the graph before and after the batch. A small batch becomes a layer in memory, a
-//! large one is written to temporary pages as it is; its index entries then stay in the layer above, until they are many.
+//! The counts and the entries of indexes are derived by comparing the graph before and after the
+//! batch. A small batch becomes a layer in memory, a large one is written to temporary pages as it
+//! is; its index entries then stay in the layer above, until they are many.
 
 use super::patterns::counts_of;
 use crate::bytes::Malformed;
@@ -27,8 +28,8 @@ use crate::{Error, Result};
 use graven_pagecache::Reservation;
 use std::sync::Arc;
 
-/// With more relationships than this a batch goes to temporary pages, even where memory would hold it: writing sorted lists
-/// there costs a fraction of making maps of them.
+/// With more relationships than this a batch goes to temporary pages, even where memory would hold
+/// it: writing sorted lists there costs a fraction of making maps of them.
 const LISTED_MAX: usize = 100_000;
 
 /// A batch that no more commits enter, and what was known when the last one had.

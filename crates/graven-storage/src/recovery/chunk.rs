@@ -1,5 +1,5 @@
-//! Chunks of large transactions, kept until their commit record comes: in temporary pages where the store has them, so that a transaction may be
-//! larger than memory.
+//! Chunks of large transactions, kept until their commit record comes: in temporary pages where the
+//! store has them, so that a transaction may be larger than memory.
 
 use crate::Result;
 use crate::store::Store;

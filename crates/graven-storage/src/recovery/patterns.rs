@@ -1,7 +1,9 @@
-//! By how much a batch changes the counts of nodes and relationships: by the labels that nodes had before it and have after it.
+//! By how much a batch changes the counts of nodes and relationships: by the labels that nodes had
+//! before it and have after it.
 //!
 //! # Costs
-//! A look-up of the label set of each end of a relationship, a number; counts are kept by those numbers. New nodes are counted by runs.
+//! A look-up of the label set of each end of a relationship, a number; counts are kept by those
+//! numbers. New nodes are counted by runs.
 
 use crate::data_file::Root;
 use crate::delta::batch::WholeBatch;
@@ -43,7 +45,8 @@ impl<'a> LabelSets<'a> {
         number
     }
 
-    /// The number of a node's labels, of none if there is no such node. `in_base`: no layer of `view` knows any node.
+    /// The number of a node's labels, of none if there is no such node. `in_base`: no layer of
+    /// `view` knows any node.
     fn of(&mut self, view: &Snapshot, in_base: bool, node: NodeId) -> u32 {
         match self.base.labels.set_of(node).filter(|_| in_base) {
             Some(set) => set,
@@ -56,7 +59,8 @@ impl<'a> LabelSets<'a> {
 #[derive(Default)]
 struct Patterns {
     counts: HashMap<(u32, TypeId, u32), i64>,
-    /// The pattern that was counted last, with what is not in `counts` yet: mostly the next one is the same.
+    /// The pattern that was counted last, with what is not in `counts` yet: mostly the next one is
+    /// the same.
     last: Option<((u32, TypeId, u32), i64)>,
 }
 

@@ -1,17 +1,21 @@
 //! The records of a log, in order, put together into batches.
 //!
 //! # How it works
-//! Commits enter a [`Batch`] until that takes a part of the memory limit, less what layers in temporary pages keep of it; then it is applied ([`super::apply`]). Where there is a second
-//! thread, it applies one batch while this one reads the next; batches are handed over one by one, so there are never more than two. A
-//! record with a new schema ends its batch. Where the layers in temporary pages keep too much memory, what was applied is folded into
-//! the file before more is read; without temporary pages all is, so there one thread does everything.
+//! Commits enter a [`Batch`] until that takes a part of the memory limit, less what layers in
+//! temporary pages keep of it; then it is applied ([`super::apply`]). Where there is a second
+//! thread, it applies one batch while this one reads the next; batches are handed over one by one,
+//! so there are never more than two. A record with a new schema ends its batch. Where the layers in
+//! temporary pages keep too much memory, what was applied is folded into the file before more is
+//! read; without temporary pages all is, so there one thread does everything.
 //!
 //! # Invariants
-//! * TX-20: batches are applied in the order of the log, each with the names and ids that were known when it was complete, whichever thread
-//!   applies it. An error of one that was applied comes before an error of what was read after it.
+//! * TX-20: batches are applied in the order of the log, each with the names and ids that were
+//!   known when it was complete, whichever thread applies it. An error of one that was applied
+//!   comes before an error of what was read after it.
 //!
 //! # Concurrency
-//! The thread that applies ends before [`Replay::run`] does. A panic of either is an error of the opening.
+//! The thread that applies ends before [`Replay::run`] does. A panic of either is an error of the
+//! opening.
 
 use super::apply::{Complete, apply};
 use super::chunk::Chunk;
@@ -105,7 +109,8 @@ impl<'a> Replay<'a> {
     pub(super) fn run(self, recovery: Recovery, path: &Path) -> Result<()> {
         let store = self.store;
         let several = store.recovery_threads > 1 && store.temporary_pages().is_some();
-        // Moved in: where reading panics, the applying thread must see that nothing more comes, as the scope waits for it.
+        // Moved in: where reading panics, the applying thread must see that nothing more comes, as
+        // the scope waits for it.
         let mut replay = self;
         let both = move || {
             thread::scope(move |scope| {
@@ -143,7 +148,8 @@ impl<'a> Replay<'a> {
         if store.read_only().is_some()
             && let Some(pages) = store.temporary_pages()
         {
-            // No checkpoint ever merges them, and every reader would look into all. Where there is no room for that, they do.
+            // No checkpoint ever merges them, and every reader would look into all. Where there is
+            // no room for that, they do.
             let below = &commits.applied.settled.layers.below;
             if let Ok(below) = merged(store, &pages, store.sealing(), below) {
                 store.replace(&mut commits, |version| {
@@ -163,7 +169,8 @@ impl<'a> Replay<'a> {
             let lsn = record.start;
             self.record(&record, path)?.map_err(|Malformed(what)| {
                 let what = format!(
-                    "the record at LSN {lsn} cannot be understood: {what}; the log was not changed, `graven \
+                    "the record at LSN {lsn} cannot be understood: {what}; the log was not \
+                        changed, `graven \
                      salvage` copies what can still be read"
                 );
                 failed(path, what)
@@ -237,7 +244,8 @@ impl<'a> Replay<'a> {
         Ok(Ok(()))
     }
 
-    /// Whether the batch is to be applied before more comes: it is large, or there is no memory for more.
+    /// Whether the batch is to be applied before more comes: it is large, or there is no memory for
+    /// more.
     fn is_full(&mut self) -> bool {
         let bytes = self.batch.bytes() + size_of_val(&self.clients[..]) as u64;
         let step = bytes.next_multiple_of(BATCH_STEP);

@@ -1,10 +1,11 @@
 //! Relationships of one type, copied without holding them all in memory.
 //!
 //! # How it works
-//! New node ids ascend as the old ones do, so the forward lists in the order of their nodes are the order of the copy: they
-//! are streamed. Reverse lists are the same pairs sorted by their ends, in temporary pages. Properties are looked up in
-//! the order of the forward lists, which are read again for every property. Only lists that could not be read are
-//! put together in memory, from the lists of the other ends.
+//! New node ids ascend as the old ones do, so the forward lists in the order of their nodes are the
+//! order of the copy: they are streamed. Reverse lists are the same pairs sorted by their ends, in
+//! temporary pages. Properties are looked up in the order of the forward lists, which are read
+//! again for every property. Only lists that could not be read are put together in memory, from the
+//! lists of the other ends.
 
 use super::{CHUNK, Salvage};
 use crate::Result;
@@ -112,8 +113,8 @@ impl Salvage {
         })
     }
 
-    /// Calls `visit` with new start, new end and old id of every relationship, by start and end; those that were put
-    /// together from reverse lists have lost their ids.
+    /// Calls `visit` with new start, new end and old id of every relationship, by start and end;
+    /// those that were put together from reverse lists have lost their ids.
     fn for_each(
         &mut self,
         forward: &Forward,

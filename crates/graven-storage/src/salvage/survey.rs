@@ -1,7 +1,9 @@
-//! What is left of a file in which nothing can be found any more: its intact pages, counted by kind.
+//! What is left of a file in which nothing can be found any more: its intact pages, counted by
+//! kind.
 //!
 //! # How it works
-//! Pages name themselves: where one could begin, the header is read, and if it names this place, the page is verified.
+//! Pages name themselves: where one could begin, the header is read, and if it names this place,
+//! the page is verified.
 //!
 //! # Costs
 //! Reads the file once, front to back.

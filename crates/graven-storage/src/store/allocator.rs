@@ -1,7 +1,9 @@
-//! Names and ids that belong to the store, not to a transaction: given out once, kept after a rollback.
+//! Names and ids that belong to the store, not to a transaction: given out once, kept after a
+//! rollback.
 //!
 //! # Invariants
-//! * TX-5: no id is given out twice while the store is open, whatever becomes of the transaction that got it.
+//! * TX-5: no id is given out twice while the store is open, whatever becomes of the transaction
+//!   that got it.
 
 use crate::catalog::{Catalog, Names};
 use crate::ids::{NodeId, RelId};
@@ -42,12 +44,14 @@ impl NameLists {
     }
 }
 
-/// Part of the memory limit that names, and what the catalogue and recovery keep of each, may take; and what they always may.
+/// Part of the memory limit that names, and what the catalogue and recovery keep of each, may take;
+/// and what they always may.
 const NAMES_SHARE: u64 = 4;
 const NAMES_LEAST: u64 = 256 << 10;
 
 impl NameKind {
-    /// Bytes that a name takes beside its text, with its stores in the catalogue and its lists in a layer that is recovered.
+    /// Bytes that a name takes beside its text, with its stores in the catalogue and its lists in a
+    /// layer that is recovered.
     fn bytes(self) -> u64 {
         match self {
             NameKind::Label | NameKind::Key => 200,
@@ -97,7 +101,8 @@ impl Allocator {
         self.names.write().list_mut(kind).intern(name)
     }
 
-    /// Whether a new name of this kind leaves the catalogue small enough that the store opens with so little memory again.
+    /// Whether a new name of this kind leaves the catalogue small enough that the store opens with
+    /// so little memory again.
     pub(crate) fn has_room(&self, kind: NameKind, name: &str, limit: u64) -> bool {
         let names = self.names.read();
         let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];

@@ -97,8 +97,9 @@ impl Maintenance {
         }
     }
 
-    /// Waits for the checkpoint where commits are ahead of it and `bytes` more would be too much; not for one that
-    /// fails or cannot be. After one that lacked memory it makes another at once: more changes would leave it even less.
+    /// Waits for the checkpoint where commits are ahead of it and `bytes` more would be too much;
+    /// not for one that fails or cannot be. After one that lacked memory it makes another at once:
+    /// more changes would leave it even less.
     ///
     /// # Errors
     /// That one lacks memory too.
@@ -119,7 +120,8 @@ impl Maintenance {
                 match store.checkpoint(IN_HASTE) {
                     Ok(_) => self.recovered(),
                     Err(error) if error.is_memory() => return Err(error),
-                    // Whatever else is wrong with checkpoints, commits go on for as long as there is memory.
+                    // Whatever else is wrong with checkpoints, commits go on for as long as there
+                    // is memory.
                     Err(_) => {}
                 }
                 return Ok(());
@@ -210,8 +212,9 @@ fn run(shared: &Shared, store: &Weak<Store>) {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: commits that are ahead of the checkpoints wait for them, however long those take, and keep within their share
-    //! of the memory limit, also beside a snapshot that is as old as everything.
+    //! Goal: commits that are ahead of the checkpoints wait for them, however long those take, and
+    //! keep within their share of the memory limit, also beside a snapshot that is as old as
+    //! everything.
 
     use super::*;
     use crate::{GraphBuilder, LogPlace, OpenOptions, PropertyValue, TransactionOptions};
@@ -308,7 +311,8 @@ mod tests {
         }
     }
 
-    /// Goal: where a checkpoint panics, commits go on until there is no memory left and then say why.
+    /// Goal: where a checkpoint panics, commits go on until there is no memory left and then say
+    /// why.
     #[test]
     fn no_commit_waits_for_a_checkpoint_that_panicked() {
         let panics = Arc::new(AtomicBool::new(false));

@@ -2,9 +2,10 @@
 //! of its own.
 //!
 //! # How it works
-//! The newest [`NAMES_MAX`], in the order of the commits; a checkpoint writes them into the catalogue, opening takes them
-//! from there and from the log. A client asks at once after it lost its owner, so its commit is among the newest: older
-//! ones were answered long ago, or their clients are gone.
+//! The newest [`NAMES_MAX`], in the order of the commits; a checkpoint writes them into the
+//! catalogue, opening takes them from there and from the log. A client asks at once after it lost
+//! its owner, so its commit is among the newest: older ones were answered long ago, or their
+//! clients are gone.
 //!
 //! # Costs
 //! 64 KiB of memory, and as much in the catalogue where all commits have names.

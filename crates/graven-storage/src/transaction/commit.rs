@@ -7,16 +7,16 @@
 //! wait until the log is durable                             no lock; many commits share a sync
 //! publish                                                   in the order of timestamps
 //! ```
-//! The newest *applied* version is what the next commit validates against and builds on; the newest *visible* one is what
-//! snapshots get. They differ by the commits that wait for the device.
+//! The newest *applied* version is what the next commit validates against and builds on; the newest
+//! *visible* one is what snapshots get. They differ by the commits that wait for the device.
 //!
 //! # Invariants
 //! * TX-9: versions become visible in the order of their timestamps, each only when its commit may
 //!   be acknowledged. So no reader reads what a power cut could take back, except what was
 //!   committed with less than full durability.
 //! * TX-13: a checkpoint's position in the log never lies between the records of one transaction.
-//! * TX-10: a commit that returned an error before its record was appended leaves nothing; one whose wait failed is
-//!   never visible to this process, and all later ones fail.
+//! * TX-10: a commit that returned an error before its record was appended leaves nothing; one
+//!   whose wait failed is never visible to this process, and all later ones fail.
 
 use super::options::{Committed, Durability, Durable};
 use super::publish::{Numbered, Shown};
@@ -52,7 +52,8 @@ impl From<Durability> for graven_log::Durability {
     }
 }
 
-/// The error for a commit whose records the log did not take, or (`durable` unknown) did not make durable.
+/// The error for a commit whose records the log did not take, or (`durable` unknown) did not make
+/// durable.
 fn log_error(error: &graven_log::Error, durable: Durable) -> Error {
     let why = error.to_string();
     match error {
@@ -82,7 +83,8 @@ impl Changes {
         self.layer.bytes() + below.sum::<u64>()
     }
 
-    /// Puts them on top of `version`; the memory of an active layer that becomes a lower one moves with it.
+    /// Puts them on top of `version`; the memory of an active layer that becomes a lower one moves
+    /// with it.
     pub(crate) fn put_on(&self, version: &mut Version, commits: &mut Commits, store: &Store) {
         if self.below.is_empty() {
             version.apply(&self.layer);
@@ -122,9 +124,9 @@ impl Transaction {
     /// Makes the changes visible to all and durable as asked for.
     ///
     /// # Errors
-    /// [`Error::Conflict`] (retryable: what it conflicts with can be seen by then), [`Error::NodeHasRelationships`],
-    /// [`Error::MissingProperty`], [`Error::LogFailed`], [`Error::DiskFull`], [`Error::TransactionEnded`]. The
-    /// transaction has ended then.
+    /// [`Error::Conflict`] (retryable: what it conflicts with can be seen by then),
+    /// [`Error::NodeHasRelationships`], [`Error::MissingProperty`], [`Error::LogFailed`],
+    /// [`Error::DiskFull`], [`Error::TransactionEnded`]. The transaction has ended then.
     pub fn commit(&self) -> Result<Committed> {
         let mut state = self.state.lock();
         if let Some(how) = state.ended {
@@ -150,8 +152,9 @@ impl Transaction {
         committed
     }
 
-    /// What a commit that failed with `error` says. A conflict may be met again and again unless what it was with can be
-    /// seen; where the log has failed that never comes, and no commit will succeed.
+    /// What a commit that failed with `error` says. A conflict may be met again and again unless
+    /// what it was with can be seen; where the log has failed that never comes, and no commit will
+    /// succeed.
     fn final_error(&self, error: Error) -> Error {
         if !error.is_retryable() {
             return error;
@@ -188,7 +191,8 @@ impl Transaction {
                 Err(error)
                     if error.is_memory() && store.log().is_some() && attempts < ATTEMPTS_MAX =>
                 {
-                    // What is committed already makes room by going into the file; others may be faster to take it.
+                    // What is committed already makes room by going into the file; others may be
+                    // faster to take it.
                     store.checkpoint(IN_HASTE)?;
                 }
                 other => break other?,
@@ -197,7 +201,8 @@ impl Transaction {
         if store.wants_checkpoint(&version, own.layer.bytes()) {
             store.maintenance().ask(store);
         }
-        // The commit is in the order of all now; the own layer is not needed while the device works.
+        // The commit is in the order of all now; the own layer is not needed while the device
+        // works.
         drop(own);
         let mut committed = Committed {
             timestamp: version.timestamp,
@@ -225,7 +230,8 @@ impl Transaction {
         let Some(log) = store.log_for_writing()? else {
             return self.append_and_apply(state, own, None);
         };
-        // Between the first chunk and the commit record no checkpoint may begin: it would cut the log in between.
+        // Between the first chunk and the commit record no checkpoint may begin: it would cut the
+        // log in between.
         let _whole = store.chunked().read();
         let records = self.records(state, log, own)?;
         let applied = self.append_and_apply(state, own, Some(&records));
@@ -378,7 +384,8 @@ impl Transaction {
     }
 }
 
-/// Tells the log that the chunks of a transaction are void. Without the record they are void as well, only later.
+/// Tells the log that the chunks of a transaction are void. Without the record they are void as
+/// well, only later.
 fn abort(log: &Log, transaction: u64) {
     let payload: &[u8] = &[];
     let _ = log.append(&[RecordRef {
@@ -420,12 +427,14 @@ impl Shown<Arc<Version>> for Store {
 }
 
 impl Store {
-    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
+    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits
+    /// for those before.
     pub(crate) fn publish(&self, timestamp: u64) -> Result<()> {
         self.publisher().publish(timestamp, self)
     }
 
-    /// Makes what was appended up to `lsn` durable, and the commits up to that of `timestamp` visible.
+    /// Makes what was appended up to `lsn` durable, and the commits up to that of `timestamp`
+    /// visible.
     pub(crate) fn settle(&self, lsn: u64, timestamp: u64) -> Result<()> {
         if let Some(log) = self.log() {
             log.sync_up_to(Lsn(lsn))

@@ -11,10 +11,10 @@
 //! looked for it in vain. So the ids of what it created are kept as runs, for serialisable readers.
 //!
 //! # Invariants
-//! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable one, of
-//!   everything it read.
-//! * TX-7: creating relationships takes shared claims on both ends (they never conflict with each other), deleting a node
-//!   an exclusive one.
+//! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable
+//!   one, of everything it read.
+//! * TX-7: creating relationships takes shared claims on both ends (they never conflict with each
+//!   other), deleting a node an exclusive one.
 
 use super::reads::Reads;
 use crate::delta::change::{Change, ColumnOf, NodeChange};
@@ -200,8 +200,8 @@ impl Conflicts {
         reads.map_or(Ok(()), |reads| self.check_reads(reads, start))
     }
 
-    /// As [`Conflicts::check`] for a layer that may be larger than memory: goes by the claims since `start`, of which
-    /// there are fewer. What readers read is not looked at.
+    /// As [`Conflicts::check`] for a layer that may be larger than memory: goes by the claims since
+    /// `start`, of which there are fewer. What readers read is not looked at.
     pub(crate) fn check_lower(&self, layer: View<'_>, schema: &Schema, start: u64) -> Result<()> {
         let columns = layer.column_keys();
         let newer = self.order.iter().rev().take_while(|(at, _)| *at > start);

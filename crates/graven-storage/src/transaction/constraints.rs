@@ -1,4 +1,5 @@
-//! Properties that must be there: checked for all at the creation of a constraint, for what changed at a commit.
+//! Properties that must be there: checked for all at the creation of a constraint, for what changed
+//! at a commit.
 
 use super::Transaction;
 use super::index_entries::holder_name;

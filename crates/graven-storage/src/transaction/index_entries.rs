@@ -25,7 +25,8 @@ impl Edits {
     }
 }
 
-/// The whole key of an entity in `index`; `None` if it lacks a property. `changed` is taken as done.
+/// The whole key of an entity in `index`; `None` if it lacks a property. `changed` is taken as
+/// done.
 pub(crate) fn key_in(
     view: &Snapshot,
     index: &IndexDescription,

@@ -1,4 +1,5 @@
-//! How a transaction behaves: isolation, durability, the client's own id; and what its commit reports.
+//! How a transaction behaves: isolation, durability, the client's own id; and what its commit
+//! reports.
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// Reads the state of its start plus its own writes; conflicts by entity written. Write skew is possible.
+    /// Reads the state of its start plus its own writes; conflicts by entity written. Write skew is
+    /// possible.
     #[default]
     Snapshot,
     /// As if transactions ran one after another: what was read is validated as well.
@@ -20,11 +22,12 @@ pub enum Durability {
     /// When the log is on the device.
     #[default]
     Full,
-    /// When the log is with the kernel; it is on the device at most this long after that. A killed process
-    /// loses nothing, a power failure what was committed in that time.
+    /// When the log is with the kernel; it is on the device at most this long after that. A killed
+    /// process loses nothing, a power failure what was committed in that time.
     Relaxed(Duration),
-    /// At once, when it is in the process's memory; the log is with the kernel at most a second later, and the device gets
-    /// it whenever something else asks. A killed process loses what was committed in that second.
+    /// At once, when it is in the process's memory; the log is with the kernel at most a second
+    /// later, and the device gets it whenever something else asks. A killed process loses what was
+    /// committed in that second.
     Off,
 }
 

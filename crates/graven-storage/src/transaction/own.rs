@@ -1,4 +1,5 @@
-//! What a running transaction shares with the readers it hands out: its own layer, schema and the record of reads.
+//! What a running transaction shares with the readers it hands out: its own layer, schema and the
+//! record of reads.
 //!
 //! # Concurrency
 //! Locks are leaves: nothing else is taken and no caller's code runs while one is held.
@@ -66,7 +67,8 @@ impl Own {
         RwLockReadGuard::map(self.shared.layers.read(), |layers| &layers.layer)
     }
 
-    /// What `look` says of the layer that is written to, and the layers below as of the same moment.
+    /// What `look` says of the layer that is written to, and the layers below as of the same
+    /// moment.
     #[inline]
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Layer) -> T) -> (T, Arc<[Arc<Lower>]>) {
         let layers = self.shared.layers.read();

@@ -1,22 +1,24 @@
 //! The order in which commits become visible.
 //!
 //! # How it works
-//! A commit appends its version to a queue while it holds the commit lock, so the queue is in the order of timestamps. When it
-//! may be acknowledged it comes back, and takes all versions from the front that may be shown: those whose commits
-//! said so, and those that the log has made durable meanwhile. The newest of them is shown, and a commit
-//! whose version is still in the queue waits for those before it. So does one that has met a conflict: run again before
-//! it can see what it has met, it would meet it again.
+//! A commit appends its version to a queue while it holds the commit lock, so the queue is in the
+//! order of timestamps. When it may be acknowledged it comes back, and takes all versions from the
+//! front that may be shown: those whose commits said so, and those that the log has made durable
+//! meanwhile. The newest of them is shown, and a commit whose version is still in the queue waits
+//! for those before it. So does one that has met a conflict: run again before it can see what it
+//! has met, it would meet it again.
 //!
 //! # Invariants
-//! * TX-9: versions become visible in the order of their timestamps, none before it is durable or its commit has said that it
-//!   need not be.
+//! * TX-9: versions become visible in the order of their timestamps, none before it is durable or
+//!   its commit has said that it need not be.
 //! * TX-16: a commit returns only when its version, or a later one, is visible.
-//! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log has failed.
+//! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log
+//!   has failed.
 //!
 //! # Concurrency
-//! One mutex; versions are shown while it is held, and those that were given to [`Shown::retire`] when it is not: much may go
-//! with them. This file is compiled a second time by its tests, with the scheduler of
-//! `shuttle` below it.
+//! One mutex; versions are shown while it is held, and those that were given to [`Shown::retire`]
+//! when it is not: much may go with them. This file is compiled a second time by its tests, with
+//! the scheduler of `shuttle` below it.
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -92,7 +94,8 @@ impl<V: Numbered> Publisher<V> {
         self.lock().pending.push_back(pending);
     }
 
-    /// Puts a version with the same commits in the place of the newest one; the commit lock is held.
+    /// Puts a version with the same commits in the place of the newest one; the commit lock is
+    /// held.
     pub(crate) fn replace_newest(&self, version: V, store: &impl Shown<V>) {
         let mut queue = self.lock();
         let before = match queue.pending.back_mut() {
@@ -104,7 +107,8 @@ impl<V: Numbered> Publisher<V> {
         store.retire(vec![before]);
     }
 
-    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits for those before.
+    /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits
+    /// for those before.
     pub(crate) fn publish<S: Shown<V>>(&self, timestamp: u64, store: &S) -> Result<(), S::Error> {
         let mut queue = self.lock();
         let pending = &mut queue.pending;

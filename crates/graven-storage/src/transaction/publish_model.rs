@@ -1,8 +1,9 @@
-//! Goal: commits become visible in order, none before it is durable, and none returns before it is visible (TX-9, TX-16),
-//! nor before what it conflicts with is (TX-18), whatever the threads' order, with less than full durability among them, beside versions that are replaced by a checkpoint,
-//! and where a sync fails.
-//! Method: `publish.rs` compiled over the locks of `shuttle`, which runs random schedules of a few committing
-//! threads against a log that knows what it has synced.
+//! Goal: commits become visible in order, none before it is durable, and none returns before it is
+//! visible (TX-9, TX-16), nor before what it conflicts with is (TX-18), whatever the threads'
+//! order, with less than full durability among them, beside versions that are replaced by a
+//! checkpoint, and where a sync fails. Method: `publish.rs` compiled over the locks of `shuttle`,
+//! which runs random schedules of a few committing threads against a log that knows what it has
+//! synced.
 
 mod sync {
     pub(super) use shuttle::sync::{Condvar, Mutex, MutexGuard};

@@ -1,10 +1,10 @@
 //! Creating and dropping indexes, constraints and users.
 //!
 //! # How it works
-//! A new index gets an entry for everything that is there, as if it had been written just now; the next checkpoint makes
-//! a tree of them. The log holds only the schema: reading it makes the entries again. A transaction
-//! that changes the schema conflicts with every commit since its start, and every transaction that began before it
-//! with it ([`super::conflicts`]).
+//! A new index gets an entry for everything that is there, as if it had been written just now; the
+//! next checkpoint makes a tree of them. The log holds only the schema: reading it makes the
+//! entries again. A transaction that changes the schema conflicts with every commit since its
+//! start, and every transaction that began before it with it ([`super::conflicts`]).
 
 use super::index_entries::{duplicate, key_in};
 use super::{State, Transaction};
@@ -223,7 +223,8 @@ impl Transaction {
         state.schema_changed = true;
     }
 
-    /// Creates a constraint, with its index where it needs one; its name. `stop` is asked now and then.
+    /// Creates a constraint, with its index where it needs one; its name. `stop` is asked now and
+    /// then.
     ///
     /// # Errors
     /// As [`Transaction::create_index`]; [`Error::MissingProperty`].

@@ -1,10 +1,11 @@
 //! Transactions that are larger than their share of memory.
 //!
 //! # How it works
-//! The layer that a transaction writes to is charged as it grows. When it passes its share of the limit, or the budget has
-//! no more, it is sealed: written to temporary pages ([`crate::delta::lower`]), and an empty one goes on top of it. The
-//! transaction's readers see one stack. Temporary pages are pages of the cache like any other: written to the spill file
-//! only when their frames are wanted, freed with the transaction, gone with the process.
+//! The layer that a transaction writes to is charged as it grows. When it passes its share of the
+//! limit, or the budget has no more, it is sealed: written to temporary pages
+//! ([`crate::delta::lower`]), and an empty one goes on top of it. The transaction's readers see one
+//! stack. Temporary pages are pages of the cache like any other: written to the spill file only
+//! when their frames are wanted, freed with the transaction, gone with the process.
 //!
 //! # Concurrency
 //! Under the transaction's state lock, so that no other thread writes; readers see the stack before
@@ -159,7 +160,8 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: opened for reading only, where no checkpoint merges anything, what a log says is one layer that says the same.
+    //! Goal: opened for reading only, where no checkpoint merges anything, what a log says is one
+    //! layer that says the same.
 
     use super::*;
     use crate::{GraphBuilder, LogPlace, NodeId, OpenOptions, PropertyValue, TransactionOptions};

@@ -25,7 +25,8 @@ type Properties<'a> = &'a [(KeyId, PropertyValue)];
 /// Each key once, without nulls.
 type Given<'a> = SmallVec<[(KeyId, &'a PropertyValue); 8]>;
 
-/// What an entity gets of `properties`: of several values for a key the last, nothing if that is null.
+/// What an entity gets of `properties`: of several values for a key the last, nothing if that is
+/// null.
 fn effective(properties: Properties<'_>) -> Given<'_> {
     let last = |at: usize, key: KeyId| properties[at + 1..].iter().all(|(later, _)| *later != key);
     (properties.iter().enumerate())
@@ -81,7 +82,8 @@ impl Transaction {
     /// Creates a node. Null properties are left out.
     ///
     /// # Errors
-    /// [`Error::Duplicate`]; [`Error::Nesting`]; [`Error::TransactionTooLarge`]; what reading gives.
+    /// [`Error::Duplicate`]; [`Error::Nesting`]; [`Error::TransactionTooLarge`]; what reading
+    /// gives.
     pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
         self.write(|state| {
             let labels = shared_set(labels);
@@ -120,8 +122,8 @@ impl Transaction {
         Ok(node)
     }
 
-    /// Creates `count` nodes whose properties are given by column, Null where a node lacks one: as creating one after
-    /// the other, only faster. Their ids.
+    /// Creates `count` nodes whose properties are given by column, Null where a node lacks one: as
+    /// creating one after the other, only faster. Their ids.
     ///
     /// # Errors
     /// As [`Transaction::create_node`]; the nodes before the one that fails are created.
@@ -396,7 +398,8 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Deletes a node; `false` if it was gone already. Its relationships must be gone by the end of the statement.
+    /// Deletes a node; `false` if it was gone already. Its relationships must be gone by the end of
+    /// the statement.
     ///
     /// # Errors
     /// What reading gives.
@@ -456,7 +459,8 @@ impl Transaction {
         Ok(true)
     }
 
-    /// Deletes a node with its relationships; how many those were (0 also if the node was gone already).
+    /// Deletes a node with its relationships; how many those were (0 also if the node was gone
+    /// already).
     ///
     /// # Errors
     /// What reading gives.
@@ -464,7 +468,8 @@ impl Transaction {
         self.detach_delete_node_until(node, &|| false)
     }
 
-    /// As [`Transaction::detach_delete_node`]; `stop` is asked from time to time. Once stopped, the transaction must be rolled back.
+    /// As [`Transaction::detach_delete_node`]; `stop` is asked from time to time. Once stopped, the
+    /// transaction must be rolled back.
     ///
     /// # Errors
     /// What reading gives; [`Error::Stopped`].

@@ -1,8 +1,8 @@
 //! Bytes of a single value: a tag and its content.
 //!
 //! # How it works
-//! Used for the elements of lists and for columns whose values are of mixed or rare types. Integers are
-//! zigzag varints, text and bytes carry their length in front, lists their element count.
+//! Used for the elements of lists and for columns whose values are of mixed or rare types. Integers
+//! are zigzag varints, text and bytes carry their length in front, lists their element count.
 //!
 //! # On disk
 //! | tag | type | content |

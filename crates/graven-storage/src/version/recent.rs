@@ -15,11 +15,13 @@
 //! * TX-22: the list, one commit after the other, says what the one layer says.
 //!
 //! # Concurrency
-//! Immutable but for the one layer, which is set once; two that look first both make it, and one of them is kept.
+//! Immutable but for the one layer, which is set once; two that look first both make it, and one of
+//! them is kept.
 //!
 //! # Costs
-//! A commit: one allocation, and what [`Touched`] says. A look for an entry: a hash; where that was touched, a look at [`LISTED_MAX`]
-//! small maps. The first look at many: what merging at most [`LISTED_MAX`] small layers takes.
+//! A commit: one allocation, and what [`Touched`] says. A look for an entry: a hash; where that was
+//! touched, a look at [`LISTED_MAX`] small maps. The first look at many: what merging at most
+//! [`LISTED_MAX`] small layers takes.
 
 use super::touched::Touched;
 use crate::catalog::IndexDescription;

@@ -8,8 +8,8 @@
 //! reader has any more.
 //!
 //! # Invariants
-//! * TX-23: only versions above the newest root and with little of their own are kept, so neither pages nor memory wait for the next
-//!   commit.
+//! * TX-23: only versions above the newest root and with little of their own are kept, so neither
+//!   pages nor memory wait for the next commit.
 //!
 //! # Concurrency
 //! A mutex that only commits and checkpoints take.
@@ -69,8 +69,8 @@ fn is_like(version: &Version, newest: &Version) -> bool {
         && own_bytes(version, newest) <= OWN_BYTES_MAX
 }
 
-/// What a version has that the newest does not, at most: what later commits took away or replaced, by as many bytes as they brought or
-/// as there are fewer now.
+/// What a version has that the newest does not, at most: what later commits took away or replaced,
+/// by as many bytes as they brought or as there are fewer now.
 fn own_bytes(version: &Version, newest: &Version) -> u64 {
     let fewer = version
         .changed_bytes()
@@ -81,7 +81,8 @@ fn own_bytes(version: &Version, newest: &Version) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: what a reader holds while commits go on is dropped by a commit, and never outlives a checkpoint (TX-23).
+    //! Goal: what a reader holds while commits go on is dropped by a commit, and never outlives a
+    //! checkpoint (TX-23).
 
     use crate::builder::GraphBuilder;
     use crate::checkpoint::CheckpointOptions;
@@ -173,7 +174,8 @@ mod tests {
             assert_eq!(kept(&store), wanted, "{bytes}");
             drop(snapshot);
         }
-        // Once the newest commits are put into the active layer, what they replaced is the old version's alone.
+        // Once the newest commits are put into the active layer, what they replaced is the old
+        // version's alone.
         let snapshot = store.snapshot();
         (0..12).for_each(|_| set(little));
         let kept = store.retired.0.lock();

@@ -25,7 +25,8 @@ impl Schema {
         }
     }
 
-    /// Whether both have the same indexes, constraints and users, whatever the file says of the indexes.
+    /// Whether both have the same indexes, constraints and users, whatever the file says of the
+    /// indexes.
     pub(super) fn is_as(&self, other: &Schema) -> bool {
         let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
             let named = schema.indexes.iter();

@@ -1,8 +1,9 @@
-//! What is below the newest commits of a version: the file, frozen layers, and the active layer that commits go into some at a time.
+//! What is below the newest commits of a version: the file, frozen layers, and the active layer
+//! that commits go into some at a time.
 //!
 //! # How it works
-//! A dozen versions, one after the other, differ in their newest commits only ([`super::recent`]) and share all below, with
-//! what readers put together of it ([`Views`]).
+//! A dozen versions, one after the other, differ in their newest commits only ([`super::recent`])
+//! and share all below, with what readers put together of it ([`Views`]).
 //!
 //! # Concurrency
 //! Immutable once a version has it that others see.

@@ -11,8 +11,8 @@
 //! * TX-21: "no" is always right.
 //!
 //! # Costs
-//! 272 bytes, copied for every commit; a hash for every entry of a commit and for every question. Eight commits of three
-//! entities set about a hundred of its 2048 bits.
+//! 272 bytes, copied for every commit; a hash for every entry of a commit and for every question.
+//! Eight commits of three entities set about a hundred of its 2048 bits.
 
 use crate::delta::about::{About, Asked};
 use crate::delta::change::ColumnOf;

@@ -1,21 +1,23 @@
 //! What readers of some versions ask for again and again, put together when the first of them does.
 //!
 //! # How it works
-//! An index, a column or a list of a snapshot is what the file has, with the changes of every layer on top; to put that
-//! together takes longer than a look-up in it, and where the nodes of a label lie takes a walk over all changed nodes.
-//! What is below the newest commits stays the same for some versions, so what was made of it for one statement serves the next ones.
-//! Each version has the same once more for what its newest commits have to do with, with these on top. Snapshots of
+//! An index, a column or a list of a snapshot is what the file has, with the changes of every layer
+//! on top; to put that together takes longer than a look-up in it, and where the nodes of a label
+//! lie takes a walk over all changed nodes. What is below the newest commits stays the same for
+//! some versions, so what was made of it for one statement serves the next ones. Each version has
+//! the same once more for what its newest commits have to do with, with these on top. Snapshots of
 //! transactions, which see later writes of their own, put those on top for each statement.
 //!
 //! # Invariants
 //! * TX-17: what readers share is what each of them would make for itself.
 //!
 //! # Concurrency
-//! Cells that are set once; readers take no lock. Two threads that come first both make it, and one of them is kept.
+//! Cells that are set once; readers take no lock. Two threads that come first both make it, and one
+//! of them is kept.
 //!
 //! # Costs
-//! A word or two for each name, once one of its kind is asked for. Where the nodes of a label lie is kept if that takes
-//! [`RANGES_BYTES_MAX`] at most.
+//! A word or two for each name, once one of its kind is asked for. Where the nodes of a label lie
+//! is kept if that takes [`RANGES_BYTES_MAX`] at most.
 
 use std::sync::OnceLock;
 

@@ -1,5 +1,6 @@
-//! Goal: the anomalies that LDBC's ACID tests look for: none at serialisable, write skew alone at snapshot isolation.
-//! Method: the interleaving that shows each anomaly, step by step on one thread, at both levels.
+//! Goal: the anomalies that LDBC's ACID tests look for: none at serialisable, write skew alone at
+//! snapshot isolation. Method: the interleaving that shows each anomaly, step by step on one
+//! thread, at both levels.
 
 use graven_storage::{
     Direction, GraphBuilder, Isolation, KeyId, LabelId, Neighbour, NodeId, PropertyValue, Snapshot,

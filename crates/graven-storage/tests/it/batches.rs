@@ -1,6 +1,7 @@
-//! Goal: a log that is read in many batches, one put together while the one before is applied, says what was committed: as one layer in
-//! memory and as many in temporary pages, with indexes that are older than the log and one that is made in its middle.
-//! Method: commits that undo parts of earlier ones, so that ids come late and twice within a batch and between batches.
+//! Goal: a log that is read in many batches, one put together while the one before is applied, says
+//! what was committed: as one layer in memory and as many in temporary pages, with indexes that are
+//! older than the log and one that is made in its middle. Method: commits that undo parts of
+//! earlier ones, so that ids come late and twice within a batch and between batches.
 
 use crate::naive::Naive;
 use crate::transactions::{copy, empty, open, open_spilling};
@@ -106,8 +107,8 @@ fn batches_say_what_was_committed() {
     assert_eq!(store.check().unwrap().problems, []);
 }
 
-/// What layers in temporary pages keep in memory leaves less and less for batches, and is folded into the file where it is too much; the log
-/// is opened all the same.
+/// What layers in temporary pages keep in memory leaves less and less for batches, and is folded
+/// into the file where it is too much; the log is opened all the same.
 #[test]
 fn a_log_is_opened_in_a_fraction_of_its_length() {
     const LONG: usize = 8000;

@@ -1,5 +1,6 @@
-//! Goal: checkpoints of an open store keep everything committed, beside writers and readers; a backup is the database; a
-//! salvage copies all but what a damaged page held, and says which that was.
+//! Goal: checkpoints of an open store keep everything committed, beside writers and readers; a
+//! backup is the database; a salvage copies all but what a damaged page held, and says which that
+//! was.
 
 use crate::damage::{answers, open, sample};
 use graven_io::{File, MemoryFile};
@@ -122,8 +123,8 @@ fn a_backup_is_the_database() {
     store.backup(Arc::new(out), cache()).unwrap_err();
 }
 
-/// Goal: a backup that is brought up to date is what a whole one would be, costs what changed, and is no database until it
-/// is complete; a backup of another database is refused.
+/// Goal: a backup that is brought up to date is what a whole one would be, costs what changed, and
+/// is no database until it is complete; a backup of another database is refused.
 #[test]
 fn a_backup_can_be_brought_up_to_date() {
     let mut builder = GraphBuilder::new();
@@ -217,8 +218,8 @@ fn a_salvage_copies_what_can_be_read() {
     );
 }
 
-/// Goal: a damaged page never keeps the database from opening unless it is the catalogue's, which is said. What is
-/// read then is right or an error, and the rest can be written to.
+/// Goal: a damaged page never keeps the database from opening unless it is the catalogue's, which
+/// is said. What is read then is right or an error, and the rest can be written to.
 #[test]
 fn a_database_with_a_damaged_page_opens() {
     let mut bytes = sample();
@@ -274,8 +275,8 @@ fn a_database_with_a_damaged_page_opens() {
     assert!(lost_labels > 0 && written > 5, "{lost_labels} {written}");
 }
 
-/// Goal: a salvage has the indexes and constraints of the original under their names, as far as they hold on what could be
-/// copied; the others are told.
+/// Goal: a salvage has the indexes and constraints of the original under their names, as far as
+/// they hold on what could be copied; the others are told.
 #[test]
 fn a_salvage_has_the_schema_too() {
     let file = MemoryFile::new("schema.graven");
@@ -387,7 +388,8 @@ fn a_salvage_has_the_schema_too() {
             Store::open(file, cache())
         };
         bytes[at] ^= 1;
-        // Where the nodes are lost with them, nothing is left that the constraint could be broken by.
+        // Where the nodes are lost with them, nothing is left that the constraint could be broken
+        // by.
         let lost = opened(&bytes).is_ok_and(|store| {
             let snapshot = store.snapshot();
             let column = snapshot.node_column(two).unwrap();
@@ -406,7 +408,8 @@ fn a_salvage_has_the_schema_too() {
     assert!(partly > 0);
 }
 
-/// Goal: of a log that is damaged a salvage has what was committed before, in order and whole, and says that the rest is lost.
+/// Goal: of a log that is damaged a salvage has what was committed before, in order and whole, and
+/// says that the rest is lost.
 #[test]
 fn a_damaged_log_is_salvaged_up_to_the_damage() {
     let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));

@@ -1,6 +1,7 @@
 //! Goal: look-ups of a key find the entities that have the value now. Before them come thousands of
-//! commits without a read between them, with many entities under each of a few keys.
-//! Method: random small commits; sometimes every key is asked for, in a transaction with changes of its own and outside.
+//! commits without a read between them, with many entities under each of a few keys. Method: random
+//! small commits; sometimes every key is asked for, in a transaction with changes of its own and
+//! outside.
 
 use crate::transactions::{empty, open};
 use graven_random::SplitMix64;

@@ -1,4 +1,5 @@
-//! Goal: closing leaves one file, or says that the log is needed; what keeps a log from being made or written to is named.
+//! Goal: closing leaves one file, or says that the log is needed; what keeps a log from being made
+//! or written to is named.
 
 use crate::naive::Naive;
 use crate::transactions::{LogFile, copy, empty, open};
@@ -60,7 +61,8 @@ fn what_does_not_fold_in_time_stays_in_the_log() {
     assert!(matches!(missing, Err(Error::LogMissing { .. })));
 }
 
-/// A later life of a log says that it is needed before its first commit is acknowledged, with one sync.
+/// A later life of a log says that it is needed before its first commit is acknowledged, with one
+/// sync.
 #[test]
 fn a_log_that_is_used_again_is_needed_again() {
     let (data, log) = empty();

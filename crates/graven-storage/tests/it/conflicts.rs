@@ -6,7 +6,8 @@ use graven_storage::{KeyId, NodeId, PropertyValue, Snapshot, Transaction, Transa
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a commit conflicts with can be seen as soon as the conflict is told, however slow the device is.
+/// What a commit conflicts with can be seen as soon as the conflict is told, however slow the
+/// device is.
 #[test]
 fn a_conflict_is_told_when_it_can_be_seen() {
     let data = MemoryFile::new("data");

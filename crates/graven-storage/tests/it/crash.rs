@@ -1,6 +1,6 @@
-//! Goal: after a power cut at any operation on data file or log, every acknowledged commit is there, the one that was
-//! under way whole or not at all, and nothing else.
-//! Method: a seeded history on faulty files, the cut at every operation in turn, several images of each.
+//! Goal: after a power cut at any operation on data file or log, every acknowledged commit is
+//! there, the one that was under way whole or not at all, and nothing else. Method: a seeded
+//! history on faulty files, the cut at every operation in turn, several images of each.
 
 use crate::naive::Naive;
 use crate::transactions::{base, open};

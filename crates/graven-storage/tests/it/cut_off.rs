@@ -1,5 +1,5 @@
-//! Goal: of a file whose end is missing everything before the cut is salvaged, as it was; what is lost is told; and where nothing
-//! can be found any more, what is left is told.
+//! Goal: of a file whose end is missing everything before the cut is salvaged, as it was; what is
+//! lost is told; and where nothing can be found any more, what is left is told.
 
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
@@ -85,7 +85,8 @@ fn salvage(bytes: &[u8]) -> Result<(Arc<Store>, SalvageReport), Error> {
     Ok((copy, report))
 }
 
-/// Every value and every relationship of the copy is one that was there; names after `rounds` rounds.
+/// Every value and every relationship of the copy is one that was there; names after `rounds`
+/// rounds.
 fn verify(copy: &Store, rounds: u64) {
     let snapshot = copy.snapshot();
     let key = |name: &str| snapshot.node_column(snapshot.catalog().key(name).unwrap());

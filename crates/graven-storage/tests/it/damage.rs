@@ -1,9 +1,11 @@
-//! Goal: no flipped byte of a database file gives a wrong answer or a panic, and `check` finds it unless nothing is stored there.
+//! Goal: no flipped byte of a database file gives a wrong answer or a panic, and `check` finds it
+//! unless nothing is stored there.
 //!
-//! Method: bytes are flipped in the file, which is then opened, asked everything, and checked: answers are those of the
-//! intact file or errors. `cargo xtask flips` takes every byte; here it is some of every page and of what is outside of
-//! pages, because bytes of a page reach a reader only if the page is verified (PC-2), and one that is not reads
-//! the same whichever byte of it was flipped. Against the verification alone every byte of every page is flipped.
+//! Method: bytes are flipped in the file, which is then opened, asked everything, and checked:
+//! answers are those of the intact file or errors. `cargo xtask flips` takes every byte; here it is
+//! some of every page and of what is outside of pages, because bytes of a page reach a reader only
+//! if the page is verified (PC-2), and one that is not reads the same whichever byte of it was
+//! flipped. Against the verification alone every byte of every page is flipped.
 
 use graven_io::{File, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES, PageHeader};
@@ -43,8 +45,9 @@ pub(crate) fn sample() -> Vec<u8> {
     change(file).to_bytes()
 }
 
-/// Changes some of everything and folds it in, so that the file is one that checkpoints wrote. Gives a backup, whose
-/// superblocks have the same content: without a log, an older one would lead to an older state.
+/// Changes some of everything and folds it in, so that the file is one that checkpoints wrote.
+/// Gives a backup, whose superblocks have the same content: without a log, an older one would lead
+/// to an older state.
 fn change(file: MemoryFile) -> MemoryFile {
     let cache = PageCache::new(Config::new(Budget::new(4 << 20))).unwrap();
     let store = Store::open(Arc::new(file), cache.clone()).unwrap();

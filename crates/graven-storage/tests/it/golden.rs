@@ -1,5 +1,6 @@
-//! Goal: the format does not change by accident. Method: a fixed graph gives the bytes it gave when format 1 was
-//! described; a deliberate change of the format changes the number here together with docs/internals/data-file.md.
+//! Goal: the format does not change by accident. Method: a fixed graph gives the bytes it gave when
+//! format 1 was described; a deliberate change of the format changes the number here together with
+//! docs/internals/data-file.md.
 
 use graven_io::MemoryFile;
 use graven_pagecache::page::checksum;

@@ -1,5 +1,6 @@
-//! Goal: lists of any length, ids of any size and gaps of any width come back, at the smallest cache. Method: a
-//! large star with parallel relationships, ids beyond 2^32 and empty stretches, written by the bulk writer.
+//! Goal: lists of any length, ids of any size and gaps of any width come back, at the smallest
+//! cache. Method: a large star with parallel relationships, ids beyond 2^32 and empty stretches,
+//! written by the bulk writer.
 
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
@@ -161,7 +162,8 @@ fn wrong_order_is_refused() {
     assert!(writer.finish().is_err(), "a writer was not finished");
 }
 
-/// Goal: eight threads that sweep in both directions through a cache of 1 MiB read what one thread reads.
+/// Goal: eight threads that sweep in both directions through a cache of 1 MiB read what one thread
+/// reads.
 #[test]
 fn many_threads_share_a_small_cache() {
     let pairs: Vec<(u64, u64)> = (0..400_000u64)
@@ -227,7 +229,8 @@ fn many_threads_share_a_small_cache() {
     });
 }
 
-/// Goal: how entries are spread over nodes is told node by node, by some nodes and by segment, without leaving any out.
+/// Goal: how entries are spread over nodes is told node by node, by some nodes and by segment,
+/// without leaving any out.
 #[test]
 fn entries_are_spread_over_nodes() {
     let mut pairs: Vec<(u64, u64)> = Vec::new();

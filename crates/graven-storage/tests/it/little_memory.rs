@@ -1,7 +1,9 @@
-//! Goal: clients whose transactions are each as large as the memory that they share never leave a database that has no memory
-//! for a checkpoint: once they are gone it takes commits again, and it opens again in the same memory.
+//! Goal: clients whose transactions are each as large as the memory that they share never leave a
+//! database that has no memory for a checkpoint: once they are gone it takes commits again, and it
+//! opens again in the same memory.
 //!
-//! Method: several threads commit as fast as they can; some commits are refused for want of memory, nothing else goes wrong.
+//! Method: several threads commit as fast as they can; some commits are refused for want of memory,
+//! nothing else goes wrong.
 
 use crate::transactions::{copy, empty, open_spilling};
 use graven_storage::{

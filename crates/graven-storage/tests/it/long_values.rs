@@ -1,5 +1,5 @@
-//! Goal: room for a long value is asked for before it is read, whether it is in the file or in commits, and a reader
-//! that visits values has few of them in memory at a time.
+//! Goal: room for a long value is asked for before it is read, whether it is in the file or in
+//! commits, and a reader that visits values has few of them in memory at a time.
 
 use crate::transactions::{empty, open_spilling};
 use graven_storage::{CheckpointOptions, Column, Error, NodeId, PropertyValue, TransactionOptions};
@@ -30,7 +30,8 @@ fn check(column: &Column) {
         asked.len() <= 3
     };
     let done = column.gather_some(&ids, &mut room, &mut found).unwrap();
-    // Ids 0, 3 and 6 are long; where values of commits lie between, those before the first one refused are there.
+    // Ids 0, 3 and 6 are long; where values of commits lie between, those before the first one
+    // refused are there.
     assert_eq!((done, found.len()), (9, 9), "up to the fourth");
     assert!(
         asked

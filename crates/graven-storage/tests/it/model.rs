@@ -1,5 +1,6 @@
-//! Goal: whatever graph is written, every reading operation agrees with a naive model of it, also at the smallest
-//! cache. Method: random multigraphs with loops, parallel relationships, many labels, mixed values.
+//! Goal: whatever graph is written, every reading operation agrees with a naive model of it, also
+//! at the smallest cache. Method: random multigraphs with loops, parallel relationships, many
+//! labels, mixed values.
 
 use graven_storage::{
     Direction, GraphBuilder, Neighbour, NodeId, PropertyValue, RelId, Snapshot, Sweep, Uniqueness,
@@ -183,7 +184,8 @@ fn check_relationships(graph: &Graph, snapshot: &Snapshot) {
             let found = column
                 .as_ref()
                 .map_or(PropertyValue::Null, |column| column.get(id.0).unwrap());
-            // Parallel relationships keep the order they were added in, so their values are in order as well.
+            // Parallel relationships keep the order they were added in, so their values are in
+            // order as well.
             assert_eq!(found, **w);
         }
     }

@@ -1,10 +1,12 @@
-//! Goal: whatever lies where a page was written last, an older page, another one, or zeros, no answer is wrong.
+//! Goal: whatever lies where a page was written last, an older page, another one, or zeros, no
+//! answer is wrong.
 //!
-//! Method: a database lives through some checkpoints, and its file is kept after each. Then writes of the last state are
-//! undone one by one: a page is what it was earlier (*lost*), two pages change places (*swapped*), a page lies where another one
-//! should (*misdirected*, what was to be there lost), or there are zeros. All but the last are intact pages with valid checksums. The
-//! file is opened with its log and asked everything: each answer is that of the intact file, or an error.
-//! `cargo xtask flips` takes ten thousand of them.
+//! Method: a database lives through some checkpoints, and its file is kept after each. Then writes
+//! of the last state are undone one by one: a page is what it was earlier (*lost*), two pages
+//! change places (*swapped*), a page lies where another one should (*misdirected*, what was to be
+//! there lost), or there are zeros. All but the last are intact pages with valid checksums. The
+//! file is opened with its log and asked everything: each answer is that of the intact file, or an
+//! error. `cargo xtask flips` takes ten thousand of them.
 
 use crate::damage::answers;
 use crate::transactions::open;

@@ -94,7 +94,8 @@ fn the_format_before_is_named_with_what_to_do() {
     assert!(error.to_string().contains("graven upgrade"), "{error}");
 }
 
-/// Goal: a build that computes checksums in another way is a newer one, not damage; but one damaged superblock says nothing.
+/// Goal: a build that computes checksums in another way is a newer one, not damage; but one damaged
+/// superblock says nothing.
 #[test]
 fn another_format_is_named_whatever_its_checksums() {
     let mut bytes = intact();
@@ -109,8 +110,8 @@ fn another_format_is_named_whatever_its_checksums() {
     assert!(matches!(error, Error::Superblocks { .. }), "{error}");
 }
 
-/// Goal: what this build wrote names plain texts as a feature, which builds without it refuse; a file of theirs is read, and names it from the first
-/// checkpoint on that writes something.
+/// Goal: what this build wrote names plain texts as a feature, which builds without it refuse; a
+/// file of theirs is read, and names it from the first checkpoint on that writes something.
 #[test]
 fn files_name_the_features_of_their_columns() {
     let written = |store: &Store| store.superblock().superblock.features.incompatible;

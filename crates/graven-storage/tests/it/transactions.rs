@@ -1,6 +1,7 @@
-//! Goal: whatever transactions do, in whatever interleaving, every reading operation on every snapshot (old ones, new
-//! ones, those inside transactions) agrees with a naive model, also after the log was read again.
-//! Method: random operations of two transactions at a time over a loaded base.
+//! Goal: whatever transactions do, in whatever interleaving, every reading operation on every
+//! snapshot (old ones, new ones, those inside transactions) agrees with a naive model, also after
+//! the log was read again. Method: random operations of two transactions at a time over a loaded
+//! base.
 
 use crate::naive::{self, Naive, Node, Relationship};
 use graven_io::{FaultPlan, FaultyFile, File, MemoryFile};
@@ -521,8 +522,9 @@ fn a_transaction_that_is_too_large_says_so() {
     assert_eq!(store.snapshot().node_count(), 0);
 }
 
-/// Goal: a transaction several times the memory limit is right for its own readers, for later ones, after a checkpoint
-/// and after its log was read again; rolled back it leaves nothing. Peak memory stays within the limit.
+/// Goal: a transaction several times the memory limit is right for its own readers, for later ones,
+/// after a checkpoint and after its log was read again; rolled back it leaves nothing. Peak memory
+/// stays within the limit.
 #[test]
 fn a_transaction_may_be_larger_than_memory() {
     const NODES: u64 = 12_000;
@@ -650,8 +652,9 @@ fn a_transaction_may_be_larger_than_memory() {
     assert!(report.problems.is_empty(), "{:?}", report.problems);
 }
 
-/// Goal: a transaction that creates nodes of different labels in turn, many times more of them than memory holds runs of, is
-/// right for its own readers, for later ones, after a crash, and folded into the file.
+/// Goal: a transaction that creates nodes of different labels in turn, many times more of them than
+/// memory holds runs of, is right for its own readers, for later ones, after a crash, and folded
+/// into the file.
 #[test]
 fn nodes_of_labels_in_turn_take_little_memory() {
     const PAIRS: i64 = 60_000;

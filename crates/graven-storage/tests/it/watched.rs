@@ -1,6 +1,7 @@
-//! Goal: what happens beside the content of the files. A panic where the log is read, while a second thread applies what was read, ends the
-//! opening with an error instead of a wait without end; what a checkpoint holds is charged to the memory limit until it is done.
-//! Method: files that call a test back with each read and write.
+//! Goal: what happens beside the content of the files. A panic where the log is read, while a
+//! second thread applies what was read, ends the opening with an error instead of a wait without
+//! end; what a checkpoint holds is charged to the memory limit until it is done. Method: files that
+//! call a test back with each read and write.
 
 use crate::batches::commit;
 use crate::transactions::{LogFile, copy, empty, open_spilling};
@@ -95,7 +96,8 @@ fn logged() -> (MemoryFile, MemoryFile) {
     (data, log)
 }
 
-/// Opens copies of the files on a thread of its own; `read` is called before each read of the log. `None`: it panicked.
+/// Opens copies of the files on a thread of its own; `read` is called before each read of the log.
+/// `None`: it panicked.
 fn opened(
     data: &MemoryFile,
     log: &MemoryFile,

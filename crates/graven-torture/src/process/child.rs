@@ -1,9 +1,9 @@
 //! What the children of a torture do, each in a process of its own, until they are killed.
 //!
 //! # How it works
-//! A committing child numbers its transactions and prints a line after each answer. Every node has the number of its
-//! transaction and its part, so that one that is there by half shows. A full disk is no reason to end: the commit must say
-//! that it is not durable, and is told as refused.
+//! A committing child numbers its transactions and prints a line after each answer. Every node has
+//! the number of its transaction and its part, so that one that is there by half shows. A full disk
+//! is no reason to end: the commit must say that it is not durable, and is told as refused.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -97,7 +97,8 @@ impl FromStr for Task {
 /// Does a task.
 ///
 /// # Errors
-/// The database refuses for another reason than a full disk, or breaks a promise; standard output is gone.
+/// The database refuses for another reason than a full disk, or breaks a promise; standard output
+/// is gone.
 ///
 /// # Panics
 /// A committing thread panicked.
@@ -257,7 +258,8 @@ fn reads_go_on(database: &Database, expected: u64) -> Result<(), Failure> {
     }
 }
 
-/// From now on no file of this process grows further than the largest one of the database and `bytes` more; the limit before.
+/// From now on no file of this process grows further than the largest one of the database and
+/// `bytes` more; the limit before.
 fn limit_files(path: &Path, bytes: u64) -> Result<libc::rlimit, Failure> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

@@ -1,11 +1,13 @@
 //! The disk gets full: commits are refused by name, reads go on, and with room writes do.
 //!
 //! # How it works
-//! Two lives of a child that writes until there is no room. The first is killed while it is refused; what it was told must be
-//! there and what was refused must not. The second makes room itself, must then be able to commit, and ends.
+//! Two lives of a child that writes until there is no room. The first is killed while it is
+//! refused; what it was told must be there and what was refused must not. The second makes room
+//! itself, must then be able to commit, and ends.
 //!
-//! No rights are needed: on a disk with much room the child may not make a file larger (`RLIMIT_FSIZE`, of itself alone).
-//! On one with little room a file takes half of what is free; the child removes it to make room.
+//! No rights are needed: on a disk with much room the child may not make a file larger
+//! (`RLIMIT_FSIZE`, of itself alone). On one with little room a file takes half of what is free;
+//! the child removes it to make room.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,9 +1,10 @@
 //! A child at work, and what it has told so far.
 //!
 //! # How it works
-//! A thread of the parent reads the child's standard output line by line into [`Told`]: a number is an acknowledged commit,
-//! `refused N` one that was refused as not durable, `checkpoint` one that was made, `room N` says how many commits
-//! went through after there was room again. A line that the kill cut off was not told.
+//! A thread of the parent reads the child's standard output line by line into [`Told`]: a number is
+//! an acknowledged commit, `refused N` one that was refused as not durable, `checkpoint` one that
+//! was made, `room N` says how many commits went through after there was room again. A line that
+//! the kill cut off was not told.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

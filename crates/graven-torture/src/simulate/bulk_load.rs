@@ -1,7 +1,8 @@
 //! Making the database of a run, with the power cut while it is made.
 //!
 //! # Invariants
-//! * A file whose load was cut short does not open, or has everything; one whose load was acknowledged has everything.
+//! * A file whose load was cut short does not open, or has everything; one whose load was
+//!   acknowledged has everything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +17,8 @@ use crate::model::{Graph, INDEXED};
 use crate::sabotage::Sabotage;
 use graven_random::SplitMix64;
 
-/// A small database with an index. With `tortured` it is made a second time with a crash in front of every operation.
+/// A small database with an index. With `tortured` it is made a second time with a crash in front
+/// of every operation.
 ///
 /// # Errors
 /// A broken promise; the disk of the test itself fails.

@@ -1,8 +1,10 @@
-//! The first life of a database: transactions, checkpoints with commits beside them, a spilling statement, a backup.
+//! The first life of a database: transactions, checkpoints with commits beside them, a spilling
+//! statement, a backup.
 //!
 //! # How it works
-//! Steps of the workload, and between them what takes longer. While a checkpoint writes pages, another workload
-//! commits (the interlude of the disk), so that the log holds commits that the checkpoint must leave there.
+//! Steps of the workload, and between them what takes longer. While a checkpoint writes pages,
+//! another workload commits (the interlude of the disk), so that the log holds commits that the
+//! checkpoint must leave there.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,9 +1,10 @@
 //! Work that was lost and is done again: what was dropped must not come back behind it.
 //!
 //! # How it works
-//! Some commits are written and never synced, then the power is cut; often the first is torn and later ones are whole.
-//! If all are gone, the same commits are made again, up to the first: same bytes at the same place. Behind it stand
-//! frames of the lost ones, intact and fitting, unless opening has made an end of them.
+//! Some commits are written and never synced, then the power is cut; often the first is torn and
+//! later ones are whole. If all are gone, the same commits are made again, up to the first: same
+//! bytes at the same place. Behind it stand frames of the lost ones, intact and fitting, unless
+//! opening has made an end of them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -71,7 +72,8 @@ impl Watch {
     }
 }
 
-/// Makes some commits on top of `images`, as durable as is said; what each of `cuts` leaves of the disk then.
+/// Makes some commits on top of `images`, as durable as is said; what each of `cuts` leaves of the
+/// disk then.
 fn live(
     images: &Images,
     seed: u64,

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! * A spill file that fails hurts the statement that spills, and nothing else.
-//! * A backup that was cut short does not open, or is complete; one that was acknowledged is complete.
+//! * A backup that was cut short does not open, or is complete; one that was acknowledged is
+//!   complete.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +20,8 @@ const PAGE_BYTES: usize = 64 << 10;
 /// A third more than the memory limit.
 const PAGES: usize = MEMORY_BYTES as usize / PAGE_BYTES / 3 * 4;
 
-/// Keeps more rows than memory holds in temporary pages and reads them back, as a sorting statement does.
+/// Keeps more rows than memory holds in temporary pages and reads them back, as a sorting statement
+/// does.
 ///
 /// # Errors
 /// Rows are lost, or it fails without need.

@@ -1,5 +1,5 @@
-//! Goal: a bounded torture in every test run: ten thousand crash points, each seed replaying exactly; mutants
-//! are a command of their own (`cargo xtask torture --mutants`).
+//! Goal: a bounded torture in every test run: ten thousand crash points, each seed replaying
+//! exactly; mutants are a command of their own (`cargo xtask torture --mutants`).
 
 use graven_torture::{Options, Report, run, simulate};
 

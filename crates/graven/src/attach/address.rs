@@ -1,9 +1,10 @@
-//! Where the owner of a file can be reached: a local socket that both sides find from the file alone.
+//! Where the owner of a file can be reached: a local socket that both sides find from the file
+//! alone.
 //!
 //! # How it works
-//! Three places are tried in this order, by the owner to listen and by others to connect: `NAME-sock` beside the
-//! file; `graven-DEVICE-INODE.sock` in the user's runtime directory, where the folder is read-only or the
-//! path too long; an abstract name. The socket file has mode 0600.
+//! Three places are tried in this order, by the owner to listen and by others to connect:
+//! `NAME-sock` beside the file; `graven-DEVICE-INODE.sock` in the user's runtime directory, where
+//! the folder is read-only or the path too long; an abstract name. The socket file has mode 0600.
 //!
 //! # Invariants
 //! * AT-1: A process that listens holds the kernel lock of the data file, so a socket file that is
@@ -120,8 +121,9 @@ impl Listener {
         self.identity
     }
 
-    /// What the process at the other end may do at most: everything, if it is of the same user or of root; otherwise what it
-    /// could do with the data file by itself, and nothing with other files.
+    /// What the process at the other end may do at most: everything, if it is of the same user or
+    /// of root; otherwise what it could do with the data file by itself, and nothing with other
+    /// files.
     pub(super) fn access_of(&self, stream: &UnixStream) -> io::Result<Access> {
         let peer = rustix::net::sockopt::socket_peercred(stream)?;
         if peer.uid.is_root() || peer.uid == rustix::process::geteuid() {
@@ -187,7 +189,8 @@ fn bind_file(path: &Path) -> io::Result<Unshared<UnixListener>> {
             SocketFlags::CLOEXEC,
         );
         let socket = rustix::net::socket_with(kind.0, kind.1, kind.2, None)?;
-        // Linux makes the file with the mode of the socket: it is never open to others, not for a moment.
+        // Linux makes the file with the mode of the socket: it is never open to others, not for a
+        // moment.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
         rustix::net::listen(&socket, BACKLOG)?;
@@ -235,7 +238,8 @@ fn trusted(stream: &UnixStream) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: both sides find each other beside the file, through another name of it, and where no socket file can be made.
+    //! Goal: both sides find each other beside the file, through another name of it, and where no
+    //! socket file can be made.
 
     use super::*;
 

@@ -262,7 +262,8 @@ fn greet(
         } => Err(Failure::Answer(Error::new(
             LOCKED,
             format!(
-                "{}: in use by process {process}, which speaks attach protocol {protocol}, this program {PROTOCOL} \
+                "{}: in use by process {process}, which speaks attach protocol {protocol}, this \
+                    program {PROTOCOL} \
                  ({why}); use the same version of graven in both",
                 file.display()
             ),
@@ -349,7 +350,8 @@ impl Session {
         self.done(&Request::Rollback).map(|_| ())
     }
 
-    /// Starts a statement; its columns are there when this returns, and so is its commit where it wrote.
+    /// Starts a statement; its columns are there when this returns, and so is its commit where it
+    /// wrote.
     pub(crate) fn run(
         &mut self,
         options: TransactionOptions,
@@ -392,7 +394,8 @@ impl Session {
         }
     }
 
-    /// The next rows of the statement of this text, or the end; it was committed before its columns came, if it wrote (AT-4).
+    /// The next rows of the statement of this text, or the end; it was committed before its columns
+    /// came, if it wrote (AT-4).
     pub(crate) fn next(&mut self, text: &str) -> Result<Part, Failure> {
         let next = self.receive();
         match next.map_err(|failure| self.late(failure, Durable::Yes, text))? {

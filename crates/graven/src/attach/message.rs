@@ -1,12 +1,13 @@
 //! What an attached process asks and the owner answers, and how it travels.
 //!
 //! # On the wire
-//! A frame is its length (4 bytes, little-endian, without itself), a kind (1 byte) and the content. The first frame each
-//! way is [`Request::Hello`] and its answer; everything before the protocol number never changes, so that any
-//! two versions can tell each other apart by name.
+//! A frame is its length (4 bytes, little-endian, without itself), a kind (1 byte) and the content.
+//! The first frame each way is [`Request::Hello`] and its answer; everything before the protocol
+//! number never changes, so that any two versions can tell each other apart by name.
 //!
 //! A session does one thing at a time. A statement is answered by [`Reply::Columns`], any number of
-//! [`Reply::Rows`] and [`Reply::End`], or at any point by [`Reply::Failed`]; everything else by one frame.
+//! [`Reply::Rows`] and [`Reply::End`], or at any point by [`Reply::Failed`]; everything else by one
+//! frame.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -29,7 +30,8 @@ use crate::value::Value;
 /// Both ends speak the same number or do not speak.
 pub(super) const PROTOCOL: u32 = 6;
 const MAGIC: &[u8; 8] = b"GRVattch";
-/// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take more.
+/// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take
+/// more.
 const FRAME_BYTES_MAX: u32 = 1 << 30;
 /// Bytes of rows after which a frame is sent.
 pub(super) const ROWS_BYTES: usize = 64 << 10;
@@ -47,12 +49,14 @@ pub(super) enum Request {
         /// Statements of the session may not write.
         read_only: bool,
     },
-    /// Runs a statement: in the session's open transaction, or in one of its own with these options.
+    /// Runs a statement: in the session's open transaction, or in one of its own with these
+    /// options.
     Run {
         options: TransactionOptions,
         /// How long it may run.
         timeout: Option<Duration>,
-        /// What it may do; where any file may be named, with the folder that relative names count from.
+        /// What it may do; where any file may be named, with the folder that relative names count
+        /// from.
         access: Access,
         text: String,
         params: Params,

@@ -1,9 +1,9 @@
 //! The owner's side: one thread that accepts, one thread a session.
 //!
 //! # How it works
-//! Sessions run statements through the same [`Connection`] as the owner's own program does, so results stream under
-//! the owner's budget and nothing is decided twice. A session that is slow to read holds no page: rows are cut into
-//! frames, and between two batches a statement holds none.
+//! Sessions run statements through the same [`Connection`] as the owner's own program does, so
+//! results stream under the owner's budget and nothing is decided twice. A session that is slow to
+//! read holds no page: rows are cut into frames, and between two batches a statement holds none.
 //!
 //! # Concurrency
 //! Dropping [`Owner`] ends it all: no process can connect any more, statements are cancelled,

@@ -97,7 +97,8 @@ impl<'a> Patient<'a> {
         if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             let since = *self.cancelled.get_or_insert(now);
             if now >= since + CANCEL_WAIT {
-                let what = "the statement was cancelled, and the process that runs it does not answer: it may be suspended";
+                let what = "the statement was cancelled, and the process that runs it does not \
+                    answer: it may be suspended";
                 self.ended = Some(Error::new("Statement.Cancelled", what));
             }
         }
@@ -105,7 +106,8 @@ impl<'a> Patient<'a> {
             && now >= until
         {
             let what = format!(
-                "the process that has the database open has not answered for {time:?}: it may be suspended, or busy \
+                "the process that has the database open has not answered for {time:?}: it may be \
+                    suspended, or busy \
                  opening it"
             );
             let ended = Error::with_retry("Statement.TimedOut", what, Retry::MayHelp);

@@ -34,8 +34,8 @@ pub(crate) struct AttachedResult {
 }
 
 impl AttachedResult {
-    /// Starts a statement on a session of its own and waits for its first rows: an owner that ends before them is lost
-    /// without loss, for nothing has been handed out (AT-4).
+    /// Starts a statement on a session of its own and waits for its first rows: an owner that ends
+    /// before them is lost without loss, for nothing has been handed out (AT-4).
     pub(crate) fn start(
         attached: &Arc<Attached>,
         options: &TransactionOptions,
@@ -88,7 +88,8 @@ impl AttachedResult {
         Ok(result)
     }
 
-    /// The result of a statement that is committed, but whose rows were lost with the owner that computed them.
+    /// The result of a statement that is committed, but whose rows were lost with the owner that
+    /// computed them.
     pub(crate) fn without_rows() -> Self {
         AttachedResult {
             text: Arc::from(""),
@@ -137,7 +138,8 @@ impl AttachedResult {
         }
     }
 
-    /// Fetches some rows; gives the session back where it is between two requests again, and up where it is lost.
+    /// Fetches some rows; gives the session back where it is between two requests again, and up
+    /// where it is lost.
     fn advance(&mut self) -> Result<(), Failure> {
         let fetched = self.fetch();
         if let Ok(true) = fetched {
@@ -225,7 +227,8 @@ impl Drop for AttachedResult {
 fn done_without_answer() -> Ended {
     let lost = Notice {
         code: "OwnerLost".to_owned(),
-        message: "the process that ran the statement has ended; the statement is committed, its rows are lost"
+        message: "the process that ran the statement has ended; the statement is committed, its \
+            rows are lost"
             .to_owned(),
         position: None,
     };
@@ -254,7 +257,8 @@ fn nothing_known(elapsed: Duration) -> Summary {
 fn rows_lost() -> Error {
     Error::with_retry(
         "Statement.OwnerLost",
-        "the process that ran the statement has ended before all rows were read; if the statement wrote, it is \
+        "the process that ran the statement has ended before all rows were read; if the statement \
+            wrote, it is \
          committed; run it again for its rows",
         Retry::MayHelp,
     )

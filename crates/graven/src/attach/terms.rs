@@ -16,7 +16,8 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// How long to wait for the answer to a statement that begins now; what was cancelled before is over.
+    /// How long to wait for the answer to a statement that begins now; what was cancelled before is
+    /// over.
     pub(super) fn patience(&self) -> Patience {
         self.cancelling.reset();
         Patience::of_statement(self.cancelling.flag(), self.timeout)

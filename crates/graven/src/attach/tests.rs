@@ -69,7 +69,8 @@ fn a_reader_whose_owner_ends_before_the_first_row_gets_its_rows() {
         assert!(result.next_row().expect("the end").is_none());
         (row.into_values(), other)
     });
-    // Long enough for the statement to have begun, usually; whenever this comes, the answer is the same.
+    // Long enough for the statement to have begun, usually; whenever this comes, the answer is the
+    // same.
     std::thread::sleep(Duration::from_millis(50));
     drop(owner);
     let (values, other) = reader.join().expect("no panic");

@@ -1,9 +1,10 @@
 //! Bytes of values on the way between an attached process and the owner.
 //!
 //! # How it works
-//! Integers are little-endian and fixed, texts and lists carry a 32-bit count, a value begins with a tag. Both ends are
-//! the same protocol number ([`super::message::PROTOCOL`]), so nothing is optional. Whatever arrives is checked:
-//! lengths against what is there, nesting against [`MAX_DEPTH`].
+//! Integers are little-endian and fixed, texts and lists carry a 32-bit count, a value begins with
+//! a tag. Both ends are the same protocol number ([`super::message::PROTOCOL`]), so nothing is
+//! optional. Whatever arrives is checked: lengths against what is there, nesting against
+//! [`MAX_DEPTH`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,8 +13,8 @@ use graven_storage::Snapshot;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A statement that has been checked and planned. Threads that share one wait for each other for a moment at the beginning of each
-/// statement; clones do not.
+/// A statement that has been checked and planned. Threads that share one wait for each other for a
+/// moment at the beginning of each statement; clones do not.
 #[derive(Debug)]
 pub struct Prepared {
     text: Arc<str>,
@@ -113,8 +113,8 @@ mod tests {
     use crate::config::Config;
     use crate::database::Database;
 
-    /// Goal: statements that read a few nodes keep their operators, which hold no memory of the budget (EX-57); those that
-    /// write, are profiled or have failed do not.
+    /// Goal: statements that read a few nodes keep their operators, which hold no memory of the
+    /// budget (EX-57); those that write, are profiled or have failed do not.
     #[test]
     fn operators_of_short_reads_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -186,9 +186,10 @@ mod tests {
         }
     }
 
-    /// Goal: a statement that writes with the operators of its run before does what it does with new ones: whatever it reads, sets and
-    /// creates, whatever names have come since, after an error and in a transaction.
-    /// Method: each statement with the same text again and again in one database, with a text of its own each time in another.
+    /// Goal: a statement that writes with the operators of its run before does what it does with
+    /// new ones: whatever it reads, sets and creates, whatever names have come since, after an
+    /// error and in a transaction. Method: each statement with the same text again and again in one
+    /// database, with a text of its own each time in another.
     #[test]
     fn operators_of_writing_statements_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -214,7 +215,8 @@ mod tests {
                 true,
             ),
             (
-                "MATCH (a:P {id: $id})-[k:KNOWS]->(b) SET k += {last: $id}, b.last = k.last RETURN b.id, b.last",
+                "MATCH (a:P {id: $id})-[k:KNOWS]->(b) SET k += {last: $id}, b.last = k.last RETURN \
+                    b.id, b.last",
                 false,
             ),
             (
@@ -223,7 +225,8 @@ mod tests {
             ),
             ("MATCH (a:Late) SET a.found = $id RETURN count(*)", true),
             (
-                "MATCH (a:P {id: $id}), (b:P {id: $id}) CREATE (a)-[:LIKES {by: $name}]->(b) RETURN a.id",
+                "MATCH (a:P {id: $id}), (b:P {id: $id}) CREATE (a)-[:LIKES {by: $name}]->(b) \
+                    RETURN a.id",
                 false,
             ),
             (
@@ -287,7 +290,8 @@ mod tests {
                     )
                     .expect("planned");
                 let operators = planned.take_operators();
-                // Plans that know a name not yet are not kept, nor are operators of a run that failed.
+                // Plans that know a name not yet are not kept, nor are operators of a run that
+                // failed.
                 if round == 3 {
                     assert_eq!(operators.is_some(), *kept, "{text}");
                 }
@@ -298,7 +302,8 @@ mod tests {
         }
         assert!(failed >= 2, "{failed}: some fail");
         let all = "MATCH (n) OPTIONAL MATCH (n)-[r]->(m) \
-            RETURN id(n), labels(n), properties(n), type(r), properties(r), id(m) ORDER BY id(n), id(m), type(r)";
+            RETURN id(n), labels(n), properties(n), type(r), properties(r), id(m) ORDER BY id(n), \
+            id(m), type(r)";
         let read = |db: &Database| {
             let rows = db.connect().query(all, &Params::new()).expect("read");
             rows.map(|row| row.expect("a row").into_values())

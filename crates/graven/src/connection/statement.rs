@@ -22,11 +22,13 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 impl Connection {
-    /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result ends it. One that
-    /// writes runs in a transaction of its own: when this returns it is committed and durable.
+    /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result
+    /// ends it. One that writes runs in a transaction of its own: when this returns it is committed
+    /// and durable.
     ///
     /// # Errors
-    /// `SyntaxError.*` and other errors of the text with their place; errors of the first step of running it.
+    /// `SyntaxError.*` and other errors of the text with their place; errors of the first step of
+    /// running it.
     ///
     /// # Examples
     /// ```no_run
@@ -44,7 +46,8 @@ impl Connection {
             Place::There(_) if !params.frames().is_empty() => {
                 return Err(Error::new(
                     "ArgumentError.InvalidSource",
-                    "another process owns the database, and a frame cannot go there: write it to a file, and load that",
+                    "another process owns the database, and a frame cannot go there: write it to a \
+                        file, and load that",
                 ));
             }
             Place::There(attached) => return attach::query(self, attached, text, params),
@@ -56,7 +59,8 @@ impl Connection {
         self.start(&inner, planned, params, snapshot, (None, deadline))
     }
 
-    /// Starts a planned statement, with its operators if they are kept there; one that writes runs to its end.
+    /// Starts a planned statement, with its operators if they are kept there; one that writes runs
+    /// to its end.
     pub(super) fn start(
         &self,
         inner: &Arc<Inner>,
@@ -143,7 +147,8 @@ impl Connection {
         if planned.runs_in_transactions() {
             return Err(Error::new(
                 "Transaction.ImplicitOnly",
-                "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run it outside of a transaction",
+                "a statement with CALL { ... } IN TRANSACTIONS makes transactions of its own: run \
+                    it outside of a transaction",
             ));
         }
         seat.runs(Some(Arc::clone(&planned.text)))?;
@@ -162,7 +167,8 @@ impl Connection {
         Ok(running.into())
     }
 
-    /// Starts a statement in a transaction: the rows of one that reads come as they are asked for, one that writes runs to its end.
+    /// Starts a statement in a transaction: the rows of one that reads come as they are asked for,
+    /// one that writes runs to its end.
     pub(crate) fn stream_in(
         &self,
         inner: &Arc<Inner>,
@@ -196,8 +202,8 @@ impl Connection {
         Ok(running.into())
     }
 
-    /// Runs a statement to its end, with the operators of an earlier run if they are given and fit. Those that the next run can have come with
-    /// the result.
+    /// Runs a statement to its end, with the operators of an earlier run if they are given and fit.
+    /// Those that the next run can have come with the result.
     pub(super) fn run(
         &self,
         inner: &Arc<Inner>,
@@ -255,7 +261,8 @@ impl Connection {
         }
     }
 
-    /// Whether the statement would change something. Of a statement that another process runs it is not asked: it runs to its end there.
+    /// Whether the statement would change something. Of a statement that another process runs it is
+    /// not asked: it runs to its end there.
     ///
     /// # Errors
     /// Those of the text, with their place.

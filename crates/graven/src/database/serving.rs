@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError};
 use super::Shared;
 
 impl Shared {
-    /// Lets other processes attach. Where no socket can be made they are told that the database is in use.
+    /// Lets other processes attach. Where no socket can be made they are told that the database is
+    /// in use.
     pub(super) fn serve(&self, inner: &Arc<Inner>) {
         let listener = inner
             .listener

@@ -1,5 +1,5 @@
-//! What `graven check`, `graven info` and `graven checkpoint` do, for statements: so a process asks the one that has
-//! the database open.
+//! What `graven check`, `graven info` and `graven checkpoint` do, for statements: so a process asks
+//! the one that has the database open.
 
 use std::sync::Arc;
 

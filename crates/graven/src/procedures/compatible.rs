@@ -2,8 +2,8 @@
 //! table.
 //!
 //! # How it works
-//! The version is that of Neo4j whose language and protocol this build follows: tools decide by it what they may send. Graven's own
-//! version is what `graven.version` says.
+//! The version is that of Neo4j whose language and protocol this build follows: tools decide by it
+//! what they may send. Graven's own version is what `graven.version` says.
 
 use std::sync::Arc;
 

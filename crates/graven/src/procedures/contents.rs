@@ -1,10 +1,12 @@
-//! What the graph holds, label by label: properties with their types, and which types lead from where to where.
+//! What the graph holds, label by label: properties with their types, and which types lead from
+//! where to where.
 //!
 //! # How it works
-//! Counts and the labels at the ends of types come from the catalogue, which is exact. Types of properties come from a
-//! sample, read by statements of the language: of each label up to [`SAMPLE`] nodes in runs spread over its ids, of each
-//! relationship type the first [`SAMPLE`] relationships. A property that no sampled entity has is not listed.
-//! Where everything was sampled, `mandatory` is exact.
+//! Counts and the labels at the ends of types come from the catalogue, which is exact. Types of
+//! properties come from a sample, read by statements of the language: of each label up to
+//! [`SAMPLE`] nodes in runs spread over its ids, of each relationship type the first [`SAMPLE`]
+//! relationships. A property that no sampled entity has is not listed. Where everything was
+//! sampled, `mandatory` is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

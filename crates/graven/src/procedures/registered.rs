@@ -1,4 +1,5 @@
-//! Procedures that the program adds to a database: a signature as text, the right that a call needs, and a function.
+//! Procedures that the program adds to a database: a signature as text, the right that a call
+//! needs, and a function.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -50,8 +51,8 @@ impl Registry {
     }
 }
 
-/// `name(a :: TYPE?, ...) :: (b :: TYPE?, ...)`; a procedure without columns may leave out their parentheses or
-/// write `VOID`.
+/// `name(a :: TYPE?, ...) :: (b :: TYPE?, ...)`; a procedure without columns may leave out their
+/// parentheses or write `VOID`.
 fn parse(signature: &str) -> Option<(String, ProcedureView)> {
     let (name, rest) = signature.split_once('(')?;
     let (arguments, rest) = rest.split_once(')')?;

@@ -1,4 +1,5 @@
-//! What `SHOW INDEXES`, `SHOW CONSTRAINTS` and the procedures like them list, and what the program is.
+//! What `SHOW INDEXES`, `SHOW CONSTRAINTS` and the procedures like them list, and what the program
+//! is.
 
 use std::sync::Arc;
 
@@ -156,7 +157,8 @@ pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
     Ok(rows.collect())
 }
 
-/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it, each name as `write` writes it.
+/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it, each name as `write` writes
+/// it.
 fn pattern(
     catalog: &Catalog,
     of: SchemaEntity,

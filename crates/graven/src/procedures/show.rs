@@ -1,4 +1,5 @@
-//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES`, `SHOW FUNCTIONS` and `SHOW DATABASES` list, and `TERMINATE TRANSACTIONS`.
+//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES`, `SHOW FUNCTIONS` and `SHOW DATABASES` list, and
+//! `TERMINATE TRANSACTIONS`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -218,7 +219,8 @@ pub(super) fn info(db: &Arc<Inner>, _: &[Value]) -> Rows {
     Ok(vec![vec![id(db), name(db), Value::Null]])
 }
 
-/// What Neo4j calls the database of all databases: there is one file, so that its id is that of the file.
+/// What Neo4j calls the database of all databases: there is one file, so that its id is that of the
+/// file.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn system(db: &Arc<Inner>, _: &[Value]) -> Rows {
     Ok(vec![vec![id(db), Value::text("system"), Value::Null]])

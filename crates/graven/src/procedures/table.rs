@@ -40,7 +40,8 @@ pub(super) struct Procedure {
 pub(super) const TABLE: &[Procedure] = &[
     Procedure {
         name: "apoc.meta.data",
-        about: "properties of labels and types, and which types lead where, as graph tools read them",
+        about: "properties of labels and types, and which types lead where, as graph tools read \
+            them",
         arguments: &[("config", TypeSet::MAP)],
         optional: 1,
         right: Right::Read,
@@ -105,7 +106,8 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "db.clearQueryCaches",
-        about: "nothing to forget by hand: a plan is made anew when what it was made for has changed",
+        about: "nothing to forget by hand: a plan is made anew when what it was made for has \
+            changed",
         arguments: &[],
         optional: 0,
         right: Right::Read,
@@ -307,7 +309,8 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "graven.exportDatabase",
-        about: "EXPORT DATABASE: writes all of the database to a new folder, as files and the statements that load them",
+        about: "EXPORT DATABASE: writes all of the database to a new folder, as files and the \
+            statements that load them",
         arguments: &[("folder", TypeSet::STRING), ("options", TypeSet::MAP)],
         optional: 1,
         right: Right::Admin,
@@ -316,7 +319,8 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "graven.importDatabase",
-        about: "IMPORT DATABASE: runs the statements of an exported folder in a database without nodes",
+        about: "IMPORT DATABASE: runs the statements of an exported folder in a database without \
+            nodes",
         arguments: &[("folder", TypeSet::STRING), ("options", TypeSet::MAP)],
         optional: 1,
         right: Right::Admin,
@@ -325,7 +329,8 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "graven.loadErrors",
-        about: "rows that LOAD FROM or COPY with IGNORE_ERRORS has left out last, the first thousand",
+        about: "rows that LOAD FROM or COPY with IGNORE_ERRORS has left out last, the first \
+            thousand",
         arguments: &[],
         optional: 0,
         right: Right::Read,

@@ -2,7 +2,8 @@
 //! process, neither used nor dropped. Opened again the database works there as in any other
 //! process. The parent notices nothing, and what it leaves can be had at once when it ends.
 //!
-//! A binary of its own: its tests run one after another, so that few threads are there when a process is made.
+//! A binary of its own: its tests run one after another, so that few threads are there when a
+//! process is made.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -247,7 +248,8 @@ fn a_child_of_an_attached_process_is_refused() {
     refuses(true);
 }
 
-/// Goal: opened again in the child the database is attached to, read and written, also through a grandchild.
+/// Goal: opened again in the child the database is attached to, read and written, also through a
+/// grandchild.
 fn works_opened_again(attached: bool) {
     let _alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
@@ -335,7 +337,8 @@ fn what_the_parent_leaves_can_be_had_at_once() {
     is_sound(&path, "abcd");
 }
 
-/// Waits for another process of the test, which makes this file; or takes the folder away where it fails.
+/// Waits for another process of the test, which makes this file; or takes the folder away where it
+/// fails.
 fn wait_for(file: &Path) {
     while !file.exists() {
         let folder = file.parent().expect("in a folder");

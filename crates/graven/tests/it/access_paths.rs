@@ -1,5 +1,6 @@
-//! Goal: what is known of a node or relationship is looked up, not scanned for: ids, element ids and indexed values, also where they
-//! differ from row to row and where labels are new, grow and shrink.
+//! Goal: what is known of a node or relationship is looked up, not scanned for: ids, element ids
+//! and indexed values, also where they differ from row to row and where labels are new, grow and
+//! shrink.
 
 use graven::{Config, Connection, Database, Params, Value};
 
@@ -126,7 +127,8 @@ const SEEKS: &[(&str, &str)] = &[
         "RelationshipByElementIdSeek",
     ),
     (
-        "MATCH (a)-[r]->(b), (c)-[s]->(d) WHERE elementId(r) = $r AND elementId(s) = $r RETURN a.i, c.i",
+        "MATCH (a)-[r]->(b), (c)-[s]->(d) WHERE elementId(r) = $r AND elementId(s) = $r RETURN \
+            a.i, c.i",
         "RelationshipByElementIdSeek",
     ),
     (
@@ -138,7 +140,8 @@ const SEEKS: &[(&str, &str)] = &[
         "RelationshipByElementIdSeek",
     ),
     (
-        "UNWIND $rs AS x OPTIONAL MATCH (a)-[r]->(b) WHERE elementId(r) = x AND a.i > 2 RETURN a.i, b.i",
+        "UNWIND $rs AS x OPTIONAL MATCH (a)-[r]->(b) WHERE elementId(r) = x AND a.i > 2 RETURN \
+            a.i, b.i",
         "RelationshipByElementIdSeek",
     ),
     (
@@ -171,7 +174,8 @@ fn what_is_known_is_looked_up() {
     run(&connection, "CREATE INDEX FOR (p:P) ON (p.i)");
     run(
         &connection,
-        "UNWIND range(0, 59) AS i CREATE (:P {i: i}) WITH i WHERE i % 3 = 0 MATCH (p:P {i: i}) SET p:Q",
+        "UNWIND range(0, 59) AS i CREATE (:P {i: i}) WITH i WHERE i % 3 = 0 MATCH (p:P {i: i}) SET \
+            p:Q",
     );
     run(
         &connection,
@@ -393,7 +397,8 @@ fn no_plan_is_much_worse_than_the_best_forced_one() {
                         touched(&connection, &text, &params)
                     });
                     let best = forced.min().expect("some hints");
-                    /// A label of fewer nodes is not believed to stay so: what it is off does not count.
+                    /// A label of fewer nodes is not believed to stay so: what it is off does not
+                    /// count.
                     const BELIEVED: u64 = 100;
                     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                     let ratio = (own + BELIEVED) as f64 / (best + BELIEVED) as f64;

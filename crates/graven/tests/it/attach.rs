@@ -1,5 +1,6 @@
-//! Goal: handles on one file, of which the first owns it: statements, transactions, errors and cancelling work through
-//! any of them, and when the owner closes another takes over without losing anything.
+//! Goal: handles on one file, of which the first owns it: statements, transactions, errors and
+//! cancelling work through any of them, and when the owner closes another takes over without losing
+//! anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -48,13 +49,15 @@ fn the_second_handle_is_attached_and_sees_the_same_graph() {
     assert_eq!(attached.attached_to(), Some(std::process::id()));
     run(
         &attached,
-        "CREATE (:Person {name: 'Ada'})-[:KNOWS {since: date('2020-01-02')}]->(:Person {name: 'Bo'})",
+        "CREATE (:Person {name: 'Ada'})-[:KNOWS {since: date('2020-01-02')}]->(:Person {name: \
+            'Bo'})",
     );
     assert_eq!(
         one(&owner, "MATCH (n:Person) RETURN count(n)"),
         Value::Integer(2)
     );
-    let path = "MATCH p = (:Person {name: 'Ada'})-[k]->() RETURN [p, k, k.since, {a: 1.5, b: [true, null]}]";
+    let path = "MATCH p = (:Person {name: 'Ada'})-[k]->() RETURN [p, k, k.since, {a: 1.5, b: \
+        [true, null]}]";
     assert_eq!(one(&attached, path), one(&owner, path));
     assert_eq!(
         attached.names().expect("names"),

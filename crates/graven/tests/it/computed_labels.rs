@@ -1,5 +1,5 @@
-//! Goal: labels and types that an expression gives mean what they would mean written down, wherever they stand, and are
-//! refused where they name nothing.
+//! Goal: labels and types that an expression gives mean what they would mean written down, wherever
+//! they stand, and are refused where they name nothing.
 
 use graven::{Config, Database, Params, Value};
 use tempfile::TempDir;
@@ -25,7 +25,8 @@ fn database() -> Own {
     let db = Database::open(dir.path().join("own.graven"), config).expect("opened");
     ask(
         &db,
-        "CREATE (a:A {id: 1})-[:R {w: 1}]->(:A:B {id: 2})-[:S {w: 2}]->(:B {id: 3})-[:T {w: 3}]->(a), ({id: 4})",
+        "CREATE (a:A {id: 1})-[:R {w: 1}]->(:A:B {id: 2})-[:S {w: 2}]->(:B {id: 3})-[:T {w: \
+            3}]->(a), ({id: 4})",
         &Params::new(),
     );
     Own { db, _dir: dir }
@@ -123,7 +124,8 @@ fn a_computed_label_is_a_condition_like_any_other() {
             "2",
         ),
         (
-            "WITH ['R', 'S'] AS t MATCH p = shortestPath(({id: 1})-[:$any(t)*]->({id: 3})) RETURN length(p)",
+            "WITH ['R', 'S'] AS t MATCH p = shortestPath(({id: 1})-[:$any(t)*]->({id: 3})) RETURN \
+                length(p)",
             "2",
         ),
         ("RETURN COUNT { WITH 'A' AS x MATCH (:$(x)) }", "2"),
@@ -186,7 +188,8 @@ fn computed_labels_are_written() {
             "2",
         ),
         (
-            "UNWIND ['N1', 'N2', 'N3'] AS l MERGE (n:$(l) {k: 1}) ON CREATE SET n:$(l + 'new') RETURN labels(n)",
+            "UNWIND ['N1', 'N2', 'N3'] AS l MERGE (n:$(l) {k: 1}) ON CREATE SET n:$(l + 'new') \
+                RETURN labels(n)",
             "[\"N1\"] [\"N2\"] [\"N3\", \"N3new\"]",
         ),
         (
@@ -235,11 +238,13 @@ fn computed_types_are_written_and_followed_in_the_same_statement() {
             "\"U\"",
         ),
         (
-            "MATCH (a {id: 1}), (b {id: 4}) UNWIND ['V1', 'V2'] AS t CREATE (b)-[r:$(t)]->(a) RETURN type(r)",
+            "MATCH (a {id: 1}), (b {id: 4}) UNWIND ['V1', 'V2'] AS t CREATE (b)-[r:$(t)]->(a) \
+                RETURN type(r)",
             "\"V1\" \"V2\"",
         ),
         (
-            "MATCH (a {id: 4}) UNWIND ['W1', 'W2', 'W1'] AS t MERGE (a)-[r:$(t)]->(x:X) RETURN count(DISTINCT r)",
+            "MATCH (a {id: 4}) UNWIND ['W1', 'W2', 'W1'] AS t MERGE (a)-[r:$(t)]->(x:X) RETURN \
+                count(DISTINCT r)",
             "2",
         ),
         (
@@ -344,7 +349,8 @@ fn a_barrier_stands_between_computed_labels_and_their_readers() {
     }
     let text = "MATCH (r:Row) MATCH (n:Row) WITH r, n, 'Row' AS l CREATE (:$(l)) RETURN count(*)";
     assert_eq!(answer(&db, text), "1600");
-    let text = "MATCH (r:Row) WITH r, CASE WHEN r.id % 2 = 0 THEN 'Even' ELSE 'Odd' END AS l SET r:$(l) WITH r MATCH (o:Odd) RETURN count(*)";
+    let text = "MATCH (r:Row) WITH r, CASE WHEN r.id % 2 = 0 THEN 'Even' ELSE 'Odd' END AS l SET \
+        r:$(l) WITH r MATCH (o:Odd) RETURN count(*)";
     assert_eq!(answer(&db, text), "2656800");
 }
 
@@ -355,7 +361,8 @@ fn labels_of_rows_are_looked_for_by_label_and_index() {
     answer(&db, "CREATE INDEX FOR (n:L3) ON (n.other)");
     answer(
         &db,
-        "UNWIND range(0, 5999) AS i WITH i, 'L' + toString(i % 4) AS l CREATE (n:$(l) {k: i % 500, i: i}) WITH n WHERE n.i % 3 = 0 SET n:Third",
+        "UNWIND range(0, 5999) AS i WITH i, 'L' + toString(i % 4) AS l CREATE (n:$(l) {k: i % 500, \
+            i: i}) WITH n WHERE n.i % 3 = 0 SET n:Third",
     );
     let plan = |text: &str| {
         let result = db
@@ -395,7 +402,8 @@ fn labels_of_rows_are_looked_for_by_label_and_index() {
     // Whatever is merged is found by the rows after it.
     for (label, key) in [("L1", "k"), ("L2", "k"), ("New", "k")] {
         let text = format!(
-            "UNWIND range(1, 300) AS i WITH '{label}' AS l, 10000 + i % 7 AS k MERGE (n:$(l) {{{key}: k}}) RETURN count(DISTINCT n)"
+            "UNWIND range(1, 300) AS i WITH '{label}' AS l, 10000 + i % 7 AS k MERGE (n:$(l) \
+                {{{key}: k}}) RETURN count(DISTINCT n)"
         );
         assert_eq!(answer(&db, &text), "7", "{text}");
     }

@@ -1,5 +1,5 @@
-//! Goal: counting the matches that hang on nodes gives what listing them gives, on random multigraphs with loops and
-//! parallel relationships, and the plans really count.
+//! Goal: counting the matches that hang on nodes gives what listing them gives, on random
+//! multigraphs with loops and parallel relationships, and the plans really count.
 
 use graven::{Database, Params, Value};
 use graven_io::OpenOptions;
@@ -28,25 +28,31 @@ const PAIRS: &[(&str, &str)] = &[
     ),
     (
         "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]-(d:C) RETURN count(*) AS n",
-        "MATCH (a:A)-[r:R]-(b)-[q:R]-(c)-[s:S]-(d:C) RETURN size(collect([a, r, b, q, c, s, d])) AS n",
+        "MATCH (a:A)-[r:R]-(b)-[q:R]-(c)-[s:S]-(d:C) RETURN size(collect([a, r, b, q, c, s, d])) \
+            AS n",
     ),
     (
-        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) OPTIONAL MATCH (a)-[:S]-(c) RETURN count(*) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) OPTIONAL MATCH (a)-[:S]-(c) RETURN count(*) AS \
+            n",
         "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) OPTIONAL MATCH (a)-[s:S]-(c) \
          RETURN size(collect([a, r, b, s, c])) AS n",
     ),
     (
         "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) MATCH (b)-[:R]->(c) RETURN count(*) AS n",
-        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) MATCH (b)-[s:R]->(c) RETURN size(collect([a, r, b, s, c])) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) MATCH (b)-[s:R]->(c) RETURN size(collect([a, \
+            r, b, s, c])) AS n",
     ),
     (
-        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) OPTIONAL MATCH (b)-[:S]-(c) RETURN count(*) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b:B) OPTIONAL MATCH (b)-[:S]-(c) RETURN count(*) AS \
+            n",
         "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b:B) OPTIONAL MATCH (b)-[s:S]-(c) \
          RETURN size(collect([a, r, b, s, c])) AS n",
     ),
     (
-        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b) WITH a, b MATCH (b)-[:S]-(c) RETURN count(*) AS n",
-        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b) WITH * MATCH (b)-[s:S]-(c) RETURN size(collect([a, r, b, s, c])) AS n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[:R]->(b) WITH a, b MATCH (b)-[:S]-(c) RETURN count(*) AS \
+            n",
+        "MATCH (a:A) OPTIONAL MATCH (a)-[r:R]->(b) WITH * MATCH (b)-[s:S]-(c) RETURN \
+            size(collect([a, r, b, s, c])) AS n",
     ),
     (
         "MATCH (a:B) RETURN sum(COUNT { (a)-[:R]->(:A)-[:S]-() }) AS n",
@@ -58,11 +64,13 @@ const PAIRS: &[(&str, &str)] = &[
 const GROUPED: &[(&str, &str)] = &[
     (
         "MATCH (a:A)-[:R]->(b)-[:S]->(c:C) RETURN id(a) AS k, count(*) AS n ORDER BY k",
-        "MATCH (a:A)-[r:R]->(b)-[s:S]->(c:C) RETURN id(a) AS k, size(collect([r, b, s, c])) AS n ORDER BY k",
+        "MATCH (a:A)-[r:R]->(b)-[s:S]->(c:C) RETURN id(a) AS k, size(collect([r, b, s, c])) AS n \
+            ORDER BY k",
     ),
     (
         "MATCH (a:A)-[:R]->(b)-[:S]-(c) RETURN id(b) AS k, count(c) AS n ORDER BY k",
-        "MATCH (a:A)-[r:R]->(b)-[s:S]-(c) RETURN id(b) AS k, size(collect([r, a, s, c])) AS n ORDER BY k",
+        "MATCH (a:A)-[r:R]->(b)-[s:S]-(c) RETURN id(b) AS k, size(collect([r, a, s, c])) AS n \
+            ORDER BY k",
     ),
 ];
 
@@ -130,8 +138,8 @@ fn counting_is_listing_and_taking_the_length() {
     );
 }
 
-/// A random statement that counts, one that adds up the lengths of what it lists, and that length: clauses hang on variables of
-/// those before, which may be optional.
+/// A random statement that counts, one that adds up the lengths of what it lists, and that length:
+/// clauses hang on variables of those before, which may be optional.
 fn random_pair(chance: &mut Chance) -> (String, String, i64) {
     let (mut counted, mut listed) = (String::new(), String::new());
     let (mut nodes, mut names) = (Vec::<String>::new(), Vec::<String>::new());
@@ -200,7 +208,8 @@ fn random_pair(chance: &mut Chance) -> (String, String, i64) {
     (counted, listed, names.len() as i64)
 }
 
-/// Goal: patterns that hang on optional variables, or on each other in any way, are counted as they are listed.
+/// Goal: patterns that hang on optional variables, or on each other in any way, are counted as they
+/// are listed.
 #[test]
 fn random_patterns_are_counted_as_they_are_listed() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -248,7 +257,8 @@ fn the_plans_count() {
     );
 }
 
-/// 40 nodes with 30 ends each, on which two relationships hang, and a lonely one whose only end has 302.
+/// 40 nodes with 30 ends each, on which two relationships hang, and a lonely one whose only end
+/// has 302.
 fn hubs(folder: &std::path::Path) -> Database {
     let mut graph = GraphBuilder::new();
     let starts: Vec<_> = (0..40).map(|_| graph.node(&["A"], &[])).collect();
@@ -288,7 +298,8 @@ fn counting(label: &str, times: usize) -> String {
     format!("MATCH (a:{label}) RETURN id(a) AS k, {counted} AS n ORDER BY k")
 }
 
-/// Goal: numbers beyond 32 bits are exact, also where those of all nodes are found at once and most of them are small.
+/// Goal: numbers beyond 32 bits are exact, also where those of all nodes are found at once and most
+/// of them are small.
 #[test]
 fn large_numbers_are_exact() {
     let folder = tempfile::tempdir().expect("a folder");

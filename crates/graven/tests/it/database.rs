@@ -228,8 +228,8 @@ fn a_check_passes_and_finds_every_damaged_store() {
         report.checked.contains(&("index Person(id)".to_owned(), 4)),
         "{report:?}"
     );
-    // A flipped bit anywhere behind the superblocks is either found by the check, refused at opening, or lies in
-    // space that holds nothing.
+    // A flipped bit anywhere behind the superblocks is either found by the check, refused at
+    // opening, or lies in space that holds nothing.
     let bytes = std::fs::read(&social.path).expect("read");
     let flipped = social.path.with_file_name("flipped.graven");
     let mut found = 0;
@@ -342,8 +342,8 @@ fn a_salvage_that_can_copy_nothing_says_why() {
     assert!(!error.message().contains(advice), "{error}");
 }
 
-/// A backup has no log. What a killed owner left in its own is in a backup all the same where the database may only be read, and so
-/// can make no checkpoint.
+/// A backup has no log. What a killed owner left in its own is in a backup all the same where the
+/// database may only be read, and so can make no checkpoint.
 #[test]
 fn what_is_only_read_is_backed_up_with_its_log() {
     let social = social();

@@ -1,5 +1,5 @@
-//! Goal: spellings of Neo4j 5 beside those of openCypher give the answers they stand for, and what is not there is refused by
-//! name.
+//! Goal: spellings of Neo4j 5 beside those of openCypher give the answers they stand for, and what
+//! is not there is refused by name.
 
 use graven::{Params, Value};
 
@@ -81,7 +81,8 @@ fn case_takes_lists_of_values_and_partial_conditions() {
     let text = "UNWIND [0, 1, 2, 3, 7, 1.5, null, 'abc', 'xyz'] AS x
                 RETURN CASE x WHEN 1, 2 THEN 1
                               WHEN IS NULL THEN 2
-                              WHEN IS :: STRING, IS :: BOOLEAN THEN CASE x WHEN STARTS WITH 'a' THEN 3 WHEN =~ '.*z' THEN 4 END
+                              WHEN IS :: STRING, IS :: BOOLEAN THEN CASE x WHEN STARTS WITH 'a' \
+                              THEN 3 WHEN =~ '.*z' THEN 4 END
                               WHEN > 5, = 0 THEN 5
                               WHEN IS NOT NULL THEN 6 END AS y";
     assert_eq!(
@@ -92,11 +93,13 @@ fn case_takes_lists_of_values_and_partial_conditions() {
         value("RETURN CASE 'ab' WHEN ENDS WITH 'b' THEN 1 ELSE 0 END"),
         "1"
     );
-    // A subject that takes work is computed once, in rows that a branch before has picked out as well.
+    // A subject that takes work is computed once, in rows that a branch before has picked out as
+    // well.
     assert_eq!(
         value(
             "UNWIND range(0, 5) AS x
-             RETURN sum(CASE WHEN x > 1 THEN CASE x % 3 WHEN 0 THEN 1 WHEN x - 3 THEN 10 ELSE 100 END ELSE 0 END)"
+             RETURN sum(CASE WHEN x > 1 THEN CASE x % 3 WHEN 0 THEN 1 WHEN x - 3 THEN 10 ELSE 100 \
+             END ELSE 0 END)"
         ),
         "121"
     );
@@ -108,21 +111,24 @@ fn case_takes_lists_of_values_and_partial_conditions() {
     assert_eq!(
         rows(
             &social(),
-            "MATCH (p:Person) RETURN CASE count { (p)-[:KNOWS]->() } WHEN >= 2 THEN 'many' WHEN 1 THEN 'one' ELSE 'none' END = 'one' AS k ORDER BY p.id"
+            "MATCH (p:Person) RETURN CASE count { (p)-[:KNOWS]->() } WHEN >= 2 THEN 'many' WHEN 1 \
+                THEN 'one' ELSE 'none' END = 'one' AS k ORDER BY p.id"
         ),
         ["false", "true", "true", "false"]
     );
     assert_eq!(
         rows(
             &social(),
-            "MATCH (p:Person) RETURN CASE p.id WHEN < 3 THEN 0 ELSE 1 END AS g, count(*) AS c ORDER BY g"
+            "MATCH (p:Person) RETURN CASE p.id WHEN < 3 THEN 0 ELSE 1 END AS g, count(*) AS c \
+                ORDER BY g"
         ),
         ["0 2", "1 2"]
     );
     // Words of conditions are names where no condition follows.
     assert_eq!(
         value(
-            "WITH 1 AS is, 2 AS starts RETURN CASE 2 WHEN is THEN 'a' WHEN starts THEN 'b' END = 'b'"
+            "WITH 1 AS is, 2 AS starts RETURN CASE 2 WHEN is THEN 'a' WHEN starts THEN 'b' END = \
+                'b'"
         ),
         "true"
     );
@@ -205,7 +211,8 @@ fn is_stands_for_a_colon() {
 
 #[test]
 fn texts_are_asked_for_their_normal_form() {
-    // An o with two dots in one character and in two, and a ligature that only the compatible forms take apart.
+    // An o with two dots in one character and in two, and a ligature that only the compatible forms
+    // take apart.
     for (text, forms) in [
         ("\\u00F6", [true, false, true, false]),
         ("o\\u0308", [false, true, false, true]),
@@ -340,7 +347,8 @@ fn indexes_and_constraints_say_how_to_make_them_again() {
     assert_eq!((ask(shown), ask(demanded)), (indexes, constraints));
     assert_eq!(
         ask(
-            "SHOW INDEXES YIELD name, type, options, indexProvider, failureMessage WHERE name = 'likes' RETURN options.indexProvider = indexProvider, failureMessage = ''"
+            "SHOW INDEXES YIELD name, type, options, indexProvider, failureMessage WHERE name = \
+                'likes' RETURN options.indexProvider = indexProvider, failureMessage = ''"
         ),
         ["true true"]
     );
@@ -423,21 +431,24 @@ fn optional_calls_keep_the_row() {
     assert_eq!(
         rows(
             &social,
-            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f.id AS f } RETURN p.id, f ORDER BY p.id, f"
+            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f.id AS f } \
+                RETURN p.id, f ORDER BY p.id, f"
         ),
         ["1 2", "1 3", "2 3", "3 4", "4 null"]
     );
     assert_eq!(
         rows(
             &social,
-            "MATCH (p:Person) OPTIONAL CALL { WITH p MATCH (p)-[:KNOWS]->(f) RETURN f ORDER BY f.id LIMIT 1 } RETURN p.id, f.id ORDER BY p.id"
+            "MATCH (p:Person) OPTIONAL CALL { WITH p MATCH (p)-[:KNOWS]->(f) RETURN f ORDER BY \
+                f.id LIMIT 1 } RETURN p.id, f.id ORDER BY p.id"
         ),
         ["1 2", "2 3", "3 4", "4 null"]
     );
     assert_eq!(
         rows(
             &social,
-            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f } RETURN count(*)"
+            "MATCH (p:Person) OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f } RETURN \
+                count(*)"
         ),
         ["5"]
     );
@@ -445,7 +456,8 @@ fn optional_calls_keep_the_row() {
     assert_eq!(
         rows(
             &social,
-            "MATCH (p:Person) WHERE p.id > 2 OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f } OPTIONAL MATCH (f)-[:LIKES]->(m) RETURN p.id, m.length ORDER BY p.id"
+            "MATCH (p:Person) WHERE p.id > 2 OPTIONAL CALL (p) { MATCH (p)-[:KNOWS]->(f) RETURN f \
+                } OPTIONAL MATCH (f)-[:LIKES]->(m) RETURN p.id, m.length ORDER BY p.id"
         ),
         ["3 2.0", "4 null"]
     );
@@ -453,7 +465,9 @@ fn optional_calls_keep_the_row() {
     assert_eq!(
         rows(
             &social,
-            "UNWIND [1, 2, 9] AS i CALL (i) { OPTIONAL CALL (i) { MATCH (p:Person {id: i}) SET p.seen = coalesce(p.seen, 0) + 1 RETURN p.seen AS seen } RETURN seen } RETURN i, seen"
+            "UNWIND [1, 2, 9] AS i CALL (i) { OPTIONAL CALL (i) { MATCH (p:Person {id: i}) SET \
+                p.seen = coalesce(p.seen, 0) + 1 RETURN p.seen AS seen } RETURN seen } RETURN i, \
+                seen"
         ),
         ["1 1", "2 1", "9 null"]
     );
@@ -467,7 +481,8 @@ fn optional_calls_keep_the_row() {
     assert_eq!(
         rows(
             &social,
-            "UNWIND ['Post', 'None'] AS l OPTIONAL CALL db.labels() YIELD label AS found WHERE found = l RETURN l = 'Post', found = 'Post'"
+            "UNWIND ['Post', 'None'] AS l OPTIONAL CALL db.labels() YIELD label AS found WHERE \
+                found = l RETURN l = 'Post', found = 'Post'"
         ),
         ["true true", "false null"]
     );
@@ -606,14 +621,17 @@ fn the_subject_of_a_case_is_computed_once() {
     assert_eq!(
         rows(
             &social(),
-            "MATCH (p:Person) RETURN CASE toUpper(p.name) + '!' WHEN 'ADA!' THEN 1 WHEN STARTS WITH 'B' THEN p.id * 10 ELSE size([x IN [1, 2] | p.id]) END AS v ORDER BY p.id"
+            "MATCH (p:Person) RETURN CASE toUpper(p.name) + '!' WHEN 'ADA!' THEN 1 WHEN STARTS \
+                WITH 'B' THEN p.id * 10 ELSE size([x IN [1, 2] | p.id]) END AS v ORDER BY p.id"
         ),
         ["1", "20", "2", "2"]
     );
-    // Only where it is asked for once can the value of a random number not slip between the branches.
+    // Only where it is asked for once can the value of a random number not slip between the
+    // branches.
     assert_eq!(
         value(
-            "UNWIND range(1, 2000) AS i WITH CASE toInteger(rand() * 4) WHEN 0 THEN 'a' WHEN 1 THEN 'b' WHEN 2 THEN 'c' WHEN 3 THEN 'd' END AS v RETURN count(*) - count(v)"
+            "UNWIND range(1, 2000) AS i WITH CASE toInteger(rand() * 4) WHEN 0 THEN 'a' WHEN 1 \
+                THEN 'b' WHEN 2 THEN 'c' WHEN 3 THEN 'd' END AS v RETURN count(*) - count(v)"
         ),
         "0"
     );
@@ -643,7 +661,8 @@ fn trim_takes_characters_without_a_side() {
 fn alternatives_of_a_type_stand_in_the_order_of_the_manual() {
     assert_eq!(
         value("RETURN valueType([{a: 1}, 'a', 1, [1.5], date('2015-01-01'), true])"),
-        "\"LIST<BOOLEAN NOT NULL | STRING NOT NULL | INTEGER NOT NULL | DATE NOT NULL | MAP NOT NULL | LIST<FLOAT NOT NULL> NOT NULL> NOT NULL\""
+        "\"LIST<BOOLEAN NOT NULL | STRING NOT NULL | INTEGER NOT NULL | DATE NOT NULL | MAP NOT \
+            NULL | LIST<FLOAT NOT NULL> NOT NULL> NOT NULL\""
     );
 }
 

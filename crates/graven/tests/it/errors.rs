@@ -1,5 +1,5 @@
-//! Goal: errors have a stable code, a place in the text, and a rendering with line, caret and hint; names that
-//! do not exist are notices.
+//! Goal: errors have a stable code, a place in the text, and a rendering with line, caret and hint;
+//! names that do not exist are notices.
 
 use graven::Params;
 

@@ -1,5 +1,5 @@
-//! Goal: `EXPLAIN` estimates rows from what the values of properties are like, forecasts pages and memory, and statistics
-//! come with a checkpoint.
+//! Goal: `EXPLAIN` estimates rows from what the values of properties are like, forecasts pages and
+//! memory, and statistics come with a checkpoint.
 
 use graven::{Config, Connection, Database, Params};
 
@@ -115,7 +115,8 @@ fn infinite_values_leave_estimates_numbers() {
     config.create = true;
     let db = Database::open(folder.path().join("infinite.graven"), config).expect("created");
     let connection = db.connect();
-    let create = "UNWIND range(1, 100) AS i CREATE (:P {x: toFloat(i)}) CREATE (:P {x: 1.0 / 0.0}) CREATE (:P {x: -1.0 / 0.0})";
+    let create = "UNWIND range(1, 100) AS i CREATE (:P {x: toFloat(i)}) CREATE (:P {x: 1.0 / 0.0}) \
+        CREATE (:P {x: -1.0 / 0.0})";
     connection.query(create, &Params::new()).expect("created");
     db.checkpoint().expect("checkpoint");
     for condition in ["p.x < 50.0", "p.x > 99.5", "p.x >= -1.0", "p.x = 3.0"] {

@@ -1,5 +1,6 @@
-//! Goal: a graph that is exported and imported is the same graph, whatever its values, names and labels, in every format.
-//! Method: generated graphs with values of all types; both are read by the same query, ids aside.
+//! Goal: a graph that is exported and imported is the same graph, whatever its values, names and
+//! labels, in every format. Method: generated graphs with values of all types; both are read by the
+//! same query, ids aside.
 
 use graven::{Config, Database, Params};
 
@@ -60,7 +61,8 @@ fn graph(db: &Database) -> Vec<String> {
     let mut all = run(db, "MATCH (n) RETURN labels(n), properties(n)");
     all.extend(run(
         db,
-        "MATCH (a)-[r]->(b) RETURN properties(a), labels(a), type(r), properties(r), properties(b), labels(b)",
+        "MATCH (a)-[r]->(b) RETURN properties(a), labels(a), type(r), properties(r), \
+            properties(b), labels(b)",
     ));
     all.sort();
     all.extend(run(

@@ -1,4 +1,5 @@
-//! Goal: rows of files are rows of statements, and results become files; a failed copy leaves nothing.
+//! Goal: rows of files are rows of statements, and results become files; a failed copy leaves
+//! nothing.
 
 use std::path::Path;
 
@@ -194,7 +195,8 @@ fn what_is_wrong_is_named() {
         );
     }
     // Rows with errors are left out where that is wanted, and can be asked for.
-    let load = "LOAD FROM '@/a.csv' (n STRING, a INTEGER) (HEADER = true, IGNORE_ERRORS = true) RETURN n, a";
+    let load = "LOAD FROM '@/a.csv' (n STRING, a INTEGER) (HEADER = true, IGNORE_ERRORS = true) \
+        RETURN n, a";
     assert_eq!(place.rows(load), ok(&["Ada|36", "Di|40"]));
     let errors = place.rows("CALL graven.loadErrors() YIELD line, column, value");
     assert_eq!(errors, ok(&["3|a|ten", "4|null|null"]));
@@ -253,7 +255,8 @@ fn files_are_copied_into_the_database() {
 #[test]
 fn results_become_files() {
     let place = Place::new();
-    let query = "UNWIND range(1, 5000) AS i RETURN i, 'text ' + i AS t, date('2024-01-01') + duration({days: i}) AS d, [i, null] AS l, \
+    let query = "UNWIND range(1, 5000) AS i RETURN i, 'text ' + i AS t, date('2024-01-01') + \
+        duration({days: i}) AS d, [i, null] AS l, \
         CASE i % 2 WHEN 0 THEN i END AS e";
     let sums = "RETURN count(*), sum(i), min(t), max(d), sum(l[0]), count(e)";
     for ending in ["parquet", "csv", "json", "arrow"] {
@@ -387,7 +390,8 @@ fn memory_stays_bounded() {
     };
     let at = folder.path().display();
     // About 40 MB of rows.
-    let rows = "UNWIND range(1, 400000) AS i RETURN i, 'a text that is so long that it takes some room, number ' + i AS t";
+    let rows = "UNWIND range(1, 400000) AS i RETURN i, 'a text that is so long that it takes some \
+        room, number ' + i AS t";
     for ending in ["csv", "parquet", "json"] {
         run(format!("COPY ({rows}) TO '{at}/x.{ending}'"));
         let read = run(format!(

@@ -1,8 +1,9 @@
-//! Goal: files of every released format are read, written to and found sound by this build: what `tests/formats/N/` holds was written by the release
-//! that brought format `N`, and never changes.
+//! Goal: files of every released format are read, written to and found sound by this build: what
+//! `tests/formats/N/` holds was written by the release that brought format `N`, and never changes.
 //!
-//! Method: each database is unpacked, asked what its `answers.txt` asks, checked, written to, folded and asked again. `cargo xtask format`
-//! writes the folder of this build's format where there is none ([`write_the_folder_of_this_format`]).
+//! Method: each database is unpacked, asked what its `answers.txt` asks, checked, written to,
+//! folded and asked again. `cargo xtask format` writes the folder of this build's format where
+//! there is none ([`write_the_folder_of_this_format`]).
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,15 +19,22 @@ const MADE: [&str; 14] = [
     "CREATE CONSTRAINT person_id FOR (p:Person) REQUIRE p.id IS UNIQUE",
     "CREATE CONSTRAINT thing_n FOR (t:Thing) REQUIRE t.n IS NOT NULL",
     "CREATE USER ada SET PASSWORD 'a password' SET ROLE writer",
-    "UNWIND range(1, 400) AS i CREATE (:Person {id: i, name: 'person ' + (i % 40), score: i * 0.25, even: i % 2 = 0})",
-    "UNWIND range(1, 60) AS i CREATE (:Post:Message {id: i, at: date('2026-01-01') + duration({days: i}), text: 'text ' + i})",
-    "CREATE (:Values {i: -9223372036854775807, f: 1.5e300, t: true, s: '\u{e4}\u{20ac}\u{1d11e}', l: [1, 2, 3], ls: ['a', 'b'], lf: [0.5], lb: [true, false]})",
-    "CREATE (:Values {d: date('1815-12-10'), lt: localtime('12:31:14.645876123'), zt: time('12:31:14+02:00'), ldt: localdatetime('2026-11-23T01:02:03'), \
-     zdt: datetime('2026-11-23T01:02:03[Europe/Berlin]'), du: duration('P1Y2M3DT4H5M6.5S'), p2: point({x: 1.0, y: 2.0}), p3: point({longitude: 13.4, latitude: 52.5, height: 34.0})})",
-    "MATCH (a:Person), (b:Person) WHERE b.id IN [a.id + 1, a.id * 3 % 400] CREATE (a)-[:KNOWS {since: a.id, at: date('2020-01-01')}]->(b)",
+    "UNWIND range(1, 400) AS i CREATE (:Person {id: i, name: 'person ' + (i % 40), score: i * \
+        0.25, even: i % 2 = 0})",
+    "UNWIND range(1, 60) AS i CREATE (:Post:Message {id: i, at: date('2026-01-01') + \
+        duration({days: i}), text: 'text ' + i})",
+    "CREATE (:Values {i: -9223372036854775807, f: 1.5e300, t: true, s: '\u{e4}\u{20ac}\u{1d11e}', \
+        l: [1, 2, 3], ls: ['a', 'b'], lf: [0.5], lb: [true, false]})",
+    "CREATE (:Values {d: date('1815-12-10'), lt: localtime('12:31:14.645876123'), zt: \
+        time('12:31:14+02:00'), ldt: localdatetime('2026-11-23T01:02:03'), \
+     zdt: datetime('2026-11-23T01:02:03[Europe/Berlin]'), du: duration('P1Y2M3DT4H5M6.5S'), p2: \
+     point({x: 1.0, y: 2.0}), p3: point({longitude: 13.4, latitude: 52.5, height: 34.0})})",
+    "MATCH (a:Person), (b:Person) WHERE b.id IN [a.id + 1, a.id * 3 % 400] CREATE (a)-[:KNOWS \
+        {since: a.id, at: date('2020-01-01')}]->(b)",
     "MATCH (a:Person), (p:Post) WHERE p.id = a.id % 60 + 1 CREATE (a)-[:LIKES]->(p)",
     "MATCH (h:Person {id: 7}) UNWIND range(1, 3000) AS i CREATE (h)-[:SAW {n: i}]->(:Thing {n: i})",
-    "CREATE (:Long {short: reduce(t = '', i IN range(1, 2000) | t + 'long text '), long: reduce(t = '', i IN range(1, 12000) | t + 'long text ')})",
+    "CREATE (:Long {short: reduce(t = '', i IN range(1, 2000) | t + 'long text '), long: reduce(t \
+        = '', i IN range(1, 12000) | t + 'long text ')})",
     "MATCH (p:Person) WHERE p.id % 37 = 0 DETACH DELETE p",
     "MATCH (p:Person) WHERE p.id % 41 = 0 SET p:Later, p.name = null, p.new = 'new'",
 ];
@@ -44,7 +52,8 @@ const ASKED: [&str; 16] = [
     "MATCH (n) UNWIND labels(n) AS l RETURN l, count(*) ORDER BY l",
     "MATCH ()-[r]->() RETURN type(r), count(*), sum(r.since), max(r.n), min(r.at) ORDER BY type(r)",
     "MATCH (p:Person {id: 7})-[r]-(q) RETURN count(r), min(q.id)",
-    "MATCH (p:Person) WHERE p.id > 20 AND p.id < 60 RETURN p.id, p.name, p.score, p.even, p.new ORDER BY p.id DESC",
+    "MATCH (p:Person) WHERE p.id > 20 AND p.id < 60 RETURN p.id, p.name, p.score, p.even, p.new \
+        ORDER BY p.id DESC",
     "MATCH (p:Person {name: 'person 3'}) RETURN count(*), sum(p.id)",
     "MATCH (p:Post) WHERE p.text STARTS WITH 'text 1' RETURN p.at, p.id, p.text ORDER BY p.id",
     "MATCH (v:Values) WHERE v.i IS NOT NULL RETURN v.i, v.f, v.t, v.s, v.l, v.ls, v.lf, v.lb",
@@ -187,7 +196,8 @@ fn files_of_every_format_are_read_and_written_to() {
                 );
                 rows(
                     &db,
-                    "MATCH (p:Person {id: 7}) SET p.score = -1.5 CREATE (p)-[:MADE]->(:New {id: 1})",
+                    "MATCH (p:Person {id: 7}) SET p.score = -1.5 CREATE (p)-[:MADE]->(:New {id: \
+                        1})",
                 );
                 db.checkpoint().expect("folded");
                 rows(

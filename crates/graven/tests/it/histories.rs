@@ -1,8 +1,9 @@
-//! Goal: what was written under a memory limit opens under it: whatever was acknowledged is there after a kill, opened, recovered and checked with the
-//! same limit, and in 1 MiB too where names are few. What would not open again is refused when it is committed.
+//! Goal: what was written under a memory limit opens under it: whatever was acknowledged is there
+//! after a kill, opened, recovered and checked with the same limit, and in 1 MiB too where names
+//! are few. What would not open again is refused when it is committed.
 //!
-//! Method: generated histories of large values, many rows, names, deletions, schema changes and checkpoints; now and then the files are copied
-//! as a kill leaves them.
+//! Method: generated histories of large values, many rows, names, deletions, schema changes and
+//! checkpoints; now and then the files are copied as a kill leaves them.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +68,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn statement(step: Step, number: usize) -> String {
     match step {
         Step::Texts { nodes, doublings } => format!(
-            "WITH reduce(t = 'a', i IN range(1, {doublings}) | t + t) AS s UNWIND range(1, {nodes}) AS x CREATE (:N {{s: s + x, x: x}})"
+            "WITH reduce(t = 'a', i IN range(1, {doublings}) | t + t) AS s UNWIND range(1, \
+                {nodes}) AS x CREATE (:N {{s: s + x, x: x}})"
         ),
         Step::Rows(rows) => {
             format!("UNWIND range(1, {rows}) AS x CREATE (:N {{x: x}})-[:R {{t: 'r' + x}}]->(:M)")

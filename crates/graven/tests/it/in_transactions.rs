@@ -1,5 +1,6 @@
-//! Goal: subqueries in transactions commit batch by batch, keep what was committed when a later batch fails, report what
-//! became of each batch, stay inside the memory budget, and are refused where they cannot stand.
+//! Goal: subqueries in transactions commit batch by batch, keep what was committed when a later
+//! batch fails, report what became of each batch, stay inside the memory budget, and are refused
+//! where they cannot stand.
 
 use std::fmt::Write as _;
 
@@ -49,13 +50,17 @@ fn batches_are_committed_one_after_the_other() {
     );
     assert_eq!(number(&connection, "MATCH (a:A) RETURN count(a)"), 2500);
     // What is above sees all that was committed, and what the subquery returned.
-    let text = "UNWIND range(1, 50) AS i CALL (i) { CREATE (b:B {i: i}) RETURN b } IN TRANSACTIONS OF 7 ROWS \
-                WITH b WHERE b.i % 2 = 0 MATCH (all:B) RETURN count(DISTINCT b) AS even, count(DISTINCT all) AS all";
+    let text = "UNWIND range(1, 50) AS i CALL (i) { CREATE (b:B {i: i}) RETURN b } IN TRANSACTIONS \
+        OF 7 ROWS \
+                WITH b WHERE b.i % 2 = 0 MATCH (all:B) RETURN count(DISTINCT b) AS even, \
+                count(DISTINCT all) AS all";
     let both = [Value::Integer(25), Value::Integer(50)];
     assert_eq!(rows(&connection, text), [both]);
     // Two of them, and one without input, importing by WITH, concurrent ones.
-    let text = "UNWIND range(1, 10) AS i CALL { WITH i CREATE (c:C {i: i}) RETURN c } IN 4 CONCURRENT TRANSACTIONS OF 3 ROWS \
-                CALL (c) { SET c.j = c.i + 1 RETURN c.j AS j } IN TRANSACTIONS OF 2 ROWS RETURN sum(j)";
+    let text = "UNWIND range(1, 10) AS i CALL { WITH i CREATE (c:C {i: i}) RETURN c } IN 4 \
+        CONCURRENT TRANSACTIONS OF 3 ROWS \
+                CALL (c) { SET c.j = c.i + 1 RETURN c.j AS j } IN TRANSACTIONS OF 2 ROWS RETURN \
+                sum(j)";
     assert_eq!(rows(&connection, text), [[Value::Integer(65)]]);
     rows(&connection, "CALL { CREATE (:D) } IN TRANSACTIONS");
     assert_eq!(number(&connection, "MATCH (d:D) RETURN count(d)"), 1);
@@ -76,7 +81,8 @@ fn batches_are_committed_one_after_the_other() {
 fn what_was_committed_stays_when_a_batch_fails() {
     let (folder, db) = empty();
     let connection = db.connect();
-    let part = "UNWIND range(1, 10) AS i CALL (i) { CREATE (a:A {i: i}) WITH a, 1 / (6 - i) AS x SET a.x = x RETURN x }";
+    let part = "UNWIND range(1, 10) AS i CALL (i) { CREATE (a:A {i: i}) WITH a, 1 / (6 - i) AS x \
+        SET a.x = x RETURN x }";
     assert_eq!(
         fails(
             &connection,
@@ -91,10 +97,12 @@ fn what_was_committed_stays_when_a_batch_fails() {
     assert_eq!(number(&connection, "MATCH (a:A) RETURN count(a)"), 4);
     rows(&connection, "MATCH (a) DELETE a");
 
-    let asked = "RETURN i, x, s.started AS started, s.committed AS committed, s.errorMessage IS NULL AS fine, \
+    let asked = "RETURN i, x, s.started AS started, s.committed AS committed, s.errorMessage IS \
+        NULL AS fine, \
                  s.transactionId IS NULL AS unnamed";
     // Each batch has its own id, also if it failed; one that was not begun has none.
-    let text = "UNWIND range(1, 6) AS i CALL (i) { CREATE (:F {x: 1 / (i % 2)}) } IN TRANSACTIONS OF 1 ROW \
+    let text = "UNWIND range(1, 6) AS i CALL (i) { CREATE (:F {x: 1 / (i % 2)}) } IN TRANSACTIONS \
+        OF 1 ROW \
                 ON ERROR CONTINUE REPORT STATUS AS s RETURN count(DISTINCT s.transactionId)";
     assert_eq!(number(&connection, text), 6);
     rows(&connection, "MATCH (f:F) DELETE f");
@@ -197,7 +205,8 @@ fn a_file_larger_than_the_memory_is_loaded_in_batches() {
     let params = Params::new()
         .with("url", format!("file://{}", file.display()))
         .with("n", 2000);
-    let load = "LOAD CSV WITH HEADERS FROM $url AS line CALL (line) { CREATE (:P {id: toInteger(line.id), name: line.name}) } \
+    let load = "LOAD CSV WITH HEADERS FROM $url AS line CALL (line) { CREATE (:P {id: \
+        toInteger(line.id), name: line.name}) } \
                 IN TRANSACTIONS OF $n ROWS";
     let result = connection
         .query(load, &params)
@@ -216,7 +225,8 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
     let connection = db.connect();
     let of = |end: &str| {
         format!(
-            "UNWIND [1, 0, 2] AS x CALL (x) {{ CREATE (:R {{x: 4 / x}}) }} IN TRANSACTIONS OF 1 ROW {end}"
+            "UNWIND [1, 0, 2] AS x CALL (x) {{ CREATE (:R {{x: 4 / x}}) }} IN TRANSACTIONS OF 1 \
+                ROW {end}"
         )
     };
     let status = "REPORT STATUS AS s RETURN s.committed AS c, s.started AS t";
@@ -269,9 +279,12 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
         let place = Some((1, u32::try_from(column).expect("short")));
         assert_eq!(error.position(), place, "{text}: {error}");
     }
-    // What does not fit now might later: it is tried until the time is up, and the next batch goes on.
-    let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS m CREATE (:M {x: reduce(s = 'ab', i IN range(1, m) | s + s)}) } \
-                IN TRANSACTIONS OF 1 ROW ON ERROR RETRY FOR 0.01 SECONDS THEN CONTINUE REPORT STATUS AS s RETURN s.committed";
+    // What does not fit now might later: it is tried until the time is up, and the next batch goes
+    // on.
+    let text = "UNWIND [1, 30000000, 2] AS n CALL (n) { WITH collect(n)[0] AS m CREATE (:M {x: \
+        reduce(s = 'ab', i IN range(1, m) | s + s)}) } \
+                IN TRANSACTIONS OF 1 ROW ON ERROR RETRY FOR 0.01 SECONDS THEN CONTINUE REPORT \
+                STATUS AS s RETURN s.committed";
     let found = rows(&connection, text);
     let wanted = [true, false, true].map(|it| vec![Value::Boolean(it)]);
     assert_eq!(found, wanted);

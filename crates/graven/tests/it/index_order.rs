@@ -1,5 +1,6 @@
-//! Goal: what an index finds and in which order is what a scan finds and a sort orders, over values of every kind, before
-//! and after a checkpoint and with changes on top; and the plans really use the index.
+//! Goal: what an index finds and in which order is what a scan finds and a sort orders, over values
+//! of every kind, before and after a checkpoint and with changes on top; and the plans really use
+//! the index.
 
 use graven::{Config, Connection, Database, Params};
 
@@ -29,9 +30,12 @@ fn plan(connection: &Connection, text: &str) -> String {
 /// Values of every kind that a property can hold; `k` is indexed, `j` holds the same and is not.
 const VALUES: &str = "CASE i % 16 \
     WHEN 0 THEN i WHEN 1 THEN i / 7.0 WHEN 2 THEN 'text ' + toString(i % 11) WHEN 3 THEN i % 3 = 0 \
-    WHEN 4 THEN null WHEN 5 THEN 0.0 / 0.0 WHEN 6 THEN date({year: 2000 + i % 9}) WHEN 7 THEN duration({days: i % 40, months: i % 3}) \
-    WHEN 8 THEN point({x: i % 5, y: i}) WHEN 9 THEN [i % 4, 'a'] WHEN 10 THEN ['a', i % 6] WHEN 11 THEN localtime({hour: i % 24}) \
-    WHEN 12 THEN datetime({year: 1990 + i % 30, timezone: '+02:00'}) WHEN 13 THEN time({hour: i % 23, timezone: '+01:00'}) \
+    WHEN 4 THEN null WHEN 5 THEN 0.0 / 0.0 WHEN 6 THEN date({year: 2000 + i % 9}) WHEN 7 THEN \
+    duration({days: i % 40, months: i % 3}) \
+    WHEN 8 THEN point({x: i % 5, y: i}) WHEN 9 THEN [i % 4, 'a'] WHEN 10 THEN ['a', i % 6] WHEN 11 \
+    THEN localtime({hour: i % 24}) \
+    WHEN 12 THEN datetime({year: 1990 + i % 30, timezone: '+02:00'}) WHEN 13 THEN time({hour: i % \
+    23, timezone: '+01:00'}) \
     WHEN 14 THEN localdatetime({year: 1990 + i % 30}) ELSE -i END";
 
 /// Long texts of which an index keeps only the beginning.
@@ -41,7 +45,8 @@ fn compare(connection: &Connection) {
     for (order, used) in [("", "ascending"), (" DESC", "descending")] {
         let ask = |key: &str, more: &str| {
             format!(
-                "MATCH (n:A) RETURN toString(n.{key} IS NULL) AS gone, n.{key} AS v ORDER BY n.{key}{order}{more}"
+                "MATCH (n:A) RETURN toString(n.{key} IS NULL) AS gone, n.{key} AS v ORDER BY \
+                    n.{key}{order}{more}"
             )
         };
         for more in ["", " LIMIT 7", " SKIP 3 LIMIT 40"] {
@@ -69,7 +74,8 @@ fn compare(connection: &Connection) {
             let ask = |key: &str| {
                 let condition = condition.replace("KEY", key);
                 format!(
-                    "MATCH (n:A) WHERE n.{key} {condition} RETURN n.{key} AS v ORDER BY n.{key}{order}"
+                    "MATCH (n:A) WHERE n.{key} {condition} RETURN n.{key} AS v ORDER BY \
+                        n.{key}{order}"
                 )
             };
             let plan = plan(connection, &ask("k"));
@@ -177,8 +183,10 @@ fn an_index_over_several_properties_is_used_by_its_first_ones() {
     run("UNWIND range(1, 3000) AS i CREATE (:Other)");
     run("CREATE INDEX three FOR (n:A) ON (n.a, n.b, n.c)");
     run(
-        "UNWIND range(1, 2000) AS i CREATE (:A {a: i % 10, b: CASE WHEN i % 3 = 0 THEN 'b' + toString(i % 40) ELSE i % 40 END, \
-         c: CASE i % 8 WHEN 0 THEN null ELSE i % 100 END, x: i % 10, y: CASE WHEN i % 3 = 0 THEN 'b' + toString(i % 40) ELSE i % 40 END, \
+        "UNWIND range(1, 2000) AS i CREATE (:A {a: i % 10, b: CASE WHEN i % 3 = 0 THEN 'b' + \
+            toString(i % 40) ELSE i % 40 END, \
+         c: CASE i % 8 WHEN 0 THEN null ELSE i % 100 END, x: i % 10, y: CASE WHEN i % 3 = 0 THEN \
+         'b' + toString(i % 40) ELSE i % 40 END, \
          z: CASE i % 8 WHEN 0 THEN null ELSE i % 100 END})",
     );
     let conditions = [
@@ -207,7 +215,8 @@ fn an_index_over_several_properties_is_used_by_its_first_ones() {
                     text.replace(&from, &to)
                 });
                 format!(
-                    "MATCH (n:A) WHERE {condition} RETURN count(n), sum(n.z), min(id(n)), max(id(n))"
+                    "MATCH (n:A) WHERE {condition} RETURN count(n), sum(n.z), min(id(n)), \
+                        max(id(n))"
                 )
             };
             let with = ask(["a", "b", "c"]);
@@ -221,7 +230,8 @@ fn an_index_over_several_properties_is_used_by_its_first_ones() {
         }
         let ask = |b: &str| {
             format!(
-                "MATCH (n:A) WHERE n.a = 3 AND n.{b} > 4 AND n.c >= 0 RETURN n.{b} AS v ORDER BY n.{b} DESC LIMIT 9"
+                "MATCH (n:A) WHERE n.a = 3 AND n.{b} > 4 AND n.c >= 0 RETURN n.{b} AS v ORDER BY \
+                    n.{b} DESC LIMIT 9"
             )
         };
         assert!(plan(&connection, &ask("b")).contains("descending"));

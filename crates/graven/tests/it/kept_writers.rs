@@ -25,7 +25,8 @@ fn number(db: &Database, text: &str) -> i64 {
     }
 }
 
-/// More threads than operators are kept for, all of which meet in one node: most attempts are answered by a conflict.
+/// More threads than operators are kept for, all of which meet in one node: most attempts are
+/// answered by a conflict.
 #[test]
 fn threads_that_meet_in_one_node() {
     const THREADS: i64 = 12;
@@ -59,7 +60,8 @@ fn threads_that_meet_in_one_node() {
 fn runs_that_fail_leave_nothing() {
     let social = social();
     let db = &social.db;
-    let slow = "MATCH (p:Person) SET p.sum = reduce(s = 0, x IN range(1, $n) | s + size([y IN range(1, $n) WHERE y > x])) / $by";
+    let slow = "MATCH (p:Person) SET p.sum = reduce(s = 0, x IN range(1, $n) | s + size([y IN \
+        range(1, $n) WHERE y > x])) / $by";
     let sums = "MATCH (p:Person) RETURN sum(p.sum)";
     let ask = |n: i64, by: i64| Params::new().with("n", n).with("by", by);
     for round in 1..4 {
@@ -108,7 +110,8 @@ fn indexes_and_constraints_that_come_between() {
     assert_eq!(number(db, find), 1);
 }
 
-/// Names that only a failed run has brought, and what commits with kept operators have put into the log.
+/// Names that only a failed run has brought, and what commits with kept operators have put into the
+/// log.
 #[test]
 fn what_was_committed_is_there_again() {
     let Social { db, path, .. } = &social();
@@ -129,14 +132,16 @@ fn what_was_committed_is_there_again() {
     assert_eq!(number(&again, read), wanted);
 }
 
-/// A name that a statement brings about by an expression is known to its next run, and to what it removes.
+/// A name that a statement brings about by an expression is known to its next run, and to what it
+/// removes.
 #[test]
 fn names_that_come_while_a_statement_runs() {
     let social = social();
     let db = &social.db;
     let texts = [
         (
-            "MATCH (a:P) REMOVE a.baz WITH a, properties(a) AS before SET a['b' + 'az'] = 1 RETURN size(keys(before))",
+            "MATCH (a:P) REMOVE a.baz WITH a, properties(a) AS before SET a['b' + 'az'] = 1 RETURN \
+                size(keys(before))",
             [1, 1, 1],
         ),
         (
@@ -154,7 +159,8 @@ fn names_that_come_while_a_statement_runs() {
     }
 }
 
-/// Serialisable transactions are told of what was not there: of two that each look for what the other creates, one is refused.
+/// Serialisable transactions are told of what was not there: of two that each look for what the
+/// other creates, one is refused.
 #[test]
 fn what_is_not_there_is_read_too() {
     let social = social();
@@ -195,7 +201,8 @@ fn what_is_not_there_is_read_too() {
                 .expect_err("the second has read what the first wrote");
             assert!(error.is_retryable(), "{reads_one}, round {round}: {error}");
             if round == 1 {
-                let gone = "MATCH (w:W) OPTIONAL MATCH (w)-[r]->() DELETE r SET w.near = null, w.far = null";
+                let gone = "MATCH (w:W) OPTIONAL MATCH (w)-[r]->() DELETE r SET w.near = null, \
+                    w.far = null";
                 run(db, gone, &Params::new()).expect("deleted");
             }
         }

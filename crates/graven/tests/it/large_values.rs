@@ -1,5 +1,6 @@
-//! Goal: values are charged where they grow, whatever makes them; what fits when it is done for fewer rows at a time is done; what was written with much
-//! memory opens with little; a deadline is kept within an expression, a text and a deletion.
+//! Goal: values are charged where they grow, whatever makes them; what fits when it is done for
+//! fewer rows at a time is done; what was written with much memory opens with little; a deadline is
+//! kept within an expression, a text and a deletion.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,7 +46,8 @@ fn what_no_memory_holds_is_refused_before_it_is_made() {
         "RETURN size(split(s + s, ''))",
         "RETURN size(split(s + s, 'a'))",
         "RETURN size([x IN range(1, 100) | s + x])",
-        "RETURN size([s+1, s+2, s+3, s+4, s+5, s+6, s+7, s+8, s+9, s+10, s+11, s+12, s+13, s+14, s+15, s+16, s+17])",
+        "RETURN size([s+1, s+2, s+3, s+4, s+5, s+6, s+7, s+8, s+9, s+10, s+11, s+12, s+13, s+14, \
+            s+15, s+16, s+17])",
         "RETURN size(reduce(l = [], x IN range(1, 100) | l + [s + x]))",
         "RETURN size(reduce(t = '', x IN range(1, 100) | t + s))",
         "UNWIND range(1, 100) AS x RETURN size(collect(s + x))",
@@ -102,7 +104,8 @@ fn rows_are_done_some_at_a_time_where_all_do_not_fit() {
     count("RETURN size([x IN range(1, 2000) | s])", 2000);
 }
 
-/// What is in the file is charged as what is computed: by `xtask memory` with the memory that the system gives.
+/// What is in the file is charged as what is computed: by `xtask memory` with the memory that the
+/// system gives.
 #[test]
 fn values_of_the_file_are_charged_before_they_are_read() {
     let (_folder, path, db) = in_folder(256 * MIB);
@@ -235,7 +238,8 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
             ors.join(" OR ")
         ),
         "MATCH (h:Hub) DETACH DELETE h".to_owned(),
-        // One match each: the engine goes back, looks ahead and looks behind through the whole text at every character.
+        // One match each: the engine goes back, looks ahead and looks behind through the whole text
+        // at every character.
         with_text(17) + "RETURN s =~ '(?:a(?!.*x))*b'",
         with_text(17) + "RETURN s =~ '(?:(?>a*)|a)*b'",
         with_text(14) + "RETURN s =~ '(?:a(?<=a+))*b'",
@@ -297,7 +301,8 @@ fn lists_nest_no_deeper_than_the_file_holds() {
     assert!(report.problems.is_empty(), "{report:?}");
 }
 
-/// Every unknown name of a statement is compared with all names there are: of many, the first are told.
+/// Every unknown name of a statement is compared with all names there are: of many, the first are
+/// told.
 #[test]
 fn many_unknown_names_are_told_in_part() {
     let (_folder, _, db) = in_folder(256 * MIB);
@@ -310,8 +315,8 @@ fn many_unknown_names_are_told_in_part() {
     assert!((1..=100).contains(&told), "{told} notices");
 }
 
-/// Goal: a sort of texts that are almost as large as the memory ends, with its rows or an error: runs that are merged leave the cache room
-/// to read them.
+/// Goal: a sort of texts that are almost as large as the memory ends, with its rows or an error:
+/// runs that are merged leave the cache room to read them.
 #[test]
 fn sorts_of_texts_as_large_as_the_memory_end() {
     let (_folder, path, db) = in_folder(256 * MIB);
@@ -328,7 +333,8 @@ fn sorts_of_texts_as_large_as_the_memory_end() {
     }
 }
 
-/// A source has columns that a plan can name: a record of a million fields is an error at once, and a long one says what the limit is.
+/// A source has columns that a plan can name: a record of a million fields is an error at once, and
+/// a long one says what the limit is.
 #[test]
 fn sources_of_too_many_columns_are_refused() {
     let (folder, _, db) = in_folder(4 * MIB);

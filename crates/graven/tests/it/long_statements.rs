@@ -1,5 +1,6 @@
-//! Goal: statements of very many equal parts run in a thread with little stack, or say which limit they pass; they never
-//! overflow the stack. Conditions with tens of thousands of terms answer as short ones do.
+//! Goal: statements of very many equal parts run in a thread with little stack, or say which limit
+//! they pass; they never overflow the stack. Conditions with tens of thousands of terms answer as
+//! short ones do.
 
 use graven::{Config, Connection, Database, Params};
 
@@ -112,7 +113,8 @@ fn conditions_labels_keys_and_creations_may_be_many() {
     });
 }
 
-/// Shapes as deep as they are long: how many parts run, how many do not, and the limit that the error names.
+/// Shapes as deep as they are long: how many parts run, how many do not, and the limit that the
+/// error names.
 const DEEP: &[(&str, Shape, usize, usize, &str)] = &[
     (
         "sum",

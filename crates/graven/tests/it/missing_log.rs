@@ -1,4 +1,5 @@
-//! Goal: no commit vanishes with a log that went missing, and a database that was closed is one file.
+//! Goal: no commit vanishes with a log that went missing, and a database that was closed is one
+//! file.
 
 use std::path::Path;
 
@@ -31,8 +32,8 @@ fn number(x: i64) -> Option<i64> {
     Some(x)
 }
 
-/// A database with one commit that is in the data file and one that is in its log only, as a killed process leaves both, at
-/// `killed` and `killed-wal`.
+/// A database with one commit that is in the data file and one that is in its log only, as a killed
+/// process leaves both, at `killed` and `killed-wal`.
 fn killed(folder: &Path) {
     let path = folder.join("live");
     let db = open(&path, |config| config.create = true).expect("made");
@@ -147,7 +148,8 @@ fn a_log_that_stays_is_read_again() {
     assert_eq!(seen(&path, |_| ()).expect("both").len(), 2);
 }
 
-/// A data file that is moved while it is open finds the log of another one at its old name: it says what happened, and neither loses anything.
+/// A data file that is moved while it is open finds the log of another one at its old name: it says
+/// what happened, and neither loses anything.
 #[test]
 fn where_another_log_lies_none_is_made() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! Goal: which paths a pattern selects: the modes and selectors of Neo4j 5, and the conditions that count before and after.
+//! Goal: which paths a pattern selects: the modes and selectors of Neo4j 5, and the conditions that
+//! count before and after.
 
 use crate::dialect::{refused, rows};
 use crate::graph::{Social, social};
@@ -31,7 +32,8 @@ fn what_every_match_does_may_be_said() {
     ] {
         let text = |words: &str| {
             format!(
-                "MATCH p = {words} (:Person {{id: 1}})-[:KNOWS]-+(:Person {{id: 3}}) RETURN length(p) AS l ORDER BY l"
+                "MATCH p = {words} (:Person {{id: 1}})-[:KNOWS]-+(:Person {{id: 3}}) RETURN \
+                    length(p) AS l ORDER BY l"
             )
         };
         assert_eq!(ask(&text(with)), ask(&text(without)), "{with}");
@@ -53,9 +55,8 @@ fn a_shortest_path_as_a_value_has_known_ends() {
     let social = social();
     let ask = |text: &str| rows(&social, text);
     assert_eq!(
-        ask(
-            "MATCH (a:Person {id: 1}), (b:Person {id: 4}) RETURN length(shortestPath((a)-[:KNOWS*]-(b))), size(allShortestPaths((a)-[:KNOWS*]->(b)))"
-        ),
+        ask("MATCH (a:Person {id: 1}), (b:Person {id: 4}) RETURN \
+                length(shortestPath((a)-[:KNOWS*]-(b))), size(allShortestPaths((a)-[:KNOWS*]->(b)))"),
         ["2 1"]
     );
     for ends in ["(a)-[*]-(b)", "(a)-[*]-()", "(:Person)-[*]-(a)"] {
@@ -66,11 +67,13 @@ fn a_shortest_path_as_a_value_has_known_ends() {
     }
 }
 
-/// Two ways from `a` to `b`: the short one is heavy, the long one light; and on to `c`, which only has a heavy one.
+/// Two ways from `a` to `b`: the short one is heavy, the long one light; and on to `c`, which only
+/// has a heavy one.
 fn ways() -> Social {
     let social = social();
     social.rows(
-        "CREATE (a:W {x: 1})-[:R {w: 9}]->(b:W {x: 2}), (a)-[:R {w: 1}]->(:W {x: 3})-[:R {w: 1}]->(b)-[:R {w: 7}]->(:W {x: 4})",
+        "CREATE (a:W {x: 1})-[:R {w: 9}]->(b:W {x: 2}), (a)-[:R {w: 1}]->(:W {x: 3})-[:R {w: \
+            1}]->(b)-[:R {w: 7}]->(:W {x: 4})",
     );
     social
 }
@@ -86,7 +89,8 @@ fn what_stands_behind_a_selection_judges_what_was_selected() {
         "length(p) > 1",
     ] {
         let behind = format!(
-            "MATCH p = SHORTEST 1 (:W {{x: 1}})-[es:R]->+(:W {{x: 2}}) WHERE {condition} RETURN length(p)"
+            "MATCH p = SHORTEST 1 (:W {{x: 1}})-[es:R]->+(:W {{x: 2}}) WHERE {condition} RETURN \
+                length(p)"
         );
         assert!(ask(&behind).is_empty(), "{behind}");
         let all = behind.replace("SHORTEST 1", "SHORTEST 2 GROUPS");
@@ -95,7 +99,8 @@ fn what_stands_behind_a_selection_judges_what_was_selected() {
     // `shortestPath()` looks for the shortest of those whose relationships are right.
     assert_eq!(
         ask(
-            "MATCH p = shortestPath((:W {x: 1})-[:R*]->(:W {x: 2})) WHERE all(r IN relationships(p) WHERE r.w < 5) RETURN length(p)"
+            "MATCH p = shortestPath((:W {x: 1})-[:R*]->(:W {x: 2})) WHERE all(r IN \
+                relationships(p) WHERE r.w < 5) RETURN length(p)"
         ),
         ["2"]
     );
@@ -134,7 +139,8 @@ fn what_stands_within_the_parentheses_judges_before() {
             &["1 2 2"],
         ),
         (
-            "((a:W {x: 1})((m)-[e:R]->(n))+(b:W) WHERE all(r IN e WHERE r.w < b.x + 1) AND b.x > 1)",
+            "((a:W {x: 1})((m)-[e:R]->(n))+(b:W) WHERE all(r IN e WHERE r.w < b.x + 1) AND b.x > \
+                1)",
             &["1 2 2", "1 3 1"],
         ),
     ] {
@@ -143,11 +149,13 @@ fn what_stands_within_the_parentheses_judges_before() {
         assert_eq!(ask(&text), expected, "{text}");
         // The same, one after the other: all that fulfils the condition, then the least length.
         let text = format!(
-            "MATCH p = {pattern} WITH a, b, min(length(p)) AS l RETURN a.x, b.x, l ORDER BY a.x, b.x"
+            "MATCH p = {pattern} WITH a, b, min(length(p)) AS l RETURN a.x, b.x, l ORDER BY a.x, \
+                b.x"
         );
         assert_eq!(ask(&text), expected, "{text}");
     }
-    // Without a selection it is a condition like any other; with a quantifier one of each repetition.
+    // Without a selection it is a condition like any other; with a quantifier one of each
+    // repetition.
     assert_eq!(
         ask("MATCH ((a:W)-[e:R]->(b) WHERE e.w > 5 AND a.x = 1) RETURN b.x"),
         ["2"]
@@ -178,8 +186,10 @@ fn a_path_may_have_its_name_within_the_parentheses() {
             "MATCH p = (:Person {id: 1})-[:KNOWS]->(b) RETURN length(p), b.id ORDER BY b.id",
         ),
         (
-            "MATCH SHORTEST 1 (p = (:Person {id: 1})-[:KNOWS]-+(:Person {id: 3}) WHERE length(p) > 1) RETURN length(p)",
-            "MATCH p = SHORTEST 1 ((:Person {id: 1})-[r:KNOWS]-+(:Person {id: 3}) WHERE size(r) > 1) RETURN length(p)",
+            "MATCH SHORTEST 1 (p = (:Person {id: 1})-[:KNOWS]-+(:Person {id: 3}) WHERE length(p) > \
+                1) RETURN length(p)",
+            "MATCH p = SHORTEST 1 ((:Person {id: 1})-[r:KNOWS]-+(:Person {id: 3}) WHERE size(r) > \
+                1) RETURN length(p)",
         ),
     ] {
         let found = ask(within);

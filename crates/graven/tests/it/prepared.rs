@@ -1,5 +1,6 @@
-//! Goal: a prepared statement that has run before answers as if it had not: its operators, which are kept between runs, know nothing of the
-//! runs before, whatever was read of them and whatever has changed since.
+//! Goal: a prepared statement that has run before answers as if it had not: its operators, which
+//! are kept between runs, know nothing of the runs before, whatever was read of them and whatever
+//! has changed since.
 
 use graven::{Connection, Params, Prepared, Value};
 
@@ -11,7 +12,8 @@ const STATEMENTS: [&str; 26] = [
     "MATCH (p:Person {id: $id})-[k:KNOWS]-(f:Person) RETURN f.name, k.since, $id AS own",
     "MATCH (p:Person {id: $id})-[k:KNOWS]->(f) WHERE k.since > $more RETURN f.name",
     "MATCH (p:Person {id: $id})<-[k:KNOWS]-(f) WHERE k.since > $more RETURN f.name, f.id",
-    "MATCH (p:Person {id: $id})-[:KNOWS]-(f)-[:KNOWS]-(g) RETURN f.name, g.name ORDER BY f.name, g.name",
+    "MATCH (p:Person {id: $id})-[:KNOWS]-(f)-[:KNOWS]-(g) RETURN f.name, g.name ORDER BY f.name, \
+        g.name",
     "MATCH (p:Person {id: $id})-[:KNOWS]-(f)-[:KNOWS]-(g), (p)-[:KNOWS]-(g) RETURN f.name, g.name",
     "MATCH (p:Person {id: $id})-[:KNOWS]-(f:Friend) RETURN f.name",
     "MATCH (p:Friend {id: $id}) RETURN p.name",
@@ -20,29 +22,35 @@ const STATEMENTS: [&str; 26] = [
     "MATCH (p:Person) WHERE p.id >= $id AND p.id < $id + 3 RETURN p.name ORDER BY p.name DESC",
     "MATCH (p:Person) WHERE p.id IN $ids RETURN p.name",
     "MATCH (p:Person) WHERE p.id IN [$id, $more] RETURN p.name, [$id, 7] AS both",
-    "MATCH (p:Person {id: $id})-[:KNOWS]-(f) RETURN count(DISTINCT f.id) AS friends, max(f.id) + $more AS most",
-    "MATCH (p:Person {id: $id})-[:KNOWS]-(f) RETURN f.id % 2 AS odd, collect(f.name) AS names, count(*) AS n",
+    "MATCH (p:Person {id: $id})-[:KNOWS]-(f) RETURN count(DISTINCT f.id) AS friends, max(f.id) + \
+        $more AS most",
+    "MATCH (p:Person {id: $id})-[:KNOWS]-(f) RETURN f.id % 2 AS odd, collect(f.name) AS names, \
+        count(*) AS n",
     "MATCH (p:Person {id: $id})-[:KNOWS*1..2]-(f) RETURN DISTINCT f.name",
     "MATCH (p:Person {id: $id})-[k:KNOWS*0..2]->(f) RETURN f.name, size(k)",
     "MATCH (p:Person {id: $id})-[:KNOWS]-(f) RETURN f.name ORDER BY f.id DESC SKIP $skip LIMIT 2",
     "MATCH (p:Person {id: $id})-[:KNOWS]-(f) WITH f LIMIT $limit RETURN f.name, f.nickname",
     "MATCH (p:Person {id: $id}) OPTIONAL MATCH (p)-[:LIKES]->(m) RETURN p.name, m.length, m.title",
-    "MATCH (p:Person {id: $id}) RETURN CASE WHEN p.id > $more THEN $ids ELSE p.name END AS x, -$more AS less",
-    "MATCH (p:Person {id: $id}) RETURN [x IN $ids WHERE x <> p.id | x + $more] AS xs, {id: $id, name: p.name} AS m",
+    "MATCH (p:Person {id: $id}) RETURN CASE WHEN p.id > $more THEN $ids ELSE p.name END AS x, \
+        -$more AS less",
+    "MATCH (p:Person {id: $id}) RETURN [x IN $ids WHERE x <> p.id | x + $more] AS xs, {id: $id, \
+        name: p.name} AS m",
     "MATCH (p:Person {id: $id}) RETURN p, $ids[$skip] AS at, all(x IN $ids WHERE x > $skip) AS all",
     "UNWIND $ids AS id MATCH (p:Person {id: id}) RETURN p.name",
     "MATCH (p:Person) RETURN p.name, p.nickname, p.id = $id AS is",
     "MATCH (p:Person {id: $id}) RETURN 1 / ($more - 1) AS x, p.name",
 ];
 
-/// What is done between runs: other values and lists, new labels, types and properties, nodes and relationships that come and go, indexes.
+/// What is done between runs: other values and lists, new labels, types and properties, nodes and
+/// relationships that come and go, indexes.
 const CHANGES: [&str; 9] = [
     "RETURN 1",
     "MATCH (p:Person {id: 2}) SET p:Friend, p.nickname = 'Bobo'",
     "MATCH (a:Person {id: 1}), (d:Person {id: 4}) CREATE (a)-[:MEETS {since: 2020}]->(d)",
     "CREATE INDEX FOR (p:Friend) ON (p.id)",
     "MATCH (a:Person {id: 1})-[k:KNOWS]-(:Person {id: 3}) DELETE k",
-    "MATCH (a:Person {id: 4}), (b:Person {id: 2}) CREATE (a)-[:KNOWS {since: 2021}]->(b), (:Person:Friend {id: 5, name: 'Ed'})",
+    "MATCH (a:Person {id: 4}), (b:Person {id: 2}) CREATE (a)-[:KNOWS {since: 2021}]->(b), \
+        (:Person:Friend {id: 5, name: 'Ed'})",
     "MATCH (p:Person {id: 3}) SET p.name = 'Cyd', p.id = 6 REMOVE p:Person",
     "MATCH (m:Message) SET m.title = 'Post', m.length = null",
     "MATCH (p:Person {id: 2}) DETACH DELETE p",

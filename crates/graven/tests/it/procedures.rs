@@ -113,7 +113,8 @@ fn what_runs_is_shown_and_can_be_ended() {
     let open = social.db.connect().begin().expect("begins");
     let shown = texts(
         &social,
-        "SHOW TRANSACTIONS YIELD currentQuery, status, elapsedTime, memory, transactionId, startTime \
+        "SHOW TRANSACTIONS YIELD currentQuery, status, elapsedTime, memory, transactionId, \
+            startTime \
          WHERE elapsedTime >= duration('PT0S') OR memory >= 0 RETURN currentQuery + '|' + status",
     );
     assert!(shown.contains(&format!("{long}|Running")), "{shown:?}");
@@ -124,7 +125,8 @@ fn what_runs_is_shown_and_can_be_ended() {
     );
     let ids = texts(
         &social,
-        "SHOW TRANSACTIONS YIELD transactionId, currentQuery WHERE currentQuery STARTS WITH 'UNWIND' RETURN transactionId",
+        "SHOW TRANSACTIONS YIELD transactionId, currentQuery WHERE currentQuery STARTS WITH \
+            'UNWIND' RETURN transactionId",
     );
     let [id] = &ids[..] else { panic!("{ids:?}") };
     assert_eq!(social.rows(&format!("SHOW TRANSACTIONS '{id}'")).len(), 1);
@@ -263,8 +265,10 @@ fn schemas_are_read_with_the_statements_of_clients() {
     assert!(ask("SHOW CONSTRAINTS").len() <= 10);
     assert!(!ask(INDEXES).is_empty());
     let types = ask(
-        "CALL db.schema.nodeTypeProperties() YIELD nodeType, propertyName, propertyTypes, mandatory \
-                     RETURN nodeType + ' ' + propertyName + ' ' + propertyTypes[0] + ' ' + toString(mandatory)",
+        "CALL db.schema.nodeTypeProperties() YIELD nodeType, propertyName, propertyTypes, \
+            mandatory \
+                     RETURN nodeType + ' ' + propertyName + ' ' + propertyTypes[0] + ' ' + \
+                     toString(mandatory)",
     );
     assert!(
         types.contains(&":`Person` name String true".to_owned()),
@@ -272,12 +276,14 @@ fn schemas_are_read_with_the_statements_of_clients() {
     );
     assert!(!ask("CALL db.schema.relTypeProperties()").is_empty());
     let graph = ask(
-        "CALL db.schema.visualization() YIELD nodes, relationships RETURN toString(size(nodes)) + ' ' + toString(size(relationships) > 1)",
+        "CALL db.schema.visualization() YIELD nodes, relationships RETURN toString(size(nodes)) + \
+            ' ' + toString(size(relationships) > 1)",
     );
     assert_eq!(graph, ["3 true"]);
 }
 
-/// Goal: contents counts each resident page once, names labels, types and properties, and never more than there is.
+/// Goal: contents counts each resident page once, names labels, types and properties, and never
+/// more than there is.
 #[test]
 fn contents_tell_what_is_in_memory() {
     let social = social();
@@ -348,7 +354,7 @@ fn what_if_predicts_after_it_was_asked_once() {
     );
 }
 
-/// Goal: a procedure of the program is run for those alone who have the right that it was added with.
+/// Goal: a procedure of the program runs only for users that have the right it was added with.
 #[test]
 fn procedures_of_the_program_carry_a_right() {
     let folder = tempfile::tempdir().expect("a folder");

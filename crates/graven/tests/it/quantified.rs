@@ -1,5 +1,6 @@
-//! Goal: quantified patterns of several relationships, and the shortest of them, give what naive enumeration gives, on
-//! random multigraphs with loops and parallel relationships: ends, lists of parts, paths, whichever end is known.
+//! Goal: quantified patterns of several relationships, and the shortest of them, give what naive
+//! enumeration gives, on random multigraphs with loops and parallel relationships: ends, lists of
+//! parts, paths, whichever end is known.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ impl Chance {
     }
 }
 
-/// Nodes are numbers; a node is `:A` if it is even. Relationships by number: type, start, end, weight.
+/// Nodes are numbers; a node is `:A` if it is even. Relationships by number: type, start, end,
+/// weight.
 struct Graph {
     nodes: i64,
     edges: Vec<(char, i64, i64, i64)>,
@@ -101,7 +103,8 @@ impl Graph {
         ways
     }
 
-    /// All ways of `min..=max` repetitions from a node that avoid some relationships, with their ends.
+    /// All ways of `min..=max` repetitions from a node that avoid some relationships, with their
+    /// ends.
     fn ways(
         &self,
         from: i64,
@@ -149,7 +152,8 @@ fn run(connection: &Connection, text: &str) -> Vec<String> {
     rows
 }
 
-/// Start, end, and the lists of nodes and relationships at each place of the repetition, as the statements return them.
+/// Start, end, and the lists of nodes and relationships at each place of the repetition, as the
+/// statements return them.
 fn told(from: i64, way: &Way, end: i64, places: usize) -> String {
     let list = |items: Vec<String>| format!("[{}]", items.join(", "));
     let mut parts = vec![from.to_string(), end.to_string()];
@@ -266,7 +270,8 @@ fn ways_are_those_of_naive_enumeration() {
             }
             beside.sort();
             let path = format!(
-                "MATCH p = (s)-[k]->(m){text}(t) RETURN s.n, t.n, k.e, [x IN relationships(p) | x.e]"
+                "MATCH p = (s)-[k]->(m){text}(t) RETURN s.n, t.n, k.e, [x IN relationships(p) | \
+                    x.e]"
             );
             assert_eq!(
                 run(&connection, &path),
@@ -353,10 +358,12 @@ fn what_makes_no_sense_is_refused() {
     }
     let found = run(
         &connection,
-        "MATCH (s)((a)-[:R]->(b)-[:S]->(c)){1,2}(t) WHERE size(a) = 1 RETURN s.n, t.n, [x IN b | x.n]",
+        "MATCH (s)((a)-[:R]->(b)-[:S]->(c)){1,2}(t) WHERE size(a) = 1 RETURN s.n, t.n, [x IN b | \
+            x.n]",
     );
     assert_eq!(found, ["1 3 [2]"]);
-    let with_outer = "MATCH (x:A {n: 3}) MATCH (s)((a)-[:R]->(b)-[:S]->(c) WHERE c.n = x.n){1,2}(t) RETURN s.n, t.n";
+    let with_outer = "MATCH (x:A {n: 3}) MATCH (s)((a)-[:R]->(b)-[:S]->(c) WHERE c.n = \
+        x.n){1,2}(t) RETURN s.n, t.n";
     assert_eq!(run(&connection, with_outer), ["1 3"]);
     let selective =
         "MATCH SHORTEST 1 p = (s:A {n: 1})-[:R]->(m)-[:S]->+(t) WHERE t.n = 3 RETURN length(p)";
@@ -371,7 +378,8 @@ fn what_makes_no_sense_is_refused() {
     );
 }
 
-/// Goal: what a clause before computed by a subquery is a value for conditions inside repeated patterns of inner subqueries.
+/// Goal: what a clause before computed by a subquery is a value for conditions inside repeated
+/// patterns of inner subqueries.
 #[test]
 fn a_column_of_a_subquery_is_a_value_inside() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! Goal: values leave complete and owned, results stream and can be dropped or cancelled, summaries count.
+//! Goal: values leave complete and owned, results stream and can be dropped or cancelled, summaries
+//! count.
 
 use std::sync::Arc;
 

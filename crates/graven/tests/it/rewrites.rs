@@ -1,4 +1,5 @@
-//! Goal: what the planner makes of a statement answers as the statement reads; cases that generated queries found.
+//! Goal: what the planner makes of a statement answers as the statement reads; cases that generated
+//! queries found.
 
 use graven::{Config, Connection, Database, Params};
 
@@ -23,7 +24,8 @@ fn statements_answer_as_they_read() {
     // A loop, and two ways from 1 to 3.
     rows(
         &connection,
-        "CREATE (a:N {n: 1})-[:R {w: 1}]->(b:N {n: 2})-[:R {w: 1}]->(c:N {n: 3}), (a)-[:R {w: 2}]->(c), (a)-[:R {w: 1}]->(a)",
+        "CREATE (a:N {n: 1})-[:R {w: 1}]->(b:N {n: 2})-[:R {w: 1}]->(c:N {n: 3}), (a)-[:R {w: \
+            2}]->(c), (a)-[:R {w: 1}]->(a)",
     );
     for (text, expected) in [
         // What writes does so for every way, though min ignores repeated rows.
@@ -39,11 +41,13 @@ fn statements_answer_as_they_read() {
         ("MATCH (y:Y) RETURN count(y)", "6"),
         // What is imported stands beside an aggregate over what hangs on another import.
         (
-            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)-[:R]->(m) RETURN count(m) * i AS c } RETURN sum(c)",
+            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)-[:R]->(m) RETURN \
+                count(m) * i AS c } RETURN sum(c)",
             "21",
         ),
         (
-            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH (n)((x)-[:R]->(y:N)){1,1}(m) RETURN count(m) * i AS c } RETURN sum(c)",
+            "UNWIND [2, 5] AS i MATCH (n:N {n: 1}) CALL (n, i) { MATCH \
+                (n)((x)-[:R]->(y:N)){1,1}(m) RETURN count(m) * i AS c } RETURN sum(c)",
             "21",
         ),
         // Two names of one relationship: they differ in no match, and are found each by itself.
@@ -52,20 +56,24 @@ fn statements_answer_as_they_read() {
             "0",
         ),
         (
-            "MATCH (:N {n: 2})-[r]->() WITH r AS a, [r] AS list UNWIND list AS b MATCH ()-[a]->(), ()-[b]->() RETURN count(*)",
+            "MATCH (:N {n: 2})-[r]->() WITH r AS a, [r] AS list UNWIND list AS b MATCH ()-[a]->(), \
+                ()-[b]->() RETURN count(*)",
             "0",
         ),
         // What hangs on an optional variable is not counted below it.
         (
-            "MATCH (a:N) OPTIONAL MATCH (a)-[:R]->(b:N {n: 3}) MATCH (b)<-[:R]-(c:N) RETURN count(*)",
+            "MATCH (a:N) OPTIONAL MATCH (a)-[:R]->(b:N {n: 3}) MATCH (b)<-[:R]-(c:N) RETURN \
+                count(*)",
             "4",
         ),
         (
-            "MATCH (:N {n: 2})-[r]->() CALL (r) { RETURN r AS a, r AS b } OPTIONAL MATCH (x)-[a]-(), ()-[b]-() RETURN count(*), x",
+            "MATCH (:N {n: 2})-[r]->() CALL (r) { RETURN r AS a, r AS b } OPTIONAL MATCH \
+                (x)-[a]-(), ()-[b]-() RETURN count(*), x",
             "1 null",
         ),
         (
-            "MATCH (:N {n: 2})-[r]->() WITH r AS a, r AS b MATCH ()-[a]->() MATCH ()-[b]->() RETURN count(*)",
+            "MATCH (:N {n: 2})-[r]->() WITH r AS a, r AS b MATCH ()-[a]->() MATCH ()-[b]->() \
+                RETURN count(*)",
             "1",
         ),
         // Any type at all, and none.
@@ -80,7 +88,8 @@ fn statements_answer_as_they_read() {
             "true",
         ),
         (
-            "MATCH (n:N) WITH EXISTS { (n)-->(:N {n: 2}) } AS e, n.n AS k WHERE NOT e RETURN collect(k), any(x IN collect(e) WHERE x)",
+            "MATCH (n:N) WITH EXISTS { (n)-->(:N {n: 2}) } AS e, n.n AS k WHERE NOT e RETURN \
+                collect(k), any(x IN collect(e) WHERE x)",
             "[2, 3] false",
         ),
         (
@@ -88,7 +97,8 @@ fn statements_answer_as_they_read() {
             "3",
         ),
         (
-            "WITH COUNT { MATCH (n:N) } AS c RETURN COUNT { UNWIND range(1, c) AS i RETURN i } AS d",
+            "WITH COUNT { MATCH (n:N) } AS c RETURN COUNT { UNWIND range(1, c) AS i RETURN i } AS \
+                d",
             "3",
         ),
         // Properties of a repeated relationship that name it mean each one.
@@ -98,11 +108,13 @@ fn statements_answer_as_they_read() {
         ),
         // A condition inside a variable-length relationship that looks at another relationship.
         (
-            "MATCH (a {n: 1})-[r:R {w: 1}]->(b)-[q:R*1..2 {w: r.w}]->(c) WHERE b <> a RETURN count(*), sum(size(q))",
+            "MATCH (a {n: 1})-[r:R {w: 1}]->(b)-[q:R*1..2 {w: r.w}]->(c) WHERE b <> a RETURN \
+                count(*), sum(size(q))",
             "1 1",
         ),
         (
-            "MATCH (a {n: 1})<-[q:R*0..1 {w: r.w}]-(c), (a)-[r:R {w: 2}]->() RETURN count(*), sum(size(q))",
+            "MATCH (a {n: 1})<-[q:R*0..1 {w: r.w}]-(c), (a)-[r:R {w: 2}]->() RETURN count(*), \
+                sum(size(q))",
             "1 0",
         ),
     ] {
@@ -171,7 +183,8 @@ fn rows_do_not_carry_the_list_they_were_unwound_from() {
             "3000 1",
         ),
         (
-            "WITH l, size(l) AS n UNWIND l AS x WITH x, n ORDER BY x DESC SKIP 1 RETURN count(*), max(n)",
+            "WITH l, size(l) AS n UNWIND l AS x WITH x, n ORDER BY x DESC SKIP 1 RETURN count(*), \
+                max(n)",
             "2999 3000",
         ),
         // Here an operator above reads it.
@@ -189,11 +202,13 @@ fn rows_do_not_carry_the_list_they_were_unwound_from() {
             "6 1",
         ),
         (
-            "CALL (l) { UNWIND l AS x WITH x ORDER BY x LIMIT 2 RETURN collect(x) AS least } RETURN size(l), toInteger(least[1])",
+            "CALL (l) { UNWIND l AS x WITH x ORDER BY x LIMIT 2 RETURN collect(x) AS least } \
+                RETURN size(l), toInteger(least[1])",
             "3000 10",
         ),
         (
-            "WITH l LIMIT 1 OPTIONAL MATCH (n:Nobody) UNWIND l AS x WITH x, n WHERE x < '11' RETURN count(n), count(*)",
+            "WITH l LIMIT 1 OPTIONAL MATCH (n:Nobody) UNWIND l AS x WITH x, n WHERE x < '11' \
+                RETURN count(n), count(*)",
             "0 112",
         ),
         (

@@ -1,4 +1,5 @@
-//! Goal: a scan finds every node of a label once for every row, also where the nodes lie in more ranges than are made at a time.
+//! Goal: a scan finds every node of a label once for every row, also where the nodes lie in more
+//! ranges than are made at a time.
 
 use graven::{Config, Database, Params};
 
@@ -18,7 +19,8 @@ fn nodes_of_labels_in_turn_are_scanned_whole() {
         let number = row.expect("runs").and_then(|row| row.get(0)?.as_integer());
         number.expect("a number")
     };
-    let create = "UNWIND range(1, 30000) AS n CREATE (:Odd {n: 2 * n - 1}), (:Even {n: 2 * n}) RETURN count(*)";
+    let create = "UNWIND range(1, 30000) AS n CREATE (:Odd {n: 2 * n - 1}), (:Even {n: 2 * n}) \
+        RETURN count(*)";
     assert_eq!(number(create), 30_000);
     let odd = 30_000 * 30_000;
     assert_eq!(number("MATCH (a:Odd) RETURN sum(a.n)"), odd);

@@ -1,7 +1,8 @@
-//! Goal: what statements mean, one small script a class of behaviour, in text that needs no Rust to be read or extended.
+//! Goal: what statements mean, one small script a class of behaviour, in text that needs no Rust to
+//! be read or extended.
 //!
-//! The scripts lie in `tests/scripts`, `README.txt` there describes the format. A script is data: this file plays it and says what
-//! differs, with file and line.
+//! The scripts lie in `tests/scripts`, `README.txt` there describes the format. A script is data:
+//! this file plays it and says what differs, with file and line.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -76,7 +77,8 @@ fn statements_do_what_the_scripts_say() {
     assert!(checks > 0, "no script is called `{wanted}`");
 }
 
-/// Goal: the runner sees what differs: a script with one wrong line of each kind fails at each of them.
+/// Goal: the runner sees what differs: a script with one wrong line of each kind fails at each of
+/// them.
 #[test]
 fn a_script_that_is_wrong_fails() {
     let script = "class wrong
@@ -161,7 +163,8 @@ fn lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Plays a script and adds what differs to `wrong`; the number of statements whose outcome was looked at.
+/// Plays a script and adds what differs to `wrong`; the number of statements whose outcome was
+/// looked at.
 fn play(name: &str, text: &str, wrong: &mut String) -> usize {
     let lines = lines(text);
     let plain = Stage::new();

@@ -1,6 +1,6 @@
-//! Goal: a serialisable transaction that commits would have answered the same after all commits before it, and is not refused for
-//! what it did not read.
-//! Method: two transactions step by step on one thread. `cargo xtask fuzz` does the same with random ones.
+//! Goal: a serialisable transaction that commits would have answered the same after all commits
+//! before it, and is not refused for what it did not read. Method: two transactions step by step on
+//! one thread. `cargo xtask fuzz` does the same with random ones.
 
 use graven::{Database, Isolation, Params, Transaction, TransactionOptions};
 
@@ -17,7 +17,8 @@ fn ask(transaction: &mut Transaction, text: &str) -> Vec<graven::Row> {
     rows.unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// Whether a transaction that asks `read` and then writes something of its own may commit when `write` was committed meanwhile.
+/// Whether a transaction that asks `read` and then writes something of its own may commit when
+/// `write` was committed meanwhile.
 fn commits(read: &str, write: &str) -> bool {
     let social = social();
     let mut one = begin(&social.db);

@@ -1,6 +1,7 @@
-//! Goal: what does not fit is written out, and gives what it gives in a large memory: groups of pairs that come in runs, which several threads make
-//! chunk by chunk; distinct rows, groups, sorts and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads, and one that changes
-//! while operators are kept.
+//! Goal: what does not fit is written out, and gives what it gives in a large memory: groups of
+//! pairs that come in runs, which several threads make chunk by chunk; distinct rows, groups, sorts
+//! and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads, and one that
+//! changes while operators are kept.
 
 use graven::{Config, Connection, Database, Params, Value};
 use graven_pagecache::PageKind;
@@ -40,7 +41,8 @@ fn groups_in_runs_that_do_not_fit_are_written_out() {
          RETURN count(*), sum(n), sum(w), max(n)",
         "MATCH (a:N)-[r:R]->(b:N) WITH a, b, collect(r.w) AS w \
          RETURN count(*), sum(size(w)), sum(reduce(s = 0, x IN w | s + x))",
-        "MATCH (a:N)-[r:R]->(b:N) WITH a, b, count(*) AS n ORDER BY n DESC, a.i, b.i LIMIT 3 RETURN a.i, b.i, n",
+        "MATCH (a:N)-[r:R]->(b:N) WITH a, b, count(*) AS n ORDER BY n DESC, a.i, b.i LIMIT 3 \
+            RETURN a.i, b.i, n",
     ];
     let whole: Vec<_> = texts.iter().map(|text| rows(&connection, text)).collect();
     let pairs = [90_000, 90_000 + 12_000].map(Value::Integer);
@@ -57,9 +59,11 @@ fn groups_in_runs_that_do_not_fit_are_written_out() {
 
 /// Texts of three lengths, dates, lists: more of each than a few MiB hold.
 const MAKE: &str = "UNWIND range(1, 24000) AS i WITH i, toString(i * 7919 % 24000) AS s \
-     CREATE (:T {i: i, s: s, t: 'text number ' + s, l: 'a long text that goes on and on, whose number is ' + s + \
+     CREATE (:T {i: i, s: s, t: 'text number ' + s, l: 'a long text that goes on and on, whose \
+     number is ' + s + \
      ', and which takes a hundred and thirty characters or so with the words that it ends with', \
-     d: date({year: 1900}) + duration({days: i * 7919 % 24000}), f: toFloat(i * 7919 % 24000) / 3, a: [s, 'x', 'y'], k: s + 'k'})";
+     d: date({year: 1900}) + duration({days: i * 7919 % 24000}), f: toFloat(i * 7919 % 24000) / 3, \
+     a: [s, 'x', 'y'], k: s + 'k'})";
 
 /// What keeps rows, each of them several times what a limit of 1 MiB has room for.
 const KEEPING: [&str; 22] = [
@@ -72,19 +76,27 @@ const KEEPING: [&str; 22] = [
     "MATCH (n:T) WITH DISTINCT n.t AS x, n.i AS y, n.l AS z RETURN count(*), sum(y), min(z)",
     "MATCH (n:T) WITH DISTINCT n.l AS x ORDER BY x DESC SKIP 9 RETURN count(*), min(x), max(x)",
     "MATCH (n:T) WITH n.l AS x, count(*) AS c RETURN count(*), sum(c), min(x)",
-    "MATCH (n:T) WITH n.l AS x, sum(n.i) AS c, max(n.l) AS y RETURN count(*), sum(c), min(x), max(y)",
+    "MATCH (n:T) WITH n.l AS x, sum(n.i) AS c, max(n.l) AS y RETURN count(*), sum(c), min(x), \
+        max(y)",
     "MATCH (n:T) WITH n.t AS x, collect(n.l) AS c RETURN count(*), sum(size(c)), min(x)",
-    "MATCH (n:T) WITH n.i % 30 AS x, collect(DISTINCT n.l) AS c RETURN count(*), sum(size(c)), min(x)",
-    "MATCH (n:T) WITH n.i % 30 AS x, count(DISTINCT n.t) AS c, count(DISTINCT n.l) AS d RETURN count(*), sum(c), sum(d)",
+    "MATCH (n:T) WITH n.i % 30 AS x, collect(DISTINCT n.l) AS c RETURN count(*), sum(size(c)), \
+        min(x)",
+    "MATCH (n:T) WITH n.i % 30 AS x, count(DISTINCT n.t) AS c, count(DISTINCT n.l) AS d RETURN \
+        count(*), sum(c), sum(d)",
     "MATCH (n:T) RETURN count(DISTINCT n.l)",
     "MATCH (n:T) RETURN count(DISTINCT n.l), count(DISTINCT n.t), sum(DISTINCT n.i), max(n.l)",
-    "MATCH (n:T) UNWIND [n.l, n.t, n.i % 100] AS x RETURN count(DISTINCT x), count(DISTINCT [x]), count(*)",
-    "CALL () { MATCH (n:T) RETURN n.l AS x UNION MATCH (n:T) RETURN n.t AS x } RETURN count(*), min(x), max(x)",
-    "MATCH (n:T) WITH n.l AS x, n.a AS y ORDER BY n.t DESC, x SKIP 100 RETURN count(*), min(x), max(y)",
-    "MATCH (n:T) WITH n.l AS x, n.t AS y ORDER BY y DESC, x LIMIT 9000 RETURN count(*), min(x), min(y)",
+    "MATCH (n:T) UNWIND [n.l, n.t, n.i % 100] AS x RETURN count(DISTINCT x), count(DISTINCT [x]), \
+        count(*)",
+    "CALL () { MATCH (n:T) RETURN n.l AS x UNION MATCH (n:T) RETURN n.t AS x } RETURN count(*), \
+        min(x), max(x)",
+    "MATCH (n:T) WITH n.l AS x, n.a AS y ORDER BY n.t DESC, x SKIP 100 RETURN count(*), min(x), \
+        max(y)",
+    "MATCH (n:T) WITH n.l AS x, n.t AS y ORDER BY y DESC, x LIMIT 9000 RETURN count(*), min(x), \
+        min(y)",
     "MATCH (a:T), (b:T) WHERE a.l = b.l RETURN count(*), min(b.l)",
     "MATCH (a:T) WHERE EXISTS { MATCH (b:T) WHERE b.s + 'k' = a.k } RETURN count(*), min(a.l)",
-    "MATCH (a:T) WHERE a.i <= 2 CALL (a) { MATCH (n:T) RETURN DISTINCT n.l AS x } RETURN a.i AS i, count(*), min(x) ORDER BY i",
+    "MATCH (a:T) WHERE a.i <= 2 CALL (a) { MATCH (n:T) RETURN DISTINCT n.l AS x } RETURN a.i AS i, \
+        count(*), min(x) ORDER BY i",
 ];
 
 /// A database of these texts.
@@ -118,7 +130,8 @@ fn what_is_written_waits_within_the_limit() {
     let path = texts(folder.path());
     let db = open(&path, 4 << 20);
     let connection = db.connect();
-    let set = "MATCH (n:T) WHERE n.i <= 6000 WITH n, n.l AS l MATCH (m:T {i: n.i + 6000}) SET m.of = l RETURN count(*)";
+    let set = "MATCH (n:T) WHERE n.i <= 6000 WITH n, n.l AS l MATCH (m:T {i: n.i + 6000}) SET m.of \
+        = l RETURN count(*)";
     rows(&connection, "CREATE INDEX FOR (n:T) ON (n.i)");
     assert_eq!(rows(&connection, set), [[Value::Integer(6000)]]);
     let one_each =
@@ -146,7 +159,8 @@ fn read_back(db: &Database) -> u64 {
     temporary.map_or(0, |(_, stats)| stats.accesses())
 }
 
-/// Where there is little they spill, where there is much they do not, whatever it was when they were made.
+/// Where there is little they spill, where there is much they do not, whatever it was when they
+/// were made.
 #[test]
 fn kept_operators_follow_the_limit() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! Goal: a statement that runs for longer than its timeout ends with an error that says so, wherever it is at work;
-//! what it wrote is undone, and the database goes on.
+//! Goal: a statement that runs for longer than its timeout ends with an error that says so,
+//! wherever it is at work; what it wrote is undone, and the database goes on.
 
 use std::time::Duration;
 
@@ -62,8 +62,10 @@ fn statements_that_take_too_long_are_ended() {
         "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN count(*)",
         "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN a, b",
         "MATCH p = (:K {i: 1})-[:R*]-(:K) RETURN count(p)",
-        "MATCH (a:K), (b:K), (c:K), (d:K), (e:K), (f:K), (g:K), (h:K), (i:K), (j:K) RETURN count(*)",
-        "MATCH (a:K)--(b)--(c)--(d)--(e)--(f)--(g)--(h)--(i) RETURN count(*), a.i + i.i AS k ORDER BY k LIMIT 1",
+        "MATCH (a:K), (b:K), (c:K), (d:K), (e:K), (f:K), (g:K), (h:K), (i:K), (j:K) RETURN \
+            count(*)",
+        "MATCH (a:K)--(b)--(c)--(d)--(e)--(f)--(g)--(h)--(i) RETURN count(*), a.i + i.i AS k ORDER \
+            BY k LIMIT 1",
         "RETURN reduce(s = 0, x IN range(1, 20000) | s + size([y IN range(1, 10000) WHERE y > x]))",
         "UNWIND range(1, 100000000) AS x RETURN collect(DISTINCT x % 7)",
         "MATCH (a:K) CALL { WITH a MATCH p = (a)-[:R*]-(:K) RETURN count(p) AS n } RETURN sum(n)",
@@ -131,7 +133,8 @@ fn what_they_wrote_is_undone() {
     assert_eq!(error.expect_err("too long").code(), "Statement.TimedOut");
     transaction.rollback();
     // Batches committed before stay, and an error that may be passed over is not one of these.
-    let batches = "UNWIND range(1, 1000000000) AS i CALL { WITH i CREATE (:T {i: i}) } IN TRANSACTIONS OF 10 ROWS ON ERROR CONTINUE";
+    let batches = "UNWIND range(1, 1000000000) AS i CALL { WITH i CREATE (:T {i: i}) } IN \
+        TRANSACTIONS OF 10 ROWS ON ERROR CONTINUE";
     let error = run(&hurried, batches).expect_err("too long");
     assert_eq!(error.code(), "Statement.TimedOut", "{error}");
     assert_eq!(count(&place.db, "MATCH (t:T) RETURN count(t)") % 10, 0);
@@ -165,8 +168,8 @@ fn time_enough_is_no_error() {
     }
 }
 
-/// A round whose time is over when it begins makes a batch all the same (EX-82): one row, divided, whose rows fill
-/// many rounds, of which the later ones have no time.
+/// A round whose time is over when it begins makes a batch all the same (EX-82): one row, divided,
+/// whose rows fill many rounds, of which the later ones have no time.
 #[test]
 fn rounds_without_time_get_on() {
     let folder = tempfile::tempdir().expect("a folder");

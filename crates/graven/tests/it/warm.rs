@@ -1,5 +1,6 @@
-//! Goal: a warm set brings back what was in memory, by ranges of ids: after a checkpoint that moved pages, in a backup, and from one
-//! opening to the next; it stops at the budget and replaces nothing but another set.
+//! Goal: a warm set brings back what was in memory, by ranges of ids: after a checkpoint that moved
+//! pages, in a backup, and from one opening to the next; it stops at the budget and replaces
+//! nothing but another set.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -43,7 +44,9 @@ fn items(folder: &Path) -> PathBuf {
     let path = folder.join("items.graven");
     let db = open(&path, 64 << 20, false);
     for from in (0..60_000).step_by(10_000) {
-        let load = "UNWIND range($from, $from + 9999) AS n CREATE (:Item {n: n * 7919 % 1000003, text: 'item ' + (n * 7919 % 1000003) + ' ' + (n * 104729 % 15485863) + ' ' + (n * 1299709 % 32452843)})";
+        let load = "UNWIND range($from, $from + 9999) AS n CREATE (:Item {n: n * 7919 % 1000003, \
+            text: 'item ' + (n * 7919 % 1000003) + ' ' + (n * 104729 % 15485863) + ' ' + (n * \
+            1299709 % 32452843)})";
         run(&db, load, &Params::new().with("from", i64::from(from)));
     }
     db.close().expect("closed");
@@ -129,7 +132,8 @@ fn what_was_in_memory_is_read_again_after_the_next_opening() {
         kept.exists(),
         "written again where the last handle is dropped"
     );
-    // One that cannot be read costs nothing but warmth, and is replaced no more than any other file.
+    // One that cannot be read costs nothing but warmth, and is replaced no more than any other
+    // file.
     std::fs::write(&kept, "something else").expect("written");
     let db = open(&path, 64 << 20, true);
     run(&db, HOT, &Params::new());

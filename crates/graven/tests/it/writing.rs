@@ -1,5 +1,5 @@
-//! Goal: writing statements, transactions and schema commands do what they say, seen from outside; what is committed is
-//! there after opening again, what failed or was rolled back is not.
+//! Goal: writing statements, transactions and schema commands do what they say, seen from outside;
+//! what is committed is there after opening again, what failed or was rolled back is not.
 
 use graven::{Config, Connection, Database, Params, Value};
 
@@ -318,7 +318,8 @@ fn load_csv_reads_files_and_names_what_is_wrong() {
         [Value::Null],
     ];
     assert_eq!(found, expected);
-    // Quotes within a field are text; a column without a name is passed over; names of files may be coded.
+    // Quotes within a field are text; a column without a name is passed over; names of files may be
+    // coded.
     let odd = path.with_file_name("odd people.csv");
     std::fs::write(&odd, "a,,b\n1,x\"y,\"2\n3\"\n4,\"z\",5\n").expect("written");
     let odd = format!("file://{}", odd.display()).replace(' ', "%20");

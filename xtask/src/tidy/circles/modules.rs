@@ -1,9 +1,9 @@
 //! The modules of a crate: which file each stands in, what it defines and imports, and which file
 //! defines the name that a path ends at.
 //!
-//! Paths are read from `use` and from code. A name that a module imports, publicly or not, is followed to
-//! the file that defines it. What the text does not name is not seen: methods, and names in macros of
-//! other crates.
+//! Paths are read from `use` and from code. A name that a module imports, publicly or not, is
+//! followed to the file that defines it. What the text does not name is not seen: methods, and
+//! names in macros of other crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -207,8 +207,8 @@ impl<'a> Crate<'a> {
         uses
     }
 
-    /// The file that defines what `written` names in the module at `from`, and the name; none where it is
-    /// of another crate, or a module as a whole.
+    /// The file that defines what `written` names in the module at `from`, and the name; none where
+    /// it is of another crate, or a module as a whole.
     fn find(&self, from: &[String], written: &[String], hops: usize) -> Option<(usize, String)> {
         if hops > 16 {
             return None;
@@ -262,8 +262,8 @@ impl<'a> Crate<'a> {
     }
 }
 
-/// Whether a file is a part of another: it stands in the other's folder. A part may name what its whole
-/// holds, as the whole names its parts.
+/// Whether a file is a part of another: it stands in the other's folder. A part may name what its
+/// whole holds, as the whole names its parts.
 fn is_inside(part: &str, whole: &str) -> bool {
     let folder = whole
         .strip_suffix("lib.rs")

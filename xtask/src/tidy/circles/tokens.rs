@@ -1,5 +1,5 @@
-//! Rust text as tokens, as far as paths need it: names and punctuation, without comments, literals and
-//! items that only tests compile.
+//! Rust text as tokens, as far as paths need it: names and punctuation, without comments, literals
+//! and items that only tests compile.
 
 /// A name, `::`, or one character of punctuation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,14 +210,17 @@ mod tests {
 
     #[test]
     fn comments_literals_and_lifetimes_are_no_names() {
-        let text = "fn f<'a>(x: &'a str) { /* one /* two */ */ g(\"h::i\", 'j', '\\'', r#\"k\"l\"#, 1u8) } // m";
+        let text = "fn f<'a>(x: &'a str) { /* one /* two */ */ g(\"h::i\", 'j', '\\'', \
+            r#\"k\"l\"#, 1u8) } // m";
         assert_eq!(names(text), ["fn", "f", "x", "str", "g"]);
     }
 
     #[test]
     fn items_of_tests_are_left_out() {
-        let text = "#[cfg(test)]\n#[allow(x)]\nmod tests { use a::b; }\n#[derive(Debug)]\nstruct S;\n\
-                    #[cfg(test)] use c::d;\n#[cfg(all(test, feature = \"m\"))] mod m;\n#[cfg(unix)] fn f() {}";
+        let text = "#[cfg(test)]\n#[allow(x)]\nmod tests { use a::b; }\n#[derive(Debug)]\nstruct \
+            S;\n\
+                    #[cfg(test)] use c::d;\n#[cfg(all(test, feature = \"m\"))] mod \
+                    m;\n#[cfg(unix)] fn f() {}";
         assert_eq!(names(text), ["struct", "S", "fn", "f"]);
     }
 }

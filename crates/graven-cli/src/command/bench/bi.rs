@@ -1,15 +1,17 @@
-//! `graven bench bi`: thirty-one questions in the style of business intelligence, one after the other in small memory:
-//! which complete, how long each takes, and the memory of the process after each.
+//! `graven bench bi`: thirty-one questions in the style of business intelligence, one after the
+//! other in small memory: which complete, how long each takes, and the memory of the process after
+//! each.
 //!
 //! # How it works
-//! The questions are those of `queries/founding`, built into the program. For each budget a process of its own opens the
-//! database and asks all of them in order: once for the rows and the memory, then as often as told for the mean time. Every
-//! row is taken and dropped. So what a budget leaves behind in an allocator is not counted for the next one. The
-//! budgets end as one table and, with `--svg`, as one figure.
+//! The questions are those of `queries/founding`, built into the program. For each budget a process
+//! of its own opens the database and asks all of them in order: once for the rows and the memory,
+//! then as often as told for the mean time. Every row is taken and dropped. So what a budget leaves
+//! behind in an allocator is not counted for the next one. The budgets end as one table and, with
+//! `--svg`, as one figure.
 //!
 //! # Source
-//! "Integrating a Variable-size Page Buffer Manager in Kuzu", figures 4 to 7, which did the same with the 31 queries of
-//! LDBC's business intelligence workload at 32 MB and 512 MB.
+//! "Integrating a Variable-size Page Buffer Manager in Kuzu", figures 4 to 7, which did the same
+//! with the 31 queries of LDBC's business intelligence workload at 32 MB and 512 MB.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -44,8 +46,10 @@ const BASE_BYTES: u64 = 40 << 20;
 /// Ask thirty-one questions over a social network, and measure time and memory.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The questions are in queries/founding; Q25 to Q28 read and order or group a whole table. Each budget has a process of its own.
-Exit code 1 if a question does not complete or the peak of physical memory is above the budget and 40 MiB.
+    after_help = "The questions are in queries/founding; Q25 to Q28 read and order or group a \
+        whole table. Each budget has a process of its own.
+Exit code 1 if a question does not complete or the peak of physical memory is above the budget and \
+40 MiB.
 
 Example:
   graven bench bi social.graven --memory 16MiB,32MiB --svg bi.svg"
@@ -229,7 +233,8 @@ impl Bi {
             let memory = lines.first().map_or(0, |line| line.memory_bytes);
             writeln!(
                 out,
-                "{}: {complete} of {} complete in {total:.0} ms together, peak of physical memory {}",
+                "{}: {complete} of {} complete in {total:.0} ms together, peak of physical memory \
+                    {}",
                 format_bytes(memory),
                 QUESTIONS.len(),
                 format_bytes(peak.unwrap_or(0))

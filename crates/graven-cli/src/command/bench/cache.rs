@@ -14,7 +14,8 @@ use crate::failure::Failure;
 /// Measure what a hit, a pin and a miss of the page cache cost, beside floors of the same run.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Writes three data files (3 GiB by default) into a folder of its own inside DIR and removes it \
+    after_help = "Writes three data files (3 GiB by default) into a folder of its own inside DIR \
+        and removes it \
 at the end; takes about two minutes. Put DIR on the disk that databases live on."
 )]
 pub(crate) struct Cache {

@@ -15,8 +15,10 @@ use crate::failure::Failure;
 /// Measure what a transaction costs, beside what the disk asks for it.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Makes a database of its own in a folder inside DIR and removes it. Put DIR on the disk that databases live on. \
-Each round also lets as many threads write the same bytes durably without any database: only the ratio of both \
+    after_help = "Makes a database of its own in a folder inside DIR and removes it. Put DIR on \
+        the disk that databases live on. \
+Each round also lets as many threads write the same bytes durably without any database: only the \
+ratio of both \
 in one round says something about Graven, everything else is the disk."
 )]
 pub(crate) struct Commit {
@@ -50,7 +52,8 @@ pub(crate) struct Commit {
     /// Memory budget of the database
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "256MiB")]
     memory: u64,
-    /// Settings of the system, and all durabilities, against small and large transactions, as two tables
+    /// Settings of the system, and all durabilities, against small and large transactions, as two
+    /// tables
     #[arg(long)]
     matrix: bool,
     /// With --matrix: change each setting, as root, in an ext4 file system of its own inside DIR

@@ -1,5 +1,5 @@
-//! `graven bench reads`: how many short statements a second, prepared and in process: one node by its key, and the nodes
-//! within one, two and three relationships of it.
+//! `graven bench reads`: how many short statements a second, prepared and in process: one node by
+//! its key, and the nodes within one, two and three relationships of it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,8 +18,10 @@ use crate::failure::Failure;
 /// Measure short reads through prepared statements.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Each question is a prepared statement with one parameter; all rows are taken. Starts are asked in turn, \
-all of them once to warm up. Rates count statements of all threads; CPU is that of the whole process.
+    after_help = "Each question is a prepared statement with one parameter; all rows are taken. \
+        Starts are asked in turn, \
+all of them once to warm up. Rates count statements of all threads; CPU is that of the whole \
+process.
 
 Example:
   graven bench reads social.graven --params three-hop-params.csv --question point,one-hop"
@@ -149,7 +151,8 @@ impl Reads {
         let (rel_type, property) = (name(&self.rel_type), name(&self.property));
         let hops = |hops: &str| {
             format!(
-                "MATCH (n:{label} {{{key}: $id}})-[:{rel_type}*1..{hops}]-(m) RETURN count(DISTINCT m)"
+                "MATCH (n:{label} {{{key}: $id}})-[:{rel_type}*1..{hops}]-(m) RETURN \
+                    count(DISTINCT m)"
             )
         };
         match question {
@@ -267,8 +270,8 @@ impl Reads {
     }
 }
 
-/// Asks from start number `at` on, at least all starts once, until the time is over. One reading of the clock a
-/// statement: the end of one is the beginning of the next.
+/// Asks from start number `at` on, at least all starts once, until the time is over. One reading of
+/// the clock a statement: the end of one is the beginning of the next.
 fn ask(
     statement: &Prepared,
     params: &[Params],

@@ -1,11 +1,13 @@
-//! `graven bench statements`: measures statements that come as JSON lines, one answer a line, with the database
-//! kept open; so another program can let Graven and others take turns on the same data (`bench/run.py`).
+//! `graven bench statements`: measures statements that come as JSON lines, one answer a line, with
+//! the database kept open; so another program can let Graven and others take turns on the same data
+//! (`bench/run.py`).
 //!
 //! # How it works
-//! A line names a statement, its sets of parameters, how many clients ask and for how long. Each client prepares the
-//! statement once and asks all sets, beginning at another one than its neighbours, until the time is over and every
-//! set has been asked at least once. Every row is taken and dropped, with `"columns": true` as columns of many rows at a
-//! time. With `"answer": true` each set is asked once and its rows come back instead.
+//! A line names a statement, its sets of parameters, how many clients ask and for how long. Each
+//! client prepares the statement once and asks all sets, beginning at another one than its
+//! neighbours, until the time is over and every set has been asked at least once. Every row is
+//! taken and dropped, with `"columns": true` as columns of many rows at a time. With
+//! `"answer": true` each set is asked once and its rows come back instead.
 
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
@@ -22,8 +24,10 @@ use crate::open::Open;
 /// Measure statements given as JSON lines on standard input, an answer a line.
 #[derive(Args, Debug)]
 #[command(after_help = "A line of input:
-  {\"text\": \"MATCH (p:Person {id: $id}) RETURN p.birthday\", \"params\": [{\"id\": 933}], \"clients\": 1, \"seconds\": 0.5}
-\"passes\": N asks every set of parameters N times instead; \"columns\": true takes the rows as columns; with \"answer\": true the rows come back (at most \"rows\": 1000
+  {\"text\": \"MATCH (p:Person {id: $id}) RETURN p.birthday\", \"params\": [{\"id\": \
+  933}], \"clients\": 1, \"seconds\": 0.5}
+\"passes\": N asks every set of parameters N times instead; \"columns\": true takes the rows as \
+columns; with \"answer\": true the rows come back (at most \"rows\": 1000
 of each set, and their number) and nothing is measured.")]
 pub(crate) struct Statements {
     #[command(flatten)]

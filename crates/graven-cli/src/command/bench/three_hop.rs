@@ -1,4 +1,5 @@
-//! `graven bench three-hop`: the three-hop question under lists of cache sizes, threads, policies, I/O modes.
+//! `graven bench three-hop`: the three-hop question under lists of cache sizes, threads, policies,
+//! I/O modes.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,12 +18,15 @@ use crate::failure::Failure;
 /// Ask how many persons are within three friendships, and measure.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Every combination of the lists is one run: the database is opened with that memory, \
-policy and I/O mode, all starts are asked once to warm up (--warm-up), then measured. Nothing keeps an \
+    after_help = "Every combination of the lists is one run: the database is opened with that \
+        memory, \
+policy and I/O mode, all starts are asked once to warm up (--warm-up), then measured. Nothing \
+keeps an \
 answer. Exit code 1 if an answer is wrong.
 
 Example:
-  graven bench three-hop social.graven --params three-hop-params.csv --expected three-hop-expected.csv \\
+  graven bench three-hop social.graven --params three-hop-params.csv --expected \
+  three-hop-expected.csv \\
       --cache 2MiB,16MiB --threads 1,2 --policy lru,gclock --json"
 )]
 pub(crate) struct ThreeHop {
@@ -62,7 +66,8 @@ pub(crate) struct ThreeHop {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
-    /// Write a run file into this folder: runs, starts, seed, version, machine; `graven lab rerun` takes it
+    /// Write a run file into this folder: runs, starts, seed, version, machine; `graven lab rerun`
+    /// takes it
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }

@@ -16,7 +16,8 @@ use crate::failure::Failure;
 /// Say what a policy may cost an access, from the fault ratio and the measured time of a fault.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "With --trace, --size and two policies, both are simulated, and the faults that the first avoids against the second \
+    after_help = "With --trace, --size and two policies, both are simulated, and the faults that \
+        the first avoids against the second \
 become the time it saves and what it may cost an access more.
 
 Examples:
@@ -131,7 +132,8 @@ fn table(out: &mut dyn Write, budget: &budget::Budget) -> std::io::Result<()> {
     if fault.reads > 0 {
         writeln!(
             out,
-            "a fault of {} takes {:.1} us ({} reads, {}; median {:.1} us, 99th percentile {:.1} us)",
+            "a fault of {} takes {:.1} us ({} reads, {}; median {:.1} us, 99th percentile {:.1} \
+                us)",
             graven::format_bytes(budget.page_bytes),
             microseconds(fault.mean),
             fault.reads,
@@ -162,7 +164,8 @@ fn table(out: &mut dyn Write, budget: &budget::Budget) -> std::io::Result<()> {
     if let Some(saving) = &budget.saving {
         writeln!(
             out,
-            "{} faults avoided in {} accesses save {:.3} s: up to {:.1} ns an access more pay for themselves",
+            "{} faults avoided in {} accesses save {:.3} s: up to {:.1} ns an access more pay for \
+                themselves",
             saving.faults_avoided,
             saving.accesses,
             saving.seconds_saved,

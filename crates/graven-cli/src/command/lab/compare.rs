@@ -12,7 +12,8 @@ use crate::failure::Failure;
 /// Compare the verdicts of two run files of `graven lab report`.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Ends with 1 if one run confirms what the other refutes. Undecided contradicts nothing."
+    after_help = "Ends with 1 if one run confirms what the other refutes. Undecided contradicts \
+        nothing."
 )]
 pub(crate) struct Compare {
     /// Run file of one run

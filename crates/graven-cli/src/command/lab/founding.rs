@@ -1,4 +1,5 @@
-//! `graven lab founding`: what the founding documents ask for, what shows each item, and how far it is.
+//! `graven lab founding`: what the founding documents ask for, what shows each item, and how far it
+//! is.
 
 use std::io::Write;
 
@@ -63,7 +64,8 @@ mod tests {
         })
     }
 
-    /// Goal: every command of the table is one that this program takes, every test one that is there.
+    /// Goal: every command of the table is one that this program takes, every test one that is
+    /// there.
     #[test]
     fn every_item_is_shown_by_something_that_exists() {
         for (item, number) in ITEMS.iter().zip(1..) {

@@ -24,7 +24,8 @@ use crate::progress::Phases;
   bfs:pages=10000,hops=3,order=id            searches in a graph; order: id, alternating, discovery
   mixed:pages=10000,alpha=0.9,scans=0.1      point reads, friend lists, scans
 
-A trace that ends in .gtrace[.zst] keeps scan flags and queries; one that ends in .u64.zst keeps the flags beside it.")]
+A trace that ends in .gtrace[.zst] keeps scan flags and queries; one that ends in .u64.zst keeps \
+the flags beside it.")]
 pub(crate) struct Generate {
     /// What to generate, as kind:key=value,...
     workload: Workload,

@@ -14,8 +14,10 @@ use crate::failure::Failure;
 /// Draw the whole curve of the miss ratio by cache size, in one reading of the trace.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "lru is exact at every size, by stack distances. Other policies are simulated: small sizes exactly, larger ones \
-on four samples of the pages each, with half the width of the 95 % interval as error. Traces may be larger than memory.
+    after_help = "lru is exact at every size, by stack distances. Other policies are simulated: \
+        small sizes exactly, larger ones \
+on four samples of the pages each, with half the width of the 95 % interval as error. Traces may \
+be larger than memory.
 
 Example:
   graven lab mrc --trace oltp.u64.zst --policy lru,s3fifo,min --out curves"

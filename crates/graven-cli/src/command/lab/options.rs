@@ -15,7 +15,8 @@ pub(crate) struct Reading {
     /// Bytes of a page, for sizes in bytes and for traces of byte ranges
     #[arg(long, value_name = "SIZE", value_parser = argument::bytes, default_value = "8KiB")]
     pub(crate) page_size: u64,
-    /// Format of traces: u64, gtrace, text, oracleGeneral, csv, blkparse, msr, rocksdb [default: by name]
+    /// Format of traces: u64, gtrace, text, oracleGeneral, csv, blkparse, msr, rocksdb [default: by
+    /// name]
     #[arg(long)]
     format: Option<Format>,
     /// The column of page numbers, for text traces with several: its name, or its number from 1
@@ -39,7 +40,8 @@ pub(crate) fn policies(lists: &[String]) -> Vec<String> {
     each.collect()
 }
 
-/// Runs an experiment with a bar; it tells the phase, what is done of it and of how much, and is told when to end.
+/// Runs an experiment with a bar; it tells the phase, what is done of it and of how much, and is
+/// told when to end.
 pub(crate) fn with_bar<T>(
     run: impl FnOnce(&mut dyn FnMut(&str, u64, u64) -> ControlFlow<()>) -> T,
 ) -> T {

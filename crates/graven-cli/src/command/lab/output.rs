@@ -16,7 +16,8 @@ pub(crate) struct Output {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a run file and the figures (SVG and PNG) into this folder; `graven lab rerun` takes the run file
+    /// Write a run file and the figures (SVG and PNG) into this folder; `graven lab rerun` takes
+    /// the run file
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -16,12 +16,14 @@ use crate::failure::Failure;
 /// Record the page accesses of a database while it answers questions, and say what recording costs.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Questions are asked once to warm up, then in rounds without and with recording; the last recorded round is the trace. \
+    after_help = "Questions are asked once to warm up, then in rounds without and with recording; \
+        the last recorded round is the trace. \
 Each access keeps its page, kind, thread, question, and whether it had to be read.
 
 Examples:
   graven lab record social.graven hops.gtrace.zst --params three-hop-params.csv --memory 4MiB
-  graven lab record social.graven reads.gtrace --query 'MATCH (p:Person) RETURN count(*)' --sample 16"
+  graven lab record social.graven reads.gtrace --query 'MATCH (p:Person) RETURN count(*)' --sample \
+  16"
 )]
 pub(crate) struct Record {
     /// The database file
@@ -107,15 +109,18 @@ impl Record {
         self.output.deliver("record", &recorded, || vec![figure(&recorded)], |out| {
             writeln!(
                 out,
-                "{}: {} accesses to {} pages ({} of them had to read), one page in {}, {} questions",
+                "{}: {} accesses to {} pages ({} of them had to read), one page in {}, {} \
+                    questions",
                 recorded.trace, recorded.accesses, recorded.unique, recorded.faulted, recorded.one_in, recorded.questions
             )?;
-            let interval = recorded.overhead_interval.map_or("no interval: fewer than three rounds".to_owned(), |(low, high)| {
+            let interval = recorded.overhead_interval.map_or("no interval: fewer than three \
+                rounds".to_owned(), |(low, high)| {
                 format!("{:.1} to {:.1} %", low * 100.0, high * 100.0)
             });
             writeln!(
                 out,
-                "recording costs {:.1} % ({interval}): a round takes {:.4} s without, {:.4} s with it",
+                "recording costs {:.1} % ({interval}): a round takes {:.4} s without, {:.4} s with \
+                    it",
                 recorded.overhead * 100.0,
                 recorded.plain_cpu_seconds,
                 recorded.recorded_cpu_seconds

@@ -18,13 +18,18 @@ use crate::failure::Failure;
 /// Play a trace or a synthetic workload on the real cache, with threads and real reads.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A cache has pages of 4 KiB to 4 MiB, in doublings. The pages are written to a file in --dir, which is removed afterwards. Every combination of policies, sizes, threads and \
+    after_help = "A cache has pages of 4 KiB to 4 MiB, in doublings. The pages are written to a \
+        file in --dir, which is removed afterwards. Every combination of policies, sizes, threads \
+        and \
 I/O modes is a run: a part of the accesses warms the cache, the rest is measured.
 
 Examples:
-  graven lab replay --trace neo4j-snb-mix.u64.zst --size 16MiB,32MiB --policy random,gclock,lru:protocol=locked --threads 1,2,4
-  graven lab replay --workload zipf:pages=20000,alpha=0.9 --size 10% --policy lru --io direct --seconds 5
-  graven lab replay --trace oltp.u64.zst --size 4096 --policy graven --evictor synchronous   # equals graven lab simulate"
+  graven lab replay --trace neo4j-snb-mix.u64.zst --size 16MiB,32MiB --policy \
+  random,gclock,lru:protocol=locked --threads 1,2,4
+  graven lab replay --workload zipf:pages=20000,alpha=0.9 --size 10% --policy lru --io direct \
+  --seconds 5
+  graven lab replay --trace oltp.u64.zst --size 4096 --policy graven --evictor synchronous   # \
+  equals graven lab simulate"
 )]
 pub(crate) struct Replay {
     /// Trace file, in any format that `graven lab simulate` reads
@@ -160,7 +165,8 @@ fn table(out: &mut dyn Write, runs: &[Replayed]) -> std::io::Result<()> {
             .map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
         writeln!(
             out,
-            "{:<width$} {:>8} {:>7} {:<8} {:>12.0} {:>9.4} {simulated:>9} {:>9.2} {:>9.1} {:>10} {:>10.2} {:>11.1}",
+            "{:<width$} {:>8} {:>7} {:<8} {:>12.0} {:>9.4} {simulated:>9} {:>9.2} {:>9.1} {:>10} \
+                {:>10.2} {:>11.1}",
             run.policy,
             run.cache_pages,
             run.threads,

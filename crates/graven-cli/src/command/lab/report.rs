@@ -17,8 +17,10 @@ use crate::failure::Failure;
 /// Reproduce the figures and tables of a founding document, with a verdict for each of its claims.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Writes REPORT.html (one self-contained page), a run file and every figure as SVG and PNG to --out; `all` writes a
-folder for each report and index.html, with a row for every figure, table and claim. --only makes one part:
+    after_help = "Writes REPORT.html (one self-contained page), a run file and every figure as SVG \
+        and PNG to --out; `all` writes a
+folder for each report and index.html, with a row for every figure, table and claim. --only makes \
+one part:
 neo4j-study: threads, batches, reference, policies, every, equality, live, layout, hints, resident
 thesis: sizes, counts, clocks, history, summary, prototype, questions
 ext4: transactions, settings, mirror

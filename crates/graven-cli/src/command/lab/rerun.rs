@@ -11,7 +11,8 @@ use crate::failure::Failure;
 /// Do again what a run file of `graven lab ... --out FOLDER`, or of `graven bench three-hop`, says.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The same arguments, in the folder they were given in. Hit counts come out the same; times do not. Files are \
+    after_help = "The same arguments, in the folder they were given in. Hit counts come out the \
+        same; times do not. Files are \
 written to the folder of --out, so the run file itself is replaced; keep a copy to compare."
 )]
 pub(crate) struct Rerun {

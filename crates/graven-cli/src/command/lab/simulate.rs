@@ -14,15 +14,21 @@ use crate::failure::Failure;
 /// Count the hits of policies on traces of page accesses.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Traces: NAME.u64[.zst] (64-bit page numbers; NAME.flags.u8.zst and NAME.files.tsv are read where they \
-are), NAME.gtrace[.zst] (graven lab record), libCacheSim's .oracleGeneral[.bin], .csv and .tsv, blkparse's lines (.blkparse), MSR \
-tables (.msr.csv), RocksDB's block-cache trace as text (.rocksdb.csv), each also with .zst. A folder stands for all traces in it.
+    after_help = "Traces: NAME.u64[.zst] (64-bit page numbers; NAME.flags.u8.zst and \
+        NAME.files.tsv are read where they \
+are), NAME.gtrace[.zst] (graven lab record), libCacheSim's .oracleGeneral[.bin], .csv and .tsv, \
+blkparse's lines (.blkparse), MSR \
+tables (.msr.csv), RocksDB's block-cache trace as text (.rocksdb.csv), each also with .zst. A \
+folder stands for all traces in it.
 
-share of min: hits by those of Belady's optimum. gap: how much of the way from Neo4j's clock to that optimum \
-the policy goes. accesses/s: the policy loop alone, processor time; total/s: with reading and numbering the trace.
+share of min: hits by those of Belady's optimum. gap: how much of the way from Neo4j's clock to \
+that optimum \
+the policy goes. accesses/s: the policy loop alone, processor time; total/s: with reading and \
+numbering the trace.
 
 Examples:
-  graven lab simulate --trace oltp.u64.zst --policy lru,s3fifo,gclock:max=3,init=0 --size 1%,10%,4096
+  graven lab simulate --trace oltp.u64.zst --policy lru,s3fifo,gclock:max=3,init=0 --size \
+  1%,10%,4096
   graven lab simulate --trace ../shared/traces --policy all --size 1%,10%,20%,50% --summary"
 )]
 pub(crate) struct Simulate {
@@ -35,10 +41,12 @@ pub(crate) struct Simulate {
         num_args = 1..
     )]
     traces: Vec<PathBuf>,
-    /// Policies, as in lru,gclock:max=7,init=1; `all` is every policy that a cache can run; may be repeated
+    /// Policies, as in lru,gclock:max=7,init=1; `all` is every policy that a cache can run; may be
+    /// repeated
     #[arg(long = "policy", value_name = "POLICY", required = true, value_parser = argument::policy_list)]
     policies: Vec<String>,
-    /// Cache sizes: pages (4096), shares of the trace's pages (1%) or bytes (64MiB); may be repeated
+    /// Cache sizes: pages (4096), shares of the trace's pages (1%) or bytes (64MiB); may be
+    /// repeated
     #[arg(
         long = "size",
         value_name = "SIZE",
@@ -130,7 +138,8 @@ fn table(out: &mut dyn Write, runs: &[Run]) -> std::io::Result<()> {
         } = first;
         writeln!(
             out,
-            "{trace}: {accesses} accesses to {unique} pages; read in {read_seconds:.3} s, numbered in \
+            "{trace}: {accesses} accesses to {unique} pages; read in {read_seconds:.3} s, numbered \
+                in \
              {map_seconds:.3} s"
         )?;
         let width = options::width(of_trace.iter().map(|run| run.policy.as_str()));

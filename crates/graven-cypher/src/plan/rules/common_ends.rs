@@ -1,12 +1,13 @@
 //! Shortest paths whose rows all begin, or all end, at the same node: the search says so.
 //!
 //! # How it works
-//! If the rows below determine one end without anything else (`plan/facts.rs`) and the other one not, that end is the same in all of
-//! them, and as many rows as are expected share what is found from there. Only outside of inner trees, where rows of many
-//! outer ones come together.
+//! If the rows below determine one end without anything else (`plan/facts.rs`) and the other one
+//! not, that end is the same in all of them, and as many rows as are expected share what is found
+//! from there. Only outside of inner trees, where rows of many outer ones come together.
 //!
 //! # Source
-//! Then et al., "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2014 (searches share what they visit).
+//! Then et al., "The More the Merrier: Efficient Multi-Source Graph Traversal", VLDB 2014 (searches
+//! share what they visit).
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! Counting rows made distinct is counting distinct values.
 //!
 //! # How it works
-//! `WITH DISTINCT k, f RETURN k, count(f)` (or `count(*)`) is `count(DISTINCT f)` grouped by `k`, if `f` is
-//! never null: the form that [`super::reachable_count`] knows. It is rewritten where `f` is the end of a
-//! reachability search, which never is null.
+//! `WITH DISTINCT k, f RETURN k, count(f)` (or `count(*)`) is `count(DISTINCT f)` grouped by `k`,
+//! if `f` is never null: the form that [`super::reachable_count`] knows. It is rewritten where `f`
+//! is the end of a reachability search, which never is null.
 
 use std::collections::BTreeSet;
 

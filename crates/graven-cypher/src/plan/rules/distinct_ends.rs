@@ -1,16 +1,18 @@
 //! Unnamed relationships of one `MATCH` are told apart by their ends, without looking up their ids.
 //!
 //! # How it works
-//! Finding the id of a relationship costs a look-up for every entry of a list. Where nothing but the rule "no
-//! relationship twice" asks for ids, only their number matters: an earlier relationship can be met again
-//! only between the same two nodes, and it is exactly one of those found there, so one of them is left out, no
-//! matter which. The executor compares nodes that the row holds already.
+//! Finding the id of a relationship costs a look-up for every entry of a list. Where nothing but
+//! the rule "no relationship twice" asks for ids, only their number matters: an earlier
+//! relationship can be met again only between the same two nodes, and it is exactly one of those
+//! found there, so one of them is left out, no matter which. The executor compares nodes that the
+//! row holds already.
 //!
 //! # Invariants
-//! * CY-45 Every relationship that the earlier pattern admits between two nodes is admitted by the later one: its types
-//!   and directions include those of the earlier one, and it has no condition of its own.
-//! * CY-46 Neither of the two is read by anything else, directly, as part of a repetition, or by a third pattern that
-//!   goes by ids.
+//! * CY-45 Every relationship that the earlier pattern admits between two nodes is admitted by the
+//!   later one: its types and directions include those of the earlier one, and it has no condition
+//!   of its own.
+//! * CY-46 Neither of the two is read by anything else, directly, as part of a repetition, or by a
+//!   third pattern that goes by ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,14 @@
 //! Where equal rows follow each other, `DISTINCT` compares neighbours and keeps nothing.
 //!
 //! # How it works
-//! An expansion hands out the rows of one input row together, ends ascending. So if its input has no two rows with the same values in
-//! the wanted variables, equal rows can only be parallel relationships of one input row, and these are neighbours.
-//! What drops rows or computes others from them one by one changes nothing about that.
+//! An expansion hands out the rows of one input row together, ends ascending. So if its input has
+//! no two rows with the same values in the wanted variables, equal rows can only be parallel
+//! relationships of one input row, and these are neighbours. What drops rows or computes others
+//! from them one by one changes nothing about that.
 //!
 //! # Invariants
-//! * CY-63 `runs` stands only where rows that are equal in the variables follow each other, whatever the graph holds.
+//! * CY-63 `runs` stands only where rows that are equal in the variables follow each other,
+//!   whatever the graph holds.
 
 use std::collections::BTreeSet;
 

@@ -1,32 +1,36 @@
 //! Barriers: where a clause could meet the effects of another one on other rows.
 //!
 //! # How it works
-//! In the language a clause is done for all rows before the next one begins; operators work on one batch after the
-//! other. The difference shows only where one of two operators writes what the other one reads or writes, rows
-//! pass between them in several batches, and nothing in between takes in all rows anyway (sorting, grouping). Only
-//! there an [`Operator::Eager`] goes in, below the upper of the two, with the reason as `EXPLAIN` shows it.
+//! In the language a clause is done for all rows before the next one begins; operators work on one
+//! batch after the other. The difference shows only where one of two operators writes what the
+//! other one reads or writes, rows pass between them in several batches, and nothing in between
+//! takes in all rows anyway (sorting, grouping). Only there an [`Operator::Eager`] goes in, below
+//! the upper of the two, with the reason as `EXPLAIN` shows it.
 //!
 //! What may meet what ([`Effects`]):
-//! * A created node meets a scan or seek that it would be found by: of all nodes, or of one of its labels. A created
-//!   relationship meets an expansion over its type. Neither meets a read of a property: it is not in the row.
-//! * A property write meets reads of that key (of that kind of entity, where the kind is known) and seeks by it; a
-//!   map write meets every key.
+//! * A created node meets a scan or seek that it would be found by: of all nodes, or of one of its
+//!   labels. A created relationship meets an expansion over its type. Neither meets a read of a
+//!   property: it is not in the row.
+//! * A property write meets reads of that key (of that kind of entity, where the kind is known) and
+//!   seeks by it; a map write meets every key.
 //! * A label write meets scans and seeks of the label, and conditions on it.
-//! * A function reads of the nodes and relationships that it is given what [`read_by_call`] says, and everything where that is
-//!   not said.
-//! * A deletion meets every scan, seek and expansion, every property or label read, and every other write.
+//! * A function reads of the nodes and relationships that it is given what [`read_by_call`] says,
+//!   and everything where that is not said.
+//! * A deletion meets every scan, seek and expansion, every property or label read, and every other
+//!   write.
 //! * `MERGE` reads by its inner tree and writes what it creates and sets.
 //!
 //! Two refinements that keep the common statements free of barriers:
 //! * One row: as long as there is at most one row, clause by clause and row by row are the same.
-//! * A scan or seek over one row has fixed its nodes before the first row leaves, so nothing meets it. The variable it
-//!   binds, and a created one, is *unique*: no two rows hold the same entity, so reading, changing or deleting
-//!   that entity cannot meet another row's.
+//! * A scan or seek over one row has fixed its nodes before the first row leaves, so nothing meets
+//!   it. The variable it binds, and a created one, is *unique*: no two rows hold the same entity,
+//!   so reading, changing or deleting that entity cannot meet another row's.
 //!
 //! # Invariants
-//! * CY-43 Row by row within one writing operator is the language's own meaning and needs no barrier: `UNWIND [1, 1]
-//!   AS x MERGE (:A {x: x})` creates one node.
-//! * CY-44 An inner tree that writes runs once per row; it is judged as one operator with all that its own read and write.
+//! * CY-43 Row by row within one writing operator is the language's own meaning and needs no
+//!   barrier: `UNWIND [1, 1] AS x MERGE (:A {x: x})` creates one node.
+//! * CY-44 An inner tree that writes runs once per row; it is judged as one operator with all that
+//!   its own read and write.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -131,8 +135,8 @@ impl Rule<'_> {
             _ => {}
         }
         if let O::InTransactions { input, inner, .. } = &mut node.op {
-            // The rows are read before anything is written, from a state that no batch changes, and what stands above
-            // begins when all is done.
+            // The rows are read before anything is written, from a state that no batch changes, and
+            // what stands above begins when all is done.
             self.pipeline(input);
             self.pipeline(inner);
             return Effects::default();
@@ -197,7 +201,8 @@ impl Rule<'_> {
                 below.single_row = false;
                 below.unique.clear();
                 if one_row {
-                    // It has fixed its nodes before the first row leaves: no write can meet it any more.
+                    // It has fixed its nodes before the first row leaves: no write can meet it any
+                    // more.
                     below.unique.insert(*var);
                     return below;
                 }
@@ -487,8 +492,8 @@ impl Effects {
     }
 }
 
-/// Whether a function that is given a node or relationship reads its properties, and whether its labels. One that is not
-/// named here may read both.
+/// Whether a function that is given a node or relationship reads its properties, and whether its
+/// labels. One that is not named here may read both.
 fn read_by_call(name: &str) -> (bool, bool) {
     match name {
         "id"
@@ -675,7 +680,8 @@ fn plain_variables(root: &PlanNode, variables: &[Variable]) -> BTreeSet<VarId> {
     }
 }
 
-/// Whether the value surely holds no entity. A parameter is taken as plain: it was computed before the statement.
+/// Whether the value surely holds no entity. A parameter is taken as plain: it was computed before
+/// the statement.
 fn is_plain(expr: &Expr, plain: &BTreeSet<VarId>, variables: &[Variable]) -> bool {
     match expr {
         Expr::Variable(var) => plain.contains(var),

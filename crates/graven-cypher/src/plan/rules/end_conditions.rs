@@ -8,11 +8,12 @@
 //! a check would make a row for each neighbour of `b`.
 //!
 //! # Invariants
-//! * CY-47 Only in statements that do not write: what is decided early is decided before anything above has written.
+//! * CY-47 Only in statements that do not write: what is decided early is decided before anything
+//!   above has written.
 //!
 //! # Source
-//! Ngo, Porat, Re and Rudra, "Worst-case optimal join algorithms", 2012 (intersection of the lists of all
-//! known neighbours of a variable).
+//! Ngo, Porat, Re and Rudra, "Worst-case optimal join algorithms", 2012 (intersection of the lists
+//! of all known neighbours of a variable).
 
 use crate::plan::expression::{BinaryOp, Expr};
 use crate::plan::mutant::{self, Mutant};
@@ -38,7 +39,8 @@ pub(crate) fn apply(plan: &mut Plan) {
     });
 }
 
-/// Moves what can be moved from `node` into the expansion below it; whether nothing is left of `node`.
+/// Moves what can be moved from `node` into the expansion below it; whether nothing is left of
+/// `node`.
 fn absorb(node: &mut PlanNode, variables: &[Variable]) -> bool {
     match &mut node.op {
         Operator::Filter { input, predicate } => {
@@ -113,7 +115,8 @@ fn expansion(node: &mut PlanNode) -> Option<(VarId, VarId, &mut EndConditions)> 
     }
 }
 
-/// Far end of an expansion, its conditions, and whether it takes labels alone: where relationships are named or looked at.
+/// Far end of an expansion, its conditions, and whether it takes labels alone: where relationships
+/// are named or looked at.
 fn labelled(node: &mut PlanNode) -> Option<(VarId, &mut EndConditions, bool)> {
     let takes_all = expansion(node).is_some();
     match &mut node.op {

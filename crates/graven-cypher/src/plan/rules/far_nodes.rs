@@ -1,15 +1,17 @@
 //! A node that is told to be one of a few known ones narrows the expansion two steps before it.
 //!
 //! # How it works
-//! `(friend)<--(message)-->(place) WHERE place = x OR place = y`, where `x` and `y` are found already, would follow a
-//! relationship of every message. But only messages count that are joined to `x` or `y`; the lists of these two say which. So the
-//! expansion to `message` gets a condition on its ends ([`EndConditions::any_of`]), and what stood above it stays for those
-//! that are left.
+//! `(friend)<--(message)-->(place) WHERE place = x OR place = y`, where `x` and `y` are found
+//! already, would follow a relationship of every message. But only messages count that are joined
+//! to `x` or `y`; the lists of these two say which. So the expansion to `message` gets a condition
+//! on its ends ([`EndConditions::any_of`]), and what stood above it stays for those that are left.
 //!
-//! It is done where the lists of the known nodes are expected to be shorter than what the expansion finds.
+//! It is done where the lists of the known nodes are expected to be shorter than what the expansion
+//! finds.
 //!
 //! # Invariants
-//! * CY-62 The condition is necessary for what stays above it, so it decides nothing that was not decided before.
+//! * CY-62 The condition is necessary for what stays above it, so it decides nothing that was not
+//!   decided before.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +79,8 @@ fn narrow(node: &mut PlanNode, variables: &[Variable], schema: &dyn SchemaView) 
     ends.any_of.push(joins.collect());
 }
 
-/// The nodes of which `to` must be one, by some condition of the predicate; none if there is no such condition.
+/// The nodes of which `to` must be one, by some condition of the predicate; none if there is no
+/// such condition.
 fn known_nodes(predicate: &Expr, to: VarId, variables: &[Variable]) -> BTreeSet<VarId> {
     match predicate {
         Expr::Binary {
@@ -143,7 +146,8 @@ fn mean_entries(pattern: &RelPattern, schema: &dyn SchemaView) -> Option<f64> {
     Some(mean)
 }
 
-/// The expansion that finds `var`, if only filters and expansions lie above it: what lies below, its conditions, its rows.
+/// The expansion that finds `var`, if only filters and expansions lie above it: what lies below,
+/// its conditions, its rows.
 fn expansion_to(node: &mut PlanNode, var: VarId) -> Option<(&PlanNode, &mut EndConditions, f64)> {
     let rows = node.estimated_rows;
     let finds = matches!(&node.op, Operator::Expand { to, .. } if *to == var);

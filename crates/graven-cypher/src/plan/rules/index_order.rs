@@ -1,14 +1,15 @@
 //! `ORDER BY`, `min` and `max` on an indexed property take the order from the index.
 //!
 //! # How it works
-//! Where one property of a node is the whole sort key, the node is found by a label or by an index that begins with that
-//! property, and nothing between changes the order of rows, the scan becomes an [`Operator::IndexScan`] in order, a sort
-//! goes away, and the first rows of a sort become a limit, which reads no more than it needs. `min` and `max` without
-//! groups read the first row of such a scan.
+//! Where one property of a node is the whole sort key, the node is found by a label or by an index
+//! that begins with that property, and nothing between changes the order of rows, the scan becomes
+//! an [`Operator::IndexScan`] in order, a sort goes away, and the first rows of a sort become a
+//! limit, which reads no more than it needs. `min` and `max` without groups read the first row of
+//! such a scan.
 //!
-//! It stays as it is where a condition between lets few rows through, since then a scan in the order of the
-//! label reads its pages better; where the statement writes, since a sort is a barrier; and where the scan runs once per
-//! row, since the order would begin anew with each.
+//! It stays as it is where a condition between lets few rows through, since then a scan in the
+//! order of the label reads its pages better; where the statement writes, since a sort is a
+//! barrier; and where the scan runs once per row, since the order would begin anew with each.
 
 use std::sync::Arc;
 
@@ -117,7 +118,8 @@ fn extreme(node: &mut PlanNode, schema: &dyn SchemaView) {
     }
 }
 
-/// Makes the scan below give its rows in order, if it can; `rows` are those that leave the pipeline.
+/// Makes the scan below give its rows in order, if it can; `rows` are those that leave the
+/// pipeline.
 fn ordered(
     node: &mut PlanNode,
     var: VarId,

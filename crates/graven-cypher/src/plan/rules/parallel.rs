@@ -1,17 +1,21 @@
-//! Pipelines that begin with a scan of many nodes, or with some rows that much is to be found from, run on all threads.
+//! Pipelines that begin with a scan of many nodes, or with some rows that much is to be found from,
+//! run on all threads.
 //!
 //! # How it works
-//! From the scan upwards everything that treats rows one by one belongs to the pipeline; [`Operator::Parallel`] is put on
-//! top, and gives the rows in the order of the scan. Where an aggregation, a top-n or a `DISTINCT` follows, a copy of
-//! it goes into the pipeline, so that each morsel hands out little: counts are added up, extremes and first rows compared again.
+//! From the scan upwards everything that treats rows one by one belongs to the pipeline;
+//! [`Operator::Parallel`] is put on top, and gives the rows in the order of the scan. Where an
+//! aggregation, a top-n or a `DISTINCT` follows, a copy of it goes into the pipeline, so that each
+//! morsel hands out little: counts are added up, extremes and first rows compared again.
 //!
-//! Rows that come from elsewhere, as those of a node found by its key, or distinct ones, are divided by an [`Operator::Exchange`]: as low as
-//! there are some rows to divide, if expansions above are expected to have something to do. Estimates of such statements are far
-//! too low as often as too high; so one thread begins alone (see `operators/parallel.rs` of the executor).
+//! Rows that come from elsewhere, as those of a node found by its key, or distinct ones, are
+//! divided by an [`Operator::Exchange`]: as low as there are some rows to divide, if expansions
+//! above are expected to have something to do. Estimates of such statements are far too low as
+//! often as too high; so one thread begins alone (see `operators/parallel.rs` of the executor).
 //!
 //! # Invariants
-//! * CY-49 The rows of a parallel pipeline are those of the sequential one in the same order: sums of floats, averages and
-//!   lists, which depend on the grouping of the rows, are computed above it.
+//! * CY-49 The rows of a parallel pipeline are those of the sequential one in the same order: sums
+//!   of floats, averages and lists, which depend on the grouping of the rows, are computed above
+//!   it.
 //! * CY-50 Statements that write and those below a limit without an order stay on one thread.
 
 use std::sync::Arc;
@@ -26,7 +30,8 @@ use crate::token::Span;
 /// Rows, estimated over all operators of a pipeline, from which threads pay.
 const ROWS_MIN: f64 = 50_000.0;
 
-/// The same above an exchange, and the rows that it divides: statements of less than some milliseconds lose by it.
+/// The same above an exchange, and the rows that it divides: statements of less than some
+/// milliseconds lose by it.
 const EXCHANGE_ROWS_MIN: f64 = 20_000.0;
 const DIVIDED_MIN: f64 = 64.0;
 
@@ -126,7 +131,8 @@ impl Dividing<'_> {
         }
     }
 
-    /// Whether the operator and all below it are a pipeline with enough to do; with an exchange at its bottom, if that makes it one.
+    /// Whether the operator and all below it are a pipeline with enough to do; with an exchange at
+    /// its bottom, if that makes it one.
     fn divides(&mut self, node: &mut PlanNode) -> bool {
         match is_pipeline(node) {
             true => self.pays(node),
@@ -134,7 +140,8 @@ impl Dividing<'_> {
         }
     }
 
-    /// Puts an exchange below `node`, as low as there are rows to divide, if enough is to be found from them.
+    /// Puts an exchange below `node`, as low as there are rows to divide, if enough is to be found
+    /// from them.
     fn exchange(&mut self, node: &mut PlanNode) -> bool {
         let (mut depth, mut above) = (0, 0.0);
         let mut place = None;
@@ -180,7 +187,8 @@ impl Dividing<'_> {
         }
     }
 
-    /// What an operator of a pipeline has to do for the rows of its input, in rows; what does not find anything is not counted.
+    /// What an operator of a pipeline has to do for the rows of its input, in rows; what does not
+    /// find anything is not counted.
     fn found_by(&self, node: &PlanNode, input: &PlanNode) -> f64 {
         use Operator as O;
         let rows = input.estimated_rows;
@@ -204,7 +212,8 @@ impl Dividing<'_> {
         node.estimated_rows + rows * LIST_ROWS * lists as f64
     }
 
-    /// Entries of lists that are read for what hangs on so many nodes: none for a mere degree, and no list twice.
+    /// Entries of lists that are read for what hangs on so many nodes: none for a mere degree, and
+    /// no list twice.
     fn entries(&self, hanging: &HangingPattern, nodes: f64) -> f64 {
         if hanging.branches.is_empty() {
             return 0.0;
@@ -273,8 +282,8 @@ fn one_by_one(node: &PlanNode) -> Option<&PlanNode> {
     }
 }
 
-/// Whether an expansion does for many rows at a time what it would do again for each few: it finds relationships in the lists of
-/// the other ends, or asks the ends of a join once for all rows.
+/// Whether an expansion does for many rows at a time what it would do again for each few: it finds
+/// relationships in the lists of the other ends, or asks the ends of a join once for all rows.
 fn gains_by_many_rows(node: &PlanNode) -> bool {
     let Operator::Expand { rel, pattern, .. } = &node.op else {
         return false;

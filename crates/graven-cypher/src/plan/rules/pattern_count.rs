@@ -1,4 +1,5 @@
-//! Rows that are only counted need not be made: the number of matches of a pattern that hangs on a node is enough.
+//! Rows that are only counted need not be made: the number of matches of a pattern that hangs on a
+//! node is enough.
 //!
 //! # How it works
 //! Below `count(*)` lie expansions whose ends no operator reads. From the aggregation downwards
@@ -9,12 +10,16 @@
 //! relationships, not its matches. `OPTIONAL MATCH` hangs with "at least one".
 //!
 //! # Invariants
-//! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must differ from it and it has
-//!   no condition; then any combination of matches of the branches is a match.
-//! * CY-48 An expansion whose ends depend on other nodes of the row hangs on the row itself, and those nodes stay in it.
-//! * CY-66 An optional part is taken out only if nothing that was taken out above it hangs on its variables: below it they are not
-//!   there to hang on, and where they are null what hangs on them has no match.
-//! * CY-44 Tests of labels are taken out together with the expansion that produces the node, never alone.
+//! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must
+//!   differ from it and it has no condition; then any combination of matches of the branches is a
+//!   match.
+//! * CY-48 An expansion whose ends depend on other nodes of the row hangs on the row itself, and
+//!   those nodes stay in it.
+//! * CY-66 An optional part is taken out only if nothing that was taken out above it hangs on its
+//!   variables: below it they are not there to hang on, and where they are null what hangs on them
+//!   has no match.
+//! * CY-44 Tests of labels are taken out together with the expansion that produces the node, never
+//!   alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -173,7 +178,8 @@ fn depth_of_whole(top: &PlanNode, read: &BTreeSet<VarId>, counted: &BTreeSet<Var
     let mut node = top;
     let mut read = read.clone();
     while let Some((step, below)) = step(node, &read, &forest) {
-        // What looks at the row hangs on a node of the row, and what it looks at stays there (CY-48).
+        // What looks at the row hangs on a node of the row, and what it looks at stays there
+        // (CY-48).
         if let Step::Expand { from, to, pattern } = &step
             && is_bound_to_row(pattern)
             && !mutant::active(Mutant::PatternCountLosesRow)

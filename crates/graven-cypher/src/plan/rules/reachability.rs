@@ -8,24 +8,27 @@
 //!
 //! # Invariants
 //! Why a breadth-first search finds the same ends as listing trails (no relationship twice):
-//! * CY-50 The relationships that count form a fixed subgraph per input row: types, direction and the condition on each
-//!   relationship depend on the relationship and the input row only, and `distinct_from`/`disjoint_from`
-//!   name relationships bound before, which are excluded from it. So the claims below are about walks and trails of
-//!   one graph.
-//! * CY-51 A shortest walk from the start to another node repeats no node, hence no relationship: it is a trail. So with a lower bound of 0
-//!   or 1 a node other than the start is an end exactly when its distance is at most the upper bound.
-//! * CY-52 The start itself: with lower bound 0 it is an end (the empty trail). With lower bound 1 it is an end exactly
-//!   when a closed trail of at most `max` relationships leads back to it. A shortest closed trail through the start is a
-//!   cycle: a loop (length 1), two parallel or, followed without direction, two different
-//!   relationships to one neighbour (length 2), or a longer cycle. The executor looks for the shortest one; going back over the
-//!   relationship just used is a walk but no trail and must not count.
-//! * CY-53 With a lower bound of 2 or more a near node may or may not be the end of a longer trail; that is not decided by
-//!   distance, so the mode says `proven: false` and the executor enumerates trails, deduplicating ends.
-//! * CY-54 What comes after may filter, expand, project or join: each is a function of the row, applied
-//!   to equal rows with equal results, so removing repeated rows before it removes only repeated rows
-//!   after it. `LIMIT`, `SKIP`, procedures, random values and whatever writes are not such functions; below them rows
-//!   keep their number. A later pattern of the same `MATCH` that must not touch the list reads the list (`disjoint_from`), which keeps
-//!   the trails.
+//! * CY-50 The relationships that count form a fixed subgraph per input row: types, direction and
+//!   the condition on each relationship depend on the relationship and the input row only, and
+//!   `distinct_from`/`disjoint_from` name relationships bound before, which are excluded from it.
+//!   So the claims below are about walks and trails of one graph.
+//! * CY-51 A shortest walk from the start to another node repeats no node, hence no relationship:
+//!   it is a trail. So with a lower bound of 0 or 1 a node other than the start is an end exactly
+//!   when its distance is at most the upper bound.
+//! * CY-52 The start itself: with lower bound 0 it is an end (the empty trail). With lower bound 1
+//!   it is an end exactly when a closed trail of at most `max` relationships leads back to it. A
+//!   shortest closed trail through the start is a cycle: a loop (length 1), two parallel or,
+//!   followed without direction, two different relationships to one neighbour (length 2), or a
+//!   longer cycle. The executor looks for the shortest one; going back over the relationship just
+//!   used is a walk but no trail and must not count.
+//! * CY-53 With a lower bound of 2 or more a near node may or may not be the end of a longer trail;
+//!   that is not decided by distance, so the mode says `proven: false` and the executor enumerates
+//!   trails, deduplicating ends.
+//! * CY-54 What comes after may filter, expand, project or join: each is a function of the row,
+//!   applied to equal rows with equal results, so removing repeated rows before it removes only
+//!   repeated rows after it. `LIMIT`, `SKIP`, procedures, random values and whatever writes are not
+//!   such functions; below them rows keep their number. A later pattern of the same `MATCH` that
+//!   must not touch the list reads the list (`disjoint_from`), which keeps the trails.
 
 use std::collections::BTreeSet;
 

@@ -1,17 +1,20 @@
 //! `count(DISTINCT end)` over a reachability search becomes a count of the reached set itself.
 //!
 //! # How it works
-//! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that binds `to`
-//! becomes [`Operator::ReachableCount`], which answers per input row without listing the ends. Conditions may read the row
-//! besides `to`; that the end is another node than one of the row goes into the pattern (`EndConditions::unlike`).
+//! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that
+//! binds `to` becomes [`Operator::ReachableCount`], which answers per input row without listing the
+//! ends. Conditions may read the row besides `to`; that the end is another node than one of the row
+//! goes into the pattern (`EndConditions::unlike`).
 //!
 //! # Invariants
-//! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input rows of one
-//!   group reach the same set. Before the search keys are computed and rows made distinct in the keys and the
-//!   variables read. Since the former determine the latter, each group is then one row and its
-//!   count the group's; equal values listed twice by `UNWIND` cost one search.
-//! * CY-61 A group without any end has no row in the original: such counts are dropped above when there
-//!   are keys. Without keys the original gives one row always: the sum over at most one row is that row's count, or 0.
+//! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input
+//!   rows of one group reach the same set. Before the search keys are computed and rows made
+//!   distinct in the keys and the variables read. Since the former determine the latter, each group
+//!   is then one row and its count the group's; equal values listed twice by `UNWIND` cost one
+//!   search.
+//! * CY-61 A group without any end has no row in the original: such counts are dropped above when
+//!   there are keys. Without keys the original gives one row always: the sum over at most one row
+//!   is that row's count, or 0.
 
 use std::collections::BTreeSet;
 

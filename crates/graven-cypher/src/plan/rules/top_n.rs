@@ -1,8 +1,8 @@
 //! `ORDER BY` with `LIMIT` keeps only as many rows as are wanted.
 //!
 //! # How it works
-//! `Limit(Sort)` becomes `TopN`; `Limit(Skip(Sort))` becomes `Limit(Skip(TopN(skip + limit)))`, the outer two
-//! staying, since they also judge their counts.
+//! `Limit(Sort)` becomes `TopN`; `Limit(Skip(Sort))` becomes `Limit(Skip(TopN(skip + limit)))`, the
+//! outer two staying, since they also judge their counts.
 
 use crate::plan::expression::{BinaryOp, Expr};
 use crate::plan::mutant::{self, Mutant};

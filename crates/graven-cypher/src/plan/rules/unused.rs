@@ -1,8 +1,8 @@
 //! Relationship variables and computed values that nothing reads are not produced.
 //!
 //! # How it works
-//! Anonymous relationships get a variable while planning, because a later pattern may have to differ from
-//! them. Where none does, the expansion need not find relationship ids at all.
+//! Anonymous relationships get a variable while planning, because a later pattern may have to
+//! differ from them. Where none does, the expansion need not find relationship ids at all.
 
 use std::collections::BTreeSet;
 

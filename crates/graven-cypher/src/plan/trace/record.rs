@@ -22,7 +22,8 @@ pub fn take() -> Fired {
     FIRED.with_borrow_mut(Option::take).unwrap_or_default()
 }
 
-/// The operators of the plans that this thread made while it recorded, in words, since the last call.
+/// The operators of the plans that this thread made while it recorded, in words, since the last
+/// call.
 #[must_use]
 pub fn plans() -> String {
     PLANS.with_borrow_mut(std::mem::take)
@@ -113,7 +114,8 @@ fn differences(rule: Rule, before: &PlanNode, after: &PlanNode, around: Around) 
     fired(rule, before, &read, around);
 }
 
-/// The operator and all below it, for comparing; numbers that are not equal to themselves are, as text.
+/// The operator and all below it, for comparing; numbers that are not equal to themselves are, as
+/// text.
 fn text(node: &PlanNode) -> String {
     format!("{:?}", node.op)
 }

@@ -1,8 +1,8 @@
 //! The functions of Neo4j's APOC library that tools and programs call most.
 //!
 //! # How it works
-//! A file for each namespace. Names, arguments and answers are those of APOC 5. Where APOC's order of a
-//! set is that of a Java hash table, the order here is that of first appearance.
+//! A file for each namespace. Names, arguments and answers are those of APOC 5. Where APOC's order
+//! of a set is that of a Java hash table, the order here is that of first appearance.
 //!
 //! # Source
 //! Neo4j APOC Core 5, documentation of `apoc.coll`, `apoc.map`, `apoc.text`, `apoc.convert`.

@@ -104,7 +104,8 @@ fn truncate(f: f64) -> Value {
     }
 }
 
-/// The text of a decimal number: its digits without the point, and the power of ten that they are multiplied by.
+/// The text of a decimal number: its digits without the point, and the power of ten that they are
+/// multiplied by.
 struct Decimal<'t> {
     is_negative: bool,
     whole: &'t str,

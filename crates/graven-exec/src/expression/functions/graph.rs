@@ -136,7 +136,8 @@ fn has_any_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
     has_labels(rt, args, true)
 }
 
-/// Whether a node or relationship has all of the labels or types that the second argument names, or with `any` one.
+/// Whether a node or relationship has all of the labels or types that the second argument names, or
+/// with `any` one.
 fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
     let names = computed_names(&args[1])?;
     if args[0].is_null() {

@@ -136,7 +136,8 @@ fn range(_: &Runtime, args: &[Value]) -> Result<Value> {
     if range.len > RANGE_MAX {
         return Err(ExecError::Argument {
             message: format!(
-                "range() of {} elements; at most {RANGE_MAX} are allowed in a list, UNWIND takes any number",
+                "range() of {} elements; at most {RANGE_MAX} are allowed in a list, UNWIND takes \
+                    any number",
                 range.len
             ),
         });

@@ -1,14 +1,16 @@
 //! `text =~ pattern`: the whole text must match a regular expression as Java writes them.
 //!
 //! # How it works
-//! [`java`] rewrites the pattern for the engine. Patterns without look-around, back-references and atomic groups are matched by
-//! automata, in time linear in the text; others by backtracking, of which each match may do [`STEPS_MAX`] steps. A step may look through
-//! the whole text. The engine reads the text through [`Watched`], which counts work for each look and ends a match whose statement
-//! is cancelled or has no time left. The patterns used last are kept compiled, for each thread.
+//! [`java`] rewrites the pattern for the engine. Patterns without look-around, back-references and
+//! atomic groups are matched by automata, in time linear in the text; others by backtracking, of
+//! which each match may do [`STEPS_MAX`] steps. A step may look through the whole text. The engine
+//! reads the text through [`Watched`], which counts work for each look and ends a match whose
+//! statement is cancelled or has no time left. The patterns used last are kept compiled, for each
+//! thread.
 //!
 //! # Costs
-//! A compiled pattern takes up to some megabytes ([`PATTERN_BYTES_MAX`]), which the engine refuses to go beyond. What
-//! backtracking keeps grows with the text and is charged to the budget.
+//! A compiled pattern takes up to some megabytes ([`PATTERN_BYTES_MAX`]), which the engine refuses
+//! to go beyond. What backtracking keeps grows with the text and is charged to the budget.
 
 mod java;
 mod properties;
@@ -94,7 +96,8 @@ impl<'a> Watched<'a> {
         }
     }
 
-    /// Counts a look. The engine has no way to end a match: an error unwinds its frames, and [`Compiled::matches`] catches it.
+    /// Counts a look. The engine has no way to end a match: an error unwinds its frames, and
+    /// [`Compiled::matches`] catches it.
     fn look(&self) {
         if cfg!(panic = "unwind")
             && let Err(error) = self.growth.work(self.units)
@@ -183,7 +186,8 @@ impl Compiled {
         };
         found.map_err(|error| ExecError::Argument {
             message: format!(
-                "matching the regular expression `{}` was given up: {error}; write a pattern with less choice",
+                "matching the regular expression `{}` was given up: {error}; write a pattern with \
+                    less choice",
                 self.pattern
             ),
         })

@@ -1,9 +1,10 @@
 //! `round(x)`, `round(x, digits)`, `round(x, digits, mode)`.
 //!
 //! # How it works
-//! A float is rounded as the decimal number that it is written as, the shortest that reads back to it: `round(1.005, 2)` is
-//! 1.01, though the float lies below the tie. Without digits, or with none and without a mode, ties go towards positive
-//! infinity; with digits they go away from zero, unless a mode says otherwise. Zero comes out without a sign.
+//! A float is rounded as the decimal number that it is written as, the shortest that reads back to
+//! it: `round(1.005, 2)` is 1.01, though the float lies below the tie. Without digits, or with none
+//! and without a mode, ties go towards positive infinity; with digits they go away from zero,
+//! unless a mode says otherwise. Zero comes out without a sign.
 
 use std::cmp::Ordering;
 
@@ -129,7 +130,8 @@ fn signed(x: f64, text: &str) -> f64 {
     if x < 0.0 { 0.0 - magnitude } else { magnitude }
 }
 
-/// Whether the magnitude grows, where what goes compares so with half a unit of the last digit kept.
+/// Whether the magnitude grows, where what goes compares so with half a unit of the last digit
+/// kept.
 fn goes_up(x: f64, beyond_tie: Ordering, last: u8, mode: Mode) -> bool {
     match mode {
         Mode::Up => true,

@@ -1,8 +1,9 @@
 //! Points: made of maps, distances, boxes.
 //!
 //! # Source
-//! Distances on the globe: haversine formula on a sphere of 6,378,140 metres, as Neo4j computes them; with a height, the
-//! arc at the mean height and the difference of heights are the legs of a right triangle.
+//! Distances on the globe: haversine formula on a sphere of 6,378,140 metres, as Neo4j computes
+//! them; with a height, the arc at the mean height and the difference of heights are the legs of a
+//! right triangle.
 
 use crate::value::coordinate_system::CARTESIAN;
 use crate::value::coordinate_system::CARTESIAN_3D;
@@ -80,8 +81,8 @@ fn point(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// Coordinates of the axes (`x`, `y`, `z`) or of the globe (`longitude`, `latitude`, `height` or `z`), in any letter case; keys that
-/// name nothing of a point do not count.
+/// Coordinates of the axes (`x`, `y`, `z`) or of the globe (`longitude`, `latitude`, `height` or
+/// `z`), in any letter case; keys that name nothing of a point do not count.
 fn of_map(map: &Map) -> Result<Value> {
     if map.entries().iter().any(|(_, value)| value.is_null()) {
         return Ok(Value::Null);
@@ -187,7 +188,8 @@ fn as_point(value: &Value) -> Option<&Point> {
     }
 }
 
-/// Metres on the globe, units of the axes elsewhere; null between different systems and for what is no point.
+/// Metres on the globe, units of the axes elsewhere; null between different systems and for what is
+/// no point.
 fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
     let (Some(a), Some(b)) = (as_point(&args[0]), as_point(&args[1])) else {
         return Ok(Value::Null);
@@ -208,7 +210,8 @@ fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::Float(arc.hypot(height)))
 }
 
-/// Whether a point lies in the box of two corners, borders included. On the globe a box may cross the date line.
+/// Whether a point lies in the box of two corners, borders included. On the globe a box may cross
+/// the date line.
 fn within_box(_: &Runtime, args: &[Value]) -> Result<Value> {
     let points = [&args[0], &args[1], &args[2]].map(as_point);
     let [Some(point), Some(low), Some(high)] = points else {

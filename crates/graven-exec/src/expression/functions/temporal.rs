@@ -1,7 +1,8 @@
-//! Functions that make and compare dates, times and durations; the work is done by `graven-temporal`.
+//! Functions that make and compare dates, times and durations; the work is done by
+//! `graven-temporal`.
 //!
-//! `date()` and its kin without argument are the time at which the statement began, the same for all rows;
-//! `.transaction` is when the transaction began, `.realtime` when the function is called.
+//! `date()` and its kin without argument are the time at which the statement began, the same for
+//! all rows; `.transaction` is when the transaction began, `.realtime` when the function is called.
 
 use std::sync::Arc;
 

@@ -107,7 +107,8 @@ fn characters(function: &str, value: &Value) -> Result<usize> {
     }
 }
 
-/// Whether trimming removes it: separators and control characters of layout, but no blank that holds words together.
+/// Whether trimming removes it: separators and control characters of layout, but no blank that
+/// holds words together.
 fn is_blank(c: char) -> bool {
     match c {
         '\u{1c}'..='\u{1f}' => true,

@@ -1,8 +1,9 @@
 //! `valueType(x)` and `x IS :: TYPE`.
 //!
 //! # How it works
-//! The parser hands a type over as text in one spelling (`LIST<INTEGER NOT NULL> | STRING`); it is read here again for
-//! each batch of rows' first value and remembered, as all rows of a statement ask for the same type.
+//! The parser hands a type over as text in one spelling (`LIST<INTEGER NOT NULL> | STRING`); it is
+//! read here again for each batch of rows' first value and remembered, as all rows of a statement
+//! ask for the same type.
 
 use std::cell::RefCell;
 use std::sync::Arc;

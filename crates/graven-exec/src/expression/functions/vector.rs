@@ -1,8 +1,8 @@
 //! How alike two vectors are, vectors being lists of numbers.
 //!
 //! # Source
-//! The measures of Neo4j's vector indexes, both between 0 and 1: `(1 + cos) / 2` of the angle between the vectors, and
-//! `1 / (1 + d^2)` of their distance.
+//! The measures of Neo4j's vector indexes, both between 0 and 1: `(1 + cos) / 2` of the angle
+//! between the vectors, and `1 / (1 + d^2)` of their distance.
 
 use super::wrong;
 use crate::error::{ExecError, Result};

@@ -1,19 +1,21 @@
 //! States of the aggregate functions, one per group.
 //!
 //! # How it works
-//! Null arguments are skipped by every function; `count(*)` has no argument. With `DISTINCT` a group also keeps
-//! the set of values seen. Sums of integers stay integers and fail on overflow; the average and the standard
-//! deviations are updated incrementally (Welford), so they do not overflow.
+//! Null arguments are skipped by every function; `count(*)` has no argument. With `DISTINCT` a
+//! group also keeps the set of values seen. Sums of integers stay integers and fail on overflow;
+//! the average and the standard deviations are updated incrementally (Welford), so they do not
+//! overflow.
 //!
-//! A state can be written as a value and merged into another state later, in any grouping of the rows: counts and
-//! sums add up, moments combine, lists follow each other. With `DISTINCT` the values are what is written, and
-//! the state is computed again from their union.
+//! A state can be written as a value and merged into another state later, in any grouping of the
+//! rows: counts and sums add up, moments combine, lists follow each other. With `DISTINCT` the
+//! values are what is written, and the state is computed again from their union.
 //!
-//! Counts, and sums and extremes as long as they are all of integers, are plain arrays ([`numbers`]); everything else is a
-//! [`State`] for each group.
+//! Counts, and sums and extremes as long as they are all of integers, are plain arrays
+//! ([`numbers`]); everything else is a [`State`] for each group.
 //!
 //! # Source
-//! Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979.
+//! Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+//! variances", 1979.
 
 mod numbers;
 
@@ -85,10 +87,12 @@ pub(crate) enum State {
     Count(i64),
     Sum(Value),
     Best(Option<Value>),
-    /// Number of values, mean, sum of squared distances from the mean; for an average the number, the sum, and what
-    /// the sum lost to rounding (Neumaier's summation), so that the average of integers is what division gives.
+    /// Number of values, mean, sum of squared distances from the mean; for an average the number,
+    /// the sum, and what the sum lost to rounding (Neumaier's summation), so that the average of
+    /// integers is what division gives.
     Moments(u64, f64, f64),
-    /// Number, sum and loss of an average whose sum is beyond the floats: both are multiplied by [`SCALE`].
+    /// Number, sum and loss of an average whose sum is beyond the floats: both are multiplied by
+    /// [`SCALE`].
     Scaled(u64, f64, f64),
     /// Number and sum of durations, for their average.
     Durations(i64, Value),
@@ -177,7 +181,8 @@ impl Accumulator {
         self.seen = Vec::new();
     }
 
-    /// Writes a group's state as a value; whether there is more of it, to be written into another row.
+    /// Writes a group's state as a value; whether there is more of it, to be written into another
+    /// row.
     pub(crate) fn put(&mut self, group: usize, out: &mut Vec<u8>) -> bool {
         let states = match &mut self.states {
             States::Numbers(numbers) => {

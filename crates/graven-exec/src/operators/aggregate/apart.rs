@@ -1,10 +1,12 @@
-//! Distinct values of an aggregation without keys that do not fit: written out, and told apart part by part.
+//! Distinct values of an aggregation without keys that do not fit: written out, and told apart part
+//! by part.
 //!
 //! # How it works
-//! Without keys there is one group, whose states cannot be divided; the values that its distinct aggregates have seen can. Those of each
-//! aggregate go to partitions by hash, and what they add up to is forgotten. When the input has ended the partitions are
-//! read one after the other, and every value that is new in its partition is added. Where a partition does not fit, values that
-//! are not among those there go to further partitions, by the next bits of the hash.
+//! Without keys there is one group, whose states cannot be divided; the values that its distinct
+//! aggregates have seen can. Those of each aggregate go to partitions by hash, and what they add up
+//! to is forgotten. When the input has ended the partitions are read one after the other, and every
+//! value that is new in its partition is added. Where a partition does not fit, values that are not
+//! among those there go to further partitions, by the next bits of the hash.
 //!
 //! Not for `collect` and percentiles: they keep all values in any case.
 

@@ -5,13 +5,16 @@
 //! input -> rounds of rows -> hashes, rows divided by share (each thread a part of the rows) -> rows that wait, by share
 //! rows that wait, when they are many or the last -> groups (a thread one share after the other)
 //! ```
-//! There are many more shares than threads, so that the table of a share is small enough for the processor's caches while its
-//! rows are grouped. A share takes its rows in the order of the input, so that what depends on the order of rows within a group
-//! comes out as on one thread. It notes in which row each group appeared first, by which the shares are put together.
-//! Rows that are only counted by a key that lies close together stay on one thread: an array by key is faster than dividing.
+//! There are many more shares than threads, so that the table of a share is small enough for the
+//! processor's caches while its rows are grouped. A share takes its rows in the order of the input,
+//! so that what depends on the order of rows within a group comes out as on one thread. It notes in
+//! which row each group appeared first, by which the shares are put together. Rows that are only
+//! counted by a key that lies close together stay on one thread: an array by key is faster than
+//! dividing.
 //!
 //! # Source
-//! Manegold, Boncz and Kersten, "Optimizing main-memory join on modern hardware", 2002 (partitions as large as a cache).
+//! Manegold, Boncz and Kersten, "Optimizing main-memory join on modern hardware", 2002 (partitions
+//! as large as a cache).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,7 +47,8 @@ pub(super) fn shares_for(rows: usize, threads: usize) -> usize {
     shares.max(threads).min(SHARES)
 }
 
-/// Keys within so many are counted faster by one thread, in an array that fits its cache, than divided.
+/// Keys within so many are counted faster by one thread, in an array that fits its cache, than
+/// divided.
 const CLOSE_KEYS: u64 = 256 << 10;
 
 /// Whether there is one key, an id or an integer, and all of them lie close together.
@@ -170,7 +174,8 @@ impl Share {
         self.waiting.push(part);
     }
 
-    /// Groups the rows that wait; no others come after the `last`. `memory` goes from share to share.
+    /// Groups the rows that wait; no others come after the `last`. `memory` goes from share to
+    /// share.
     fn take(&mut self, last: bool, memory: &mut Vec<u64>) -> Result<()> {
         self.groups
             .expect(self.waiting_rows, std::mem::take(memory));

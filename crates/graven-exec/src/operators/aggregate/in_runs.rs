@@ -4,13 +4,15 @@
 //! ```text
 //! input -> rounds of rows -> chunks, cut where a run begins -> groups of each chunk (a thread one chunk) -> first parts: known?
 //! ```
-//! What an expansion finds comes list by list, so that rows with the same first key lie side by side. A chunk of whole runs has all rows of its groups
-//! then: what two chunks have grouped never meets, nothing is hashed over all of it, divided or merged, and the groups appeared in the order of
-//! the chunks. That no run comes back is seen from the first parts of the runs, which one thread looks up. The last run of a round may go on
-//! in the next one and waits for it.
+//! What an expansion finds comes list by list, so that rows with the same first key lie side by
+//! side. A chunk of whole runs has all rows of its groups then: what two chunks have grouped never
+//! meets, nothing is hashed over all of it, divided or merged, and the groups appeared in the order
+//! of the chunks. That no run comes back is seen from the first parts of the runs, which one thread
+//! looks up. The last run of a round may go on in the next one and waits for it.
 //!
-//! Where a run comes back, runs are short, a round is a single run or there is no room for the groups of one, the chunks so far are put together and one thread goes
-//! on; if one of the first two is seen in the first round, rows are divided by hash ([`super::divided`]).
+//! Where a run comes back, runs are short, a round is a single run or there is no room for the
+//! groups of one, the chunks so far are put together and one thread goes on; if one of the first
+//! two is seen in the first round, rows are divided by hash ([`super::divided`]).
 //!
 //! # Invariants
 //! * EX-64 No two chunks have pairs with the same first part, and all pairs are of one kind.
@@ -147,7 +149,8 @@ impl Aggregate {
         Ok(Grouped::All(output))
     }
 
-    /// Groups for each part, whose rows hold so many bytes, still empty; `None` if there is no room for all of them at once.
+    /// Groups for each part, whose rows hold so many bytes, still empty; `None` if there is no room
+    /// for all of them at once.
     fn begin_parts<'a>(
         &mut self,
         parts: &'a [Vec<Piece>],
@@ -221,7 +224,8 @@ fn rows_of(pieces: &[Piece]) -> usize {
     pieces.iter().map(|piece| piece.rows).sum()
 }
 
-/// Parts of whole runs of at least so many rows each, and the last run, which may go on unless these rows are the `last`.
+/// Parts of whole runs of at least so many rows each, and the last run, which may go on unless
+/// these rows are the `last`.
 fn cut(pieces: Vec<Piece>, size: usize, last: bool) -> (Vec<Vec<Piece>>, Vec<Piece>) {
     let (mut parts, mut part, mut held) = (Vec::new(), Vec::new(), 0);
     for mut piece in pieces {
@@ -258,7 +262,8 @@ fn cut(pieces: Vec<Piece>, size: usize, last: bool) -> (Vec<Vec<Piece>>, Vec<Pie
     (parts, tail)
 }
 
-/// Whether a row has another first key than the one before it, which may be the last one of the piece before.
+/// Whether a row has another first key than the one before it, which may be the last one of the
+/// piece before.
 fn begins_run(before: Option<&Piece>, piece: &Piece, at: usize) -> bool {
     let key = |piece: &Piece, row: usize| piece.keys.first().map(|key| key.value(row));
     match (at, before) {

@@ -1,9 +1,11 @@
 //! Hands out groups in the order in which they appeared, wherever they were computed.
 //!
 //! # How it works
-//! The groups of each share are in order already. Where there are several shares, those that appeared first in the next so many rows are
-//! taken from all of them and put in place by the numbers of these rows; where they are many, on several threads. The groups of chunks, each of
-//! which appeared behind those of the one before, are handed out chunk by chunk, by each thread one at a time.
+//! The groups of each share are in order already. Where there are several shares, those that
+//! appeared first in the next so many rows are taken from all of them and put in place by the
+//! numbers of these rows; where they are many, on several threads. The groups of chunks, each of
+//! which appeared behind those of the one before, are handed out chunk by chunk, by each thread one
+//! at a time.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,8 +20,8 @@ use crate::operators::row_key::KeyTable;
 use crate::threads::{cut, on_threads};
 use crate::value::Value;
 
-/// Groups of several shares are put together so many at a time, and on several threads so many times that, if they take no more than this
-/// part of the memory limit.
+/// Groups of several shares are put together so many at a time, and on several threads so many
+/// times that, if they take no more than this part of the memory limit.
 const TOGETHER: usize = 4 * BATCH_ROWS;
 const TIMES: usize = 16;
 const SHARE: u64 = 32;
@@ -40,7 +42,8 @@ pub(super) struct Output {
 
 /// The groups of one share.
 struct Share {
-    /// Keys in parts, of which the first begins at group `part_start`; none where the table has them as numbers.
+    /// Keys in parts, of which the first begins at group `part_start`; none where the table has
+    /// them as numbers.
     keys: VecDeque<Batch>,
     part_start: usize,
     table: KeyTable,

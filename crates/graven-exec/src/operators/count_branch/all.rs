@@ -69,7 +69,8 @@ impl Branch {
         }
     }
 
-    /// Finds the numbers of all nodes by those of the branches behind; `None` where that takes too much memory.
+    /// Finds the numbers of all nodes by those of the branches behind; `None` where that takes too
+    /// much memory.
     fn find_all(
         &self,
         behind: &[Arc<AllNumbers>],
@@ -132,12 +133,14 @@ impl Branch {
         if !fit.into_iter().all(|fits| fits) {
             return Ok(None);
         }
-        // SAFETY: pieces cover the span, whose ids there is room for, and `find_range` has written each number of each of them.
+        // SAFETY: pieces cover the span, whose ids there is room for, and `find_range` has written
+        // each number of each of them.
         unsafe { numbers.set_len(ids) };
         Ok(Some(Filled { numbers, charged }))
     }
 
-    /// Finds the numbers of the nodes with these ids and puts them into `to`, which is as long; whether each of them fits.
+    /// Finds the numbers of the nodes with these ids and puts them into `to`, which is as long;
+    /// whether each of them fits.
     fn find_range<N: TryFrom<u64>>(
         &self,
         range: &Range<u64>,
@@ -206,7 +209,8 @@ impl Branch {
         Ok(Some(numbers.collect()))
     }
 
-    /// Adds what hangs on the ends of the nodes of a set to their sums, which are those of ids from `first` on.
+    /// Adds what hangs on the ends of the nodes of a set to their sums, which are those of ids from
+    /// `first` on.
     fn add_lists(
         &self,
         set: NodeSet<'_>,

@@ -1,9 +1,10 @@
 //! A relationship between the end of an expansion and another node of the row.
 //!
 //! # How it works
-//! The list of that node is laid out; its entries are marked in a bitmap once as many ends have been looked for as pay for
-//! it (rows that follow each other mostly share the node), and searched until then. Where all rows share a few nodes, as two countries that
-//! were found before, their lists and the marks stay for the rows that come next.
+//! The list of that node is laid out; its entries are marked in a bitmap once as many ends have
+//! been looked for as pay for it (rows that follow each other mostly share the node), and searched
+//! until then. Where all rows share a few nodes, as two countries that were found before, their
+//! lists and the marks stay for the rows that come next.
 //!
 //! # Invariants
 //! * EX-31 The bitmap of a join holds the list of its current node, or nothing.
@@ -143,7 +144,8 @@ impl Join {
         }
     }
 
-    /// Makes the node of the row the current one, for so many ends to be looked for; its place, none for null.
+    /// Makes the node of the row the current one, for so many ends to be looked for; its place,
+    /// none for null.
     pub(super) fn go_to(&mut self, row: usize, ends: usize) -> Result<Option<usize>> {
         let Some(place) = self.lists.place(row) else {
             self.forget();

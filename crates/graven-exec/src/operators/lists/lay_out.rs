@@ -1,8 +1,9 @@
 //! Lays out the lists of some nodes, page by page.
 //!
 //! # How it works
-//! The nodes are visited in id order. The ids of relationships of incoming lists stand in the lists of the other ends: each of
-//! those is decoded once, for all nodes together. Where relationships alone are wanted, lists are not decoded at all.
+//! The nodes are visited in id order. The ids of relationships of incoming lists stand in the lists
+//! of the other ends: each of those is decoded once, for all nodes together. Where relationships
+//! alone are wanted, lists are not decoded at all.
 
 use std::ops::ControlFlow;
 
@@ -113,7 +114,8 @@ fn lay_out_runs(
     charge(memory, 0, lists.runs.len(), 8)
 }
 
-/// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for all nodes.
+/// Ids of reversed lists stand in the lists of the other ends, each of which is decoded once for
+/// all nodes.
 fn lay_out_reversed(
     part: &Part,
     nodes: &[u64],
@@ -192,7 +194,8 @@ fn lay_out_reversed(
     Ok(())
 }
 
-/// Finds nodes among some that ascend: by a table over their ids where that is not much larger than what is looked for.
+/// Finds nodes among some that ascend: by a table over their ids where that is not much larger than
+/// what is looked for.
 struct PlaceOf {
     /// Place plus one of the node `first + i`.
     table: Option<Vec<u32>>,

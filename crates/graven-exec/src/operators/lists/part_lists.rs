@@ -1,8 +1,9 @@
 //! The lists of one part of a pattern, by place.
 //!
 //! # How it works
-//! They lie one behind the other, each place knows where its own begins and ends. Where no place has more than one neighbour they are an
-//! array of neighbours; where only relationships are asked for, their ids are kept as runs.
+//! They lie one behind the other, each place knows where its own begins and ends. Where no place
+//! has more than one neighbour they are an array of neighbours; where only relationships are asked
+//! for, their ids are kept as runs.
 //!
 //! # Invariants
 //! * EX-53 Lists by place are either all in `sole` or all in `spans` and `neighbours`.
@@ -32,7 +33,8 @@ pub(in crate::operators) struct PartLists {
     pub(in crate::operators) relationships: Vec<u64>,
     /// Those of lists that hold nothing else.
     pub(in crate::operators) runs: RelationshipRuns,
-    /// Entries in the order in which their relationships were met, mostly that of their ids; empty where that is their own order.
+    /// Entries in the order in which their relationships were met, mostly that of their ids; empty
+    /// where that is their own order.
     pub(super) order: Vec<u32>,
 }
 
@@ -212,7 +214,8 @@ impl PartLists {
         joined
     }
 
-    /// Leaves out entries whose relationships `passes` refuses; it gets relationships and says which to keep.
+    /// Leaves out entries whose relationships `passes` refuses; it gets relationships and says
+    /// which to keep.
     ///
     /// # Errors
     /// What `passes` gives.
@@ -254,7 +257,8 @@ impl PartLists {
         Ok(())
     }
 
-    /// Where the list of a place lies in `neighbours` or `relationships`; not of lists that may be there whole.
+    /// Where the list of a place lies in `neighbours` or `relationships`; not of lists that may be
+    /// there whole.
     #[inline]
     pub(in crate::operators) fn range(&self, place: usize) -> Range<usize> {
         let at = place.wrapping_sub(self.first);

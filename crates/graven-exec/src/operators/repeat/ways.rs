@@ -1,11 +1,13 @@
-//! Ways begun: repetitions of a quantified pattern, one behind the other, and the stack of those that may go on.
+//! Ways begun: repetitions of a quantified pattern, one behind the other, and the stack of those
+//! that may go on.
 //!
 //! # How it works
-//! A way is its last repetition and, through that, the ones before, which ways have in common. Where the stack takes more than
-//! an operator should have, all of it is written to temporary pages, each way with all its repetitions, and so are the
-//! ways that come behind it while the same ways are being made longer; they are read back, some at a time, when
-//! nothing is left above them. So what is written at one time hangs on what was read at one time, and there are no more
-//! streams than a way has repetitions.
+//! A way is its last repetition and, through that, the ones before, which ways have in common.
+//! Where the stack takes more than an operator should have, all of it is written to temporary
+//! pages, each way with all its repetitions, and so are the ways that come behind it while the same
+//! ways are being made longer; they are read back, some at a time, when nothing is left above them.
+//! So what is written at one time hangs on what was read at one time, and there are no more streams
+//! than a way has repetitions.
 //!
 //! # Invariants
 //! * EX-55 A repetition is charged as long as any way goes through it.

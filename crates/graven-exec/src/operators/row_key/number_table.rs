@@ -4,18 +4,20 @@
 //! ```text
 //! slots: [hash, number + 1] by the upper bits of the hash, linear probing    keys: by number
 //! ```
-//! A batch of keys is looked up in passes over all of it, each of them free of dependences between rows, so that the memory
-//! that many rows need is asked for at once: hashes; the first slot of each; the key that this slot names. Only what is not
-//! found by then (new keys, keys that were displaced) goes through the slots one row after the other. Rows that repeat the key
-//! before them, as sorted input does, are looked up once.
+//! A batch of keys is looked up in passes over all of it, each of them free of dependences between
+//! rows, so that the memory that many rows need is asked for at once: hashes; the first slot of
+//! each; the key that this slot names. Only what is not found by then (new keys, keys that were
+//! displaced) goes through the slots one row after the other. Rows that repeat the key before them,
+//! as sorted input does, are looked up once.
 //!
 //! Large slots and keys are asked for in huge pages, for slots are visited at random.
 //!
-//! Slots hold 32 bits of the hash, and a slot's place comes from the same bits: a larger table is filled from the slots alone, in order.
+//! Slots hold 32 bits of the hash, and a slot's place comes from the same bits: a larger table is
+//! filled from the slots alone, in order.
 //!
-//! Single keys that lie close together, as ids of nodes do, are not hashed: where slots would have to grow and an array by key
-//! from the smallest to the largest takes no more memory, keys go *by place*. Keys far from the others bring the slots
-//! back, for good.
+//! Single keys that lie close together, as ids of nodes do, are not hashed: where slots would have
+//! to grow and an array by key from the smallest to the largest takes no more memory, keys go *by
+//! place*. Keys far from the others bring the slots back, for good.
 //!
 //! # Invariants
 //! * EX-35 At most five of eight slots are taken, so that every search ends.
@@ -32,8 +34,8 @@ const BITS_MIN: u32 = 8;
 const SPARE_MIN: u64 = 256;
 /// Not known yet.
 const OPEN: u32 = u32::MAX;
-/// A free slot. Not zero: memory that the system hands out as zeros and that is read before it is written costs two faults a page, the
-/// second of which stops all threads.
+/// A free slot. Not zero: memory that the system hands out as zeros and that is read before it is
+/// written costs two faults a page, the second of which stops all threads.
 const FREE: u64 = u64::MAX;
 /// What hashes multiply by.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -114,7 +116,8 @@ impl<const N: usize> NumberTable<N> {
     pub(super) fn bytes_with(&self, rows: usize) -> usize {
         let keys = self.keys.len() + rows;
         let mut bytes = self.bytes();
-        // What grows stays until its larger copy is filled; places may have to, whatever their number.
+        // What grows stays until its larger copy is filled; places may have to, whatever their
+        // number.
         if keys > self.room() {
             bytes += 8 << bits_for(keys);
         }
@@ -124,7 +127,8 @@ impl<const N: usize> NumberTable<N> {
         bytes
     }
 
-    /// Keeps the keys alone: none is looked up or added any more. The memory of the slots is for another table.
+    /// Keeps the keys alone: none is looked up or added any more. The memory of the slots is for
+    /// another table.
     pub(super) fn end(&mut self) -> Vec<u64> {
         (self.tags, self.firsts, self.places) = (Vec::new(), Vec::new(), Vec::new());
         std::mem::take(&mut self.slots)
@@ -427,7 +431,8 @@ mod tests {
         assert_eq!(NumberTable::<1>::default().find(&[1]), None);
     }
 
-    /// Close keys go by place, also later ones next to them; far ones bring the slots back, and no number changes.
+    /// Close keys go by place, also later ones next to them; far ones bring the slots back, and no
+    /// number changes.
     #[test]
     fn close_keys_go_by_place() {
         let mut table = NumberTable::<1>::default();

@@ -1,10 +1,13 @@
-//! A hash table from pairs of 64-bit numbers to dense numbers in order of first appearance, for pairs that come in runs.
+//! A hash table from pairs of 64-bit numbers to dense numbers in order of first appearance, for
+//! pairs that come in runs.
 //!
 //! # How it works
-//! What an expansion finds comes list by list: pairs of something of the start and something of the end are runs of the same first part, each with a first
-//! part of its own. Whether a pair is new is known within its run then: a small table of the second parts of the run at hand, which lies in the
-//! nearest cache, takes the place of slots for all pairs, which are visited at random. First parts are looked up once a run. When one of
-//! them comes back, or runs are short, slots for all pairs are made, and pairs are looked up there from then on.
+//! What an expansion finds comes list by list: pairs of something of the start and something of the
+//! end are runs of the same first part, each with a first part of its own. Whether a pair is new is
+//! known within its run then: a small table of the second parts of the run at hand, which lies in
+//! the nearest cache, takes the place of slots for all pairs, which are visited at random. First
+//! parts are looked up once a run. When one of them comes back, or runs are short, slots for all
+//! pairs are made, and pairs are looked up there from then on.
 //!
 //! # Invariants
 //! * EX-61 As long as there are runs the pairs of no first part but the last one can come again.
@@ -14,7 +17,8 @@
 
 use super::number_table::{NumberTable, hash_of};
 
-/// Runs are worth looking for as long as they have so many pairs on average, which fewer pairs in all say nothing of.
+/// Runs are worth looking for as long as they have so many pairs on average, which fewer pairs in
+/// all say nothing of.
 const RUN_PAIRS: usize = 2;
 const JUDGED_PAIRS: usize = 256;
 /// Places of the smallest table of a run.
@@ -75,7 +79,8 @@ impl PairTable {
         }
     }
 
-    /// Adds the pairs of other tables, none of which is known; pairs are found by slots from now on.
+    /// Adds the pairs of other tables, none of which is known; pairs are found by slots from now
+    /// on.
     pub(super) fn append(&mut self, others: impl Iterator<Item = Self>) {
         self.runs = Runs::None;
         others.for_each(|other| self.pairs.append(other.keys()));
@@ -200,7 +205,8 @@ impl PairTable {
         }
     }
 
-    /// The number of a pair; `None` if it is unknown. Where pairs are to be found, slots are wanted from the beginning ([`PairTable::in_slots`]).
+    /// The number of a pair; `None` if it is unknown. Where pairs are to be found, slots are wanted
+    /// from the beginning ([`PairTable::in_slots`]).
     pub(super) fn find(&self, pair: &[u64; 2]) -> Option<u32> {
         match &self.runs {
             Runs::None => self.pairs.find(pair),
@@ -265,8 +271,9 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    //! Numbers of pairs against a map, over many batches: runs of all lengths, runs that go on in the next batch, pairs that repeat, first
-    //! parts that come back sooner or later, and pairs in no order at all.
+    //! Numbers of pairs against a map, over many batches: runs of all lengths, runs that go on in
+    //! the next batch, pairs that repeat, first parts that come back sooner or later, and pairs in
+    //! no order at all.
 
     use std::collections::HashMap;
 
@@ -301,7 +308,8 @@ mod tests {
         has_runs
     }
 
-    /// Runs of up to `longest` pairs with second parts below `seconds`; from run `back` on first parts come back.
+    /// Runs of up to `longest` pairs with second parts below `seconds`; from run `back` on first
+    /// parts come back.
     fn runs(random: &mut SplitMix64, longest: u64, seconds: u64, back: u64) -> Vec<[u64; 2]> {
         let mut pairs = Vec::new();
         for run in 0..400 {

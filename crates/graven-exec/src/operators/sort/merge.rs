@@ -1,9 +1,10 @@
 //! Merges sorted runs into one order.
 //!
 //! # How it works
-//! Each run has a reader and a few decoded rows; a binary heap holds the run numbers by their next rows. Runs beyond
-//! the fan-in that the budget allows are merged into longer ones first, neighbours with neighbours. The longest row
-//! decides how many runs that is. A batch ends where its rows take as much as a batch may.
+//! Each run has a reader and a few decoded rows; a binary heap holds the run numbers by their next
+//! rows. Runs beyond the fan-in that the budget allows are merged into longer ones first,
+//! neighbours with neighbours. The longest row decides how many runs that is. A batch ends where
+//! its rows take as much as a batch may.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

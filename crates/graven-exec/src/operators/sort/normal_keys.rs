@@ -1,17 +1,20 @@
-//! Sort keys as numbers: for each row as many leading bits of its keys as fit one word beside the number of the row.
+//! Sort keys as numbers: for each row as many leading bits of its keys as fit one word beside the
+//! number of the row.
 //!
 //! # How it works
 //! ```text
 //! word: [ 1st key | 2nd key | first bits of the 3rd ... | row ]    keys minus the smallest of all, no wider than the widest needs
 //! ```
-//! A key becomes a number whose order is that of the values: integers with the sign turned round, floats by their bits, ids as they
-//! are; of texts and of columns of several types the kind of value and its first bytes. The words are sorted as numbers
-//! ([`super::words`]). The first key of which something is left out is the last one in a word. Rows whose bits are equal lie side by side then, and only these
-//! are put in order by what is left open ([`super::ties`]), unless the word holds everything that the keys have.
+//! A key becomes a number whose order is that of the values: integers with the sign turned round,
+//! floats by their bits, ids as they are; of texts and of columns of several types the kind of
+//! value and its first bytes. The words are sorted as numbers ([`super::words`]). The first key of
+//! which something is left out is the last one in a word. Rows whose bits are equal lie side by
+//! side then, and only these are put in order by what is left open ([`super::ties`]), unless the
+//! word holds everything that the keys have.
 //!
 //! # Invariants
-//! * EX-36 Of two rows the one with the smaller word comes first; with equal bits of keys the values decide, then the order of
-//!   the input.
+//! * EX-36 Of two rows the one with the smaller word comes first; with equal bits of keys the
+//!   values decide, then the order of the input.
 //!
 //! # Costs
 //! Two passes over the keys, one pass over the words for each byte of key bits, two words a row.
@@ -252,7 +255,8 @@ pub(super) struct Order {
     key_bits: u32,
     /// The keys that are in the words.
     pub(super) written: Vec<Written>,
-    /// Forms of the keys that are not in the words, or not with all there is to them: of rows with equal bits they decide.
+    /// Forms of the keys that are not in the words, or not with all there is to them: of rows with
+    /// equal bits they decide.
     pub(super) open: Vec<Form>,
 }
 
@@ -346,7 +350,8 @@ impl Order {
         self.places
     }
 
-    /// Hands out the words of rows whose bits of keys are equal, where there are several, on so many threads.
+    /// Hands out the words of rows whose bits of keys are equal, where there are several, on so
+    /// many threads.
     pub(super) fn for_each_tie(
         &mut self,
         threads: usize,

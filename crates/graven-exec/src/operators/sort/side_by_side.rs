@@ -1,8 +1,10 @@
-//! The columns of sorted rows side by side: where rows lie far apart, one wait brings all that is to be had of a row.
+//! The columns of sorted rows side by side: where rows lie far apart, one wait brings all that is
+//! to be had of a row.
 //!
 //! # How it works
-//! Once the order of many rows is known, their columns of plain numbers are copied into one array, row by row, in the order of the input. Rows are
-//! gathered from there some at a time, so that what the first column of them has brought into the cache is still there for the others.
+//! Once the order of many rows is known, their columns of plain numbers are copied into one array,
+//! row by row, in the order of the input. Rows are gathered from there some at a time, so that what
+//! the first column of them has brought into the cache is still there for the others.
 
 use std::sync::Arc;
 

@@ -1,15 +1,19 @@
-//! What a top-n still wants, told to the expansion below it, so that rows that cannot be among the best are not made.
+//! What a top-n still wants, told to the expansion below it, so that rows that cannot be among the
+//! best are not made.
 //!
 //! # How it works
-//! `MATCH (a)-[k]->(b) ... ORDER BY k.since LIMIT 10`: once ten rows are known, a relationship that is older than all of them needs
-//! neither its ends nor anything else. The top-n writes the first key of its worst row here; the expansion reads that property of
-//! the relationships of a whole chunk of lists and makes rows for those that are not worse.
+//! `MATCH (a)-[k]->(b) ... ORDER BY k.since LIMIT 10`: once ten rows are known, a relationship that
+//! is older than all of them needs neither its ends nor anything else. The top-n writes the first
+//! key of its worst row here; the expansion reads that property of the relationships of a whole
+//! chunk of lists and makes rows for those that are not worse.
 //!
 //! # Invariants
-//! * EX-37 Between the expansion and the top-n only labels are asked for: no row is left out whose making would have been an error.
+//! * EX-37 Between the expansion and the top-n only labels are asked for: no row is left out whose
+//!   making would have been an error.
 //!
 //! # Concurrency
-//! One top-n and one expansion, both on the thread that runs their pipeline; a lock because operators go from thread to thread.
+//! One top-n and one expansion, both on the thread that runs their pipeline; a lock because
+//! operators go from thread to thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,8 +32,8 @@ pub(crate) struct Threshold {
     worst: Arc<Mutex<Option<i64>>>,
 }
 
-/// What several top-ns, each over parts of the rows, know together: the first key of the worst of the best rows that one of them has found.
-/// What is worse is not wanted by any of them.
+/// What several top-ns, each over parts of the rows, know together: the first key of the worst of
+/// the best rows that one of them has found. What is worse is not wanted by any of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Best(Arc<Mutex<Option<Value>>>);
 

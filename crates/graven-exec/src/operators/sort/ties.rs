@@ -1,13 +1,14 @@
 //! Rows whose words hold equal bits of keys, put in order by what the words leave open.
 //!
 //! # How it works
-//! The number of the first key that is left open is looked up once for each of the rows and sorted together with their words; rows that are equal
-//! still go on with the key after it. Keys whose numbers do not say all there is to their values are compared value by value, and so are two rows
+//! The number of the first key that is left open is looked up once for each of the rows and sorted
+//! together with their words; rows that are equal still go on with the key after it. Keys whose
+//! numbers do not say all there is to their values are compared value by value, and so are two rows
 //! and ties that are very long, so that the numbers take no memory worth counting.
 //!
 //! # Costs
-//! One look-up a row and open key, where comparing would take two for each comparison: rows that are tied lie far apart. A mebibyte
-//! a thread at most.
+//! One look-up a row and open key, where comparing would take two for each comparison: rows that
+//! are tied lie far apart. A mebibyte a thread at most.
 
 use crate::operators::sort::normal_keys::Numbered;
 use graven_cypher::plan::SortOrder;
@@ -105,7 +106,8 @@ mod tests {
     use crate::column::Column;
     use crate::value::Value;
 
-    /// Batches of a wide integer, a float, a boolean, a node, a text and a constant, each of a few values.
+    /// Batches of a wide integer, a float, a boolean, a node, a text and a constant, each of a few
+    /// values.
     fn batches(random: &mut SplitMix64) -> Vec<Batch> {
         let batches = (0..5).map(|batch| {
             let rows = 300;

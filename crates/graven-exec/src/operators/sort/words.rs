@@ -19,7 +19,8 @@ const THREADS_FROM: usize = 64 << 10;
 const DIGIT_BITS: u32 = 8;
 const DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Sorts words by `bits` bits from bit `from` on. They come in the order of the bits below, which tell them apart.
+/// Sorts words by `bits` bits from bit `from` on. They come in the order of the bits below, which
+/// tell them apart.
 pub(super) fn sort_words(words: &mut Vec<u64>, from: u32, bits: u32, threads: usize) {
     if words.len() < RADIX_FROM {
         words.sort_unstable();
@@ -48,8 +49,8 @@ pub(super) fn sort_words(words: &mut Vec<u64>, from: u32, bits: u32, threads: us
 /// Sorts words by radix.
 fn sort_run(words: &mut [u64], scratch: &mut [u64], from: u32, bits: u32) {
     let passes = bits.div_ceil(DIGIT_BITS);
-    // The digits end at the top bit. The lowest one may reach into bits that are not asked for, which does no harm: the words are
-    // in the order of these.
+    // The digits end at the top bit. The lowest one may reach into bits that are not asked for,
+    // which does no harm: the words are in the order of these.
     let shift_of = |pass: u32| (from + bits).saturating_sub((passes - pass) * DIGIT_BITS);
     let mut counts = vec![[0_usize; DIGITS]; passes as usize];
     for word in words.iter() {

@@ -4,8 +4,8 @@ use super::super::Generator;
 use super::*;
 
 impl Generator<'_> {
-    /// Two nodes a row, each in several rows: one is read, one changed, one changed again, one read behind that. All
-    /// rows write the same, so their order decides nothing.
+    /// Two nodes a row, each in several rows: one is read, one changed, one changed again, one read
+    /// behind that. All rows write the same, so their order decides nothing.
     pub(super) fn changed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let direction = self.any_direction();
         let rel = self.rel(None, Length::One, direction, false);

@@ -1,4 +1,5 @@
-//! Open files, locked memory, io_uring, direct I/O, limits on disk traffic, time spent waiting for disks.
+//! Open files, locked memory, io_uring, direct I/O, limits on disk traffic, time spent waiting for
+//! disks.
 
 use super::{Finding, Severity, bytes};
 use crate::doctor::{Measured, System};
@@ -23,7 +24,8 @@ pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding
     findings
 }
 
-/// The guide's symptom of small transactions on an untuned file system: low processor load, high iowait.
+/// The guide's symptom of small transactions on an untuned file system: low processor load, high
+/// iowait.
 fn waiting(system: &System) -> Finding {
     let seen = format!(
         "since the start programs ran {} % of the processors' time, {} % passed waiting for disks",
@@ -37,7 +39,8 @@ fn waiting(system: &System) -> Finding {
         .severity(Severity::Note)
         .risk("none for data; the disk, not the processor, bounds this machine")
         .change(
-            "let small transactions share syncs (more clients, or several operations in one transaction); see access-times and scheduler above",
+            "let small transactions share syncs (more clients, or several operations in one \
+                transaction); see access-times and scheduler above",
         )
 }
 
@@ -61,9 +64,13 @@ fn open_files(system: &System) -> Option<Finding> {
     Some(
         finding
             .severity(severity)
-            .risk("Graven itself needs about ten files a database; a program with many databases or connections fails with `Too many open files`")
+            .risk(
+                "Graven itself needs about ten files a database; a program with many databases \
+                or connections fails with `Too many open files`",
+            )
             .change(format!(
-                "ulimit -n {OPEN_FILES_WANTED} for this session; to keep it, in /etc/security/limits.conf:\n\
+                "ulimit -n {OPEN_FILES_WANTED} for this session; to keep it, in \
+                    /etc/security/limits.conf:\n\
                  USER soft nofile {OPEN_FILES_WANTED}\nUSER hard nofile {OPEN_FILES_WANTED}\n\
                  and for services of systemd LimitNOFILE={OPEN_FILES_WANTED}"
             )),
@@ -84,7 +91,10 @@ fn locked_memory(system: &System) -> Option<Finding> {
     Some(
         finding
             .severity(Severity::Note)
-            .risk("older kernels count io_uring's rings against it; then reads go through threads instead")
+            .risk(
+                "older kernels count io_uring's rings against it; then reads go through threads \
+                instead",
+            )
             .change("ulimit -l 8192, or in /etc/security/limits.conf: USER - memlock 8192"),
     )
 }
@@ -117,10 +127,16 @@ fn uring(system: &System, measured: Option<&Measured>) -> Option<Finding> {
             "misses are read by a pool of threads: more processor time per page, the same results",
         )
         .severity(Severity::Note)
-        .risk("permitting it widens what a process may ask of the kernel; containers forbid it for that reason")
+        .risk(
+            "permitting it widens what a process may ask of the kernel; containers forbid it for \
+            that reason",
+        )
         .change(match system.uring_disabled {
-            Some(1 | 2) => "sysctl -w kernel.io_uring_disabled=0, if that fits your rules".to_owned(),
-            _ => "permit io_uring_setup, io_uring_enter and io_uring_register in the container's seccomp profile, if that \
+            Some(1 | 2) => "sysctl -w kernel.io_uring_disabled=0, if that fits your \
+                rules"
+                .to_owned(),
+            _ => "permit io_uring_setup, io_uring_enter and io_uring_register in the container's \
+                seccomp profile, if that \
                   fits your rules"
                 .to_owned(),
         }),

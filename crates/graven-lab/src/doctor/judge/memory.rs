@@ -10,8 +10,8 @@ pub(super) fn judge(system: &System, measured: Option<&Measured>) -> Vec<Finding
     findings
 }
 
-/// What the kernel does with dirty pages matters to programs that map or write files through its cache. Graven
-/// writes directly; where it cannot, the guide's advice applies to it too.
+/// What the kernel does with dirty pages matters to programs that map or write files through its
+/// cache. Graven writes directly; where it cannot, the guide's advice applies to it too.
 fn dirty(system: &System, measured: Option<&Measured>) -> Finding {
     let (background, throttle) = (system.background_bytes(), system.throttle_bytes());
     let setting = |percent: u64, count: u64| match count {
@@ -19,7 +19,8 @@ fn dirty(system: &System, measured: Option<&Measured>) -> Finding {
         count => bytes(count),
     };
     let seen = format!(
-        "the kernel begins to write dirty pages at {} (dirty_background {}), makes writers wait at {} (dirty {}); \
+        "the kernel begins to write dirty pages at {} (dirty_background {}), makes writers wait at \
+            {} (dirty {}); \
          files here have {}, memory {}",
         bytes(background),
         setting(system.dirty_background_ratio, system.dirty_background_bytes),
@@ -42,21 +43,26 @@ fn dirty(system: &System, measured: Option<&Measured>) -> Finding {
     let most = system.memory_bytes / 2;
     let advice = if wanted <= most {
         format!(
-            "sysctl -w vm.dirty_background_bytes={wanted} vm.dirty_bytes={}\nand the same two lines in /etc/sysctl.d/",
+            "sysctl -w vm.dirty_background_bytes={wanted} vm.dirty_bytes={}\nand the same two \
+                lines in /etc/sysctl.d/",
             wanted.saturating_mul(8) / 5
         )
     } else {
         format!(
-            "none that helps: the store is larger than half of the memory ({}); do not map it, write it directly",
+            "none that helps: the store is larger than half of the memory ({}); do not map it, \
+                write it directly",
             bytes(most)
         )
     };
-    let risk = "more unwritten data when the machine stops (nothing that was synced), and longer syncs of other programs";
+    let risk = "more unwritten data when the machine stops (nothing that was synced), and longer \
+        syncs of other programs";
     if buffered {
         return Finding {
-            cost: "direct I/O is not to be had here, so page writes go through the kernel's cache: it will write them at \
+            cost:
+                "direct I/O is not to be had here, so page writes go through the kernel's cache: \
+                it will write them at \
                    random moments, beside the log"
-                .to_owned(),
+                    .to_owned(),
             ..finding
         }
         .severity(Severity::Warning)
@@ -64,7 +70,8 @@ fn dirty(system: &System, measured: Option<&Measured>) -> Finding {
         .change(advice);
     }
     Finding {
-        cost: "none for Graven, which writes directly; programs that map a file of this size (`graven write-test` shows it) \
+        cost: "none for Graven, which writes directly; programs that map a file of this size \
+            (`graven write-test` shows it) \
                will see random writes beside their log"
             .to_owned(),
         ..finding
@@ -82,7 +89,8 @@ fn huge_pages(system: &System) -> Option<Finding> {
             Finding::fine(
                 "huge-pages",
                 seen,
-                "page caches above 64 MiB ask for huge pages and do not get them: more address translation misses",
+                "page caches above 64 MiB ask for huge pages and do not get them: more address \
+                    translation misses",
             )
             .severity(Severity::Note)
             .change("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
@@ -91,7 +99,8 @@ fn huge_pages(system: &System) -> Option<Finding> {
             Finding::fine(
                 "huge-pages",
                 seen,
-                "every program gets them unasked: resident memory may pass what small databases were given",
+                "every program gets them unasked: resident memory may pass what small databases \
+                    were given",
             )
             .severity(Severity::Note)
             .change("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),

@@ -3,7 +3,8 @@
 use super::{Finding, Severity, bytes};
 use crate::doctor::{Disk, Measured, Mount, System};
 
-/// A platter turns in 8.3 ms at 7,200 turns a minute; faster than this it cannot have written anything.
+/// A platter turns in 8.3 ms at 7,200 turns a minute; faster than this it cannot have written
+/// anything.
 const ROTATING_SYNC_US: f64 = 2_000.0;
 /// Flash itself takes longer than this; a sync this fast ended in a cache.
 const FLASH_SYNC_US: f64 = 25.0;
@@ -26,29 +27,44 @@ fn file_system(system: &System) -> Finding {
     let seen = format!("{} on {} at {}", mount.kind, mount.source, mount.point);
     let fine = |cost: &str| Finding::fine("file-system", seen.clone(), cost);
     match mount.kind.as_str() {
-        "ext4" | "xfs" => fine("log writes overwrite blocks in place: no journal commit per transaction"),
-        "" => fine("unknown").severity(Severity::Note).risk("the mount table is not readable here"),
+        "ext4" | "xfs" => fine(
+            "log writes overwrite blocks in place: no journal commit per \
+            transaction",
+        ),
+        "" => fine("unknown")
+            .severity(Severity::Note)
+            .risk("the mount table is not readable here"),
         _ if is_memory(mount) => fine("none")
             .severity(Severity::Danger)
             .risk("everything is in memory: a power cut or reboot loses all databases")
             .change("put databases that matter on a disk: ext4 or xfs"),
-        "overlay" | "aufs" => fine("the first write to a file copies all of it; direct I/O may be refused")
-            .severity(Severity::Warning)
-            .risk("the layer goes away with its container")
-            .change("mount a volume of ext4 or xfs into the container and put databases there"),
-        "btrfs" | "zfs" | "bcachefs" => fine("each log write allocates new blocks: a sync writes metadata too")
-            .severity(Severity::Note)
-            .risk("none for data; preallocated space does not help when the disk is full")
-            .change(match mount.kind.as_str() {
-                "btrfs" => "for a new, empty directory: chattr +C DIRECTORY (its files are then overwritten in place; \
+        "overlay" | "aufs" => fine(
+            "the first write to a file copies all of it; direct I/O may be \
+            refused",
+        )
+        .severity(Severity::Warning)
+        .risk("the layer goes away with its container")
+        .change("mount a volume of ext4 or xfs into the container and put databases there"),
+        "btrfs" | "zfs" | "bcachefs" => fine(
+            "each log write allocates new blocks: a sync writes \
+            metadata too",
+        )
+        .severity(Severity::Note)
+        .risk("none for data; preallocated space does not help when the disk is full")
+        .change(match mount.kind.as_str() {
+            "btrfs" => "for a new, empty directory: chattr +C DIRECTORY (its files are then \
+                    overwritten in place; \
                             Graven has checksums of its own)"
-                    .to_owned(),
-                _ => "keep the log on ext4 or xfs where commit latency matters".to_owned(),
-            }),
+                .to_owned(),
+            _ => "keep the log on ext4 or xfs where commit latency matters".to_owned(),
+        }),
         "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "ceph" | "glusterfs" => {
             fine("a sync travels over the network")
                 .severity(Severity::Warning)
-                .risk("locks and syncs mean what the server makes of them; two machines must never open one database")
+                .risk(
+                    "locks and syncs mean what the server makes of them; two machines must never \
+                    open one database",
+                )
                 .change("use a local disk, or a network block device with ext4 or xfs")
         }
         kind if kind.starts_with("fuse") => fine("every call passes through a process")
@@ -70,7 +86,8 @@ fn access_times(system: &System) -> Finding {
     if mount.has("ro") {
         return fine("mounted for reading only: reading writes nothing");
     }
-    // The kernel shows neither option where each read counts; without a mount table nothing is known.
+    // The kernel shows neither option where each read counts; without a mount table nothing is
+    // known.
     if !mount.has("relatime") && !mount.options.is_empty() {
         return Finding::fine(
             "access-times",
@@ -80,7 +97,8 @@ fn access_times(system: &System) -> Finding {
         .severity(Severity::Warning)
         .risk("none; few programs look at access times")
         .change(format!(
-            "mount -o remount,noatime {0}\nand noatime (it implies nodiratime) in the options of {0} in /etc/fstab",
+            "mount -o remount,noatime {0}\nand noatime (it implies nodiratime) in the options of \
+                {0} in /etc/fstab",
             mount.point
         ));
     }
@@ -105,7 +123,8 @@ fn barriers(system: &System) -> Finding {
         )
         .severity(Severity::Danger)
         .risk(
-            "a sync does not empty the disk's cache: a power cut loses acknowledged commits and can destroy the \
+            "a sync does not empty the disk's cache: a power cut loses acknowledged commits and \
+                can destroy the \
              file system, unless every cache below has a battery",
         )
         .change(format!(
@@ -132,7 +151,10 @@ fn journal(system: &System) -> Option<Finding> {
                 "none: that is why it is fast",
             )
             .severity(Severity::Danger)
-            .risk("a power cut can leave directories and file sizes wrong: files that were synced may be gone")
+            .risk(
+                "a power cut can leave directories and file sizes wrong: files that were synced \
+                may be gone",
+            )
             .change(format!(
                 "back up, unmount, then: tune2fs -O has_journal {device} && e2fsck -f {device}"
             )),
@@ -148,7 +170,8 @@ fn journal(system: &System) -> Option<Finding> {
             .severity(Severity::Warning)
             .risk("none if changed: Graven has a log of its own")
             .change(format!(
-                "remove data=journal from the options of {} in /etc/fstab and mount it anew (data=ordered is the default)",
+                "remove data=journal from the options of {} in /etc/fstab and mount it anew \
+                    (data=ordered is the default)",
                 mount.point
             )),
         );
@@ -168,7 +191,10 @@ fn always_sync(system: &System) -> Option<Finding> {
             "every write waits for the disk, also those that need not",
         )
         .severity(Severity::Warning)
-        .risk("none for Graven if removed: it syncs what must be durable; other programs may rely on it")
+        .risk(
+            "none for Graven if removed: it syncs what must be durable; other programs may rely \
+            on it",
+        )
         .change(format!("mount -o remount,async {}", mount.point)),
     )
 }
@@ -181,7 +207,10 @@ fn discard(system: &System) -> Option<Finding> {
             "trims compete with syncs on some drives; Graven frees blocks rarely",
         )
         .severity(Severity::Note)
-        .change("if the p99 of syncs is bad: mount without discard and enable fstrim.timer, which trims weekly")
+        .change(
+            "if the p99 of syncs is bad: mount without discard and enable fstrim.timer, which \
+            trims weekly",
+        )
     })
 }
 
@@ -199,8 +228,13 @@ fn write_cache(disk: &Disk) -> Finding {
             "none: commits look faster than the drive is",
         )
         .severity(Severity::Danger)
-        .risk("the kernel was told that flushes are not needed: a power cut loses acknowledged commits")
-        .change(format!("echo 'write back' > /sys/block/{name}/queue/write_cache"));
+        .risk(
+            "the kernel was told that flushes are not needed: a power cut loses acknowledged \
+            commits",
+        )
+        .change(format!(
+            "echo 'write back' > /sys/block/{name}/queue/write_cache"
+        ));
     }
     let cost = match disk.write_cache.as_str() {
         "write back" => "each sync also flushes the cache; safe as long as the drive obeys",
@@ -233,12 +267,14 @@ fn sync_latency(system: &System, measured: &Measured) -> Finding {
         return finding
             .severity(Severity::Danger)
             .risk(format!(
-                "{} has platters: nothing can have reached them so fast. Its cache or its controller acknowledges early; \
+                "{} has platters: nothing can have reached them so fast. Its cache or its \
+                    controller acknowledges early; \
                  without a battery a power cut loses commits",
                 disk.name
             ))
             .change(format!(
-                "if the controller has no battery or flash backup: hdparm -W0 /dev/{}, and measure again",
+                "if the controller has no battery or flash backup: hdparm -W0 /dev/{}, and measure \
+                    again",
                 disk.name
             ));
     }
@@ -251,7 +287,8 @@ fn sync_latency(system: &System, measured: &Measured) -> Finding {
         return finding
             .severity(Severity::Note)
             .risk(format!(
-                "{} says that its cache is volatile, yet empties it faster than flash can be written: fine with power-loss \
+                "{} says that its cache is volatile, yet empties it faster than flash can be \
+                    written: fine with power-loss \
                  protection, a lie without",
                 disk.name
             ))
@@ -261,13 +298,16 @@ fn sync_latency(system: &System, measured: &Measured) -> Finding {
         return finding
             .severity(Severity::Note)
             .risk("a virtual disk: whether a flush reaches anything is the host's decision")
-            .change("ask the provider, or on your own host use a cache mode that passes flushes (not cache=unsafe)");
+            .change(
+                "ask the provider, or on your own host use a cache mode that passes flushes \
+                (not cache=unsafe)",
+            );
     }
     if p50 > SLOW_SYNC_US {
-        return finding
-            .severity(Severity::Warning)
-            .risk("none")
-            .change("let several clients commit at once (they share syncs), put many operations into a transaction, or use a drive with power-loss protection for the log");
+        return finding.severity(Severity::Warning).risk("none").change(
+            "let several clients commit at once (they share syncs), put many operations \
+                into a transaction, or use a drive with power-loss protection for the log",
+        );
     }
     finding
 }
@@ -317,7 +357,10 @@ fn space(system: &System) -> Option<Finding> {
         return Some(
             Finding::fine("space", seen, "none yet")
                 .severity(Severity::Warning)
-                .risk("a checkpoint may need as much again as the changed part of a store; when the log cannot grow, commits are refused (nothing acknowledged is lost)")
+                .risk(
+                    "a checkpoint may need as much again as the changed part of a store; when \
+                    the log cannot grow, commits are refused (nothing acknowledged is lost)",
+                )
                 .change("free space or move the directory to a larger file system"),
         );
     }

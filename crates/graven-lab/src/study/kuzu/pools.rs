@@ -1,9 +1,11 @@
-//! Queries as a buffer manager sees them, on two pools of fixed sizes and on one cache with size classes.
+//! Queries as a buffer manager sees them, on two pools of fixed sizes and on one cache with size
+//! classes.
 //!
 //! # How it works
-//! A query reads pages of 4 KiB in the order of a table, keeps some of them pinned to its end (a sort over the table points into
-//! them), and holds pages of 256 KiB with intermediate results. Both buffer managers are page caches of this program with the same
-//! policy and the same evictor, which works when a fault finds no frame; they differ in the layout alone: one cache for all
+//! A query reads pages of 4 KiB in the order of a table, keeps some of them pinned to its end (a
+//! sort over the table points into them), and holds pages of 256 KiB with intermediate results.
+//! Both buffer managers are page caches of this program with the same policy and the same evictor,
+//! which works when a fault finds no frame; they differ in the layout alone: one cache for all
 //! sizes, or one of three quarters of the budget for 4 KiB and one of the rest for 256 KiB.
 
 use std::hint::black_box;
@@ -21,7 +23,8 @@ use crate::error::LabError;
 const SMALL: SizeClass = SizeClass::MIN;
 const LARGE_BYTES: u64 = 256 << 10;
 const KIND: PageKind = PageKind::Adjacency;
-/// Part of a pool that page tables and bookkeeping may take before its frames are filled at the start.
+/// Part of a pool that page tables and bookkeeping may take before its frames are filled at the
+/// start.
 const OVERHEAD: u64 = 16;
 
 /// Queries of the benchmark.
@@ -77,16 +80,18 @@ impl Ran {
     }
 }
 
-/// Scale of the data beside the budget: the smaller one is tighter, as SF 0.1 in 32 MB is beside SF 1 in 512 MB.
+/// Scale of the data beside the budget: the smaller one is tighter, as SF 0.1 in 32 MB is beside SF
+/// 1 in 512 MB.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scale {
     Tight,
     Roomy,
 }
 
-/// The demands of query `number` in a budget of `budget` bytes. Q25 to Q27 order a whole table, Q28 aggregates one; Q25 is
-/// the smallest of them. Those that should not fit into a pool of three quarters pass it by more than a cache overdraws (1 MiB,
-/// or a 64th) when a thread has waited in vain.
+/// The demands of query `number` in a budget of `budget` bytes. Q25 to Q27 order a whole table, Q28
+/// aggregates one; Q25 is the smallest of them. Those that should not fit into a pool of three
+/// quarters pass it by more than a cache overdraws (1 MiB, or a 64th) when a thread has waited in
+/// vain.
 pub(super) fn demand(number: u64, budget: u64, scale: Scale) -> Demand {
     let (pages, large) = (budget / SMALL.bytes() as u64, budget / LARGE_BYTES);
     let percent = |of: u64, share: u64| of * share / 100;
@@ -238,8 +243,8 @@ pub(super) fn memory() -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Goal: a sort over most of a budget completes where sizes share it, and not where a quarter is set apart; both read
-    /// and evict alike otherwise.
+    /// Goal: a sort over most of a budget completes where sizes share it, and not where a quarter
+    /// is set apart; both read and evict alike otherwise.
     #[test]
     fn a_fixed_split_fails_where_one_budget_does_not() {
         let file = tempfile::NamedTempFile::new().expect("a file");

@@ -1,11 +1,13 @@
-//! Figures 1 to 3 of the original as an experiment: a small memory whose pages are pinned and given back at random.
+//! Figures 1 to 3 of the original as an experiment: a small memory whose pages are pinned and given
+//! back at random.
 //!
 //! # How it works
-//! The memory has 64 KiB. Requests ask for pages of 2 or 4 KiB, hold them pinned for a while, then leave them unpinned. A request
-//! that finds no room evicts unpinned pages, oldest first; it is refused when none is left. Three layouts are played the same
-//! requests: one pool of contiguous memory (a page needs one piece), two static pools of half the memory for each size, and size
-//! classes (every class has its own addresses, so only the sum of bytes counts). A refusal is *waste* when all pinned pages
-//! together leave enough bytes. The first such moment is drawn.
+//! The memory has 64 KiB. Requests ask for pages of 2 or 4 KiB, hold them pinned for a while, then
+//! leave them unpinned. A request that finds no room evicts unpinned pages, oldest first; it is
+//! refused when none is left. Three layouts are played the same requests: one pool of contiguous
+//! memory (a page needs one piece), two static pools of half the memory for each size, and size
+//! classes (every class has its own addresses, so only the sum of bytes counts). A refusal is
+//! *waste* when all pinned pages together leave enough bytes. The first such moment is drawn.
 
 use graven_random::SplitMix64;
 
@@ -67,7 +69,8 @@ pub(super) fn play(layout: Layout) -> Played {
         moment: None,
     };
     for request in 0..REQUESTS {
-        // Phases that ask for one size more than for the other, as a query's scans and intermediates do.
+        // Phases that ask for one size more than for the other, as a query's scans and
+        // intermediates do.
         let large = random.below(100) < if request / 200 % 2 == 0 { 85 } else { 25 };
         let units = if large { 2 } else { 1 };
         let until = request + 1 + random.below(2 * PINNED * if large { 1 } else { 2 }) as usize;
@@ -194,8 +197,10 @@ pub(super) fn section(all: &[Played]) -> Section {
     Section {
         title: "Fragmentation and static waste (figures 1 to 3)".to_owned(),
         text: vec![
-            "The original draws three moments; here they are found by playing requests. A refusal with enough bytes not pinned is waste: in one pool because \
-             they lie in pieces, in two pools because they belong to the other size. Size classes refuse only what does not fit into the sum."
+            "The original draws three moments; here they are found by playing requests. A refusal \
+                with enough bytes not pinned is waste: in one pool because \
+             they lie in pieces, in two pools because they belong to the other size. Size classes \
+             refuse only what does not fit into the sum."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -213,7 +218,8 @@ pub(super) fn section(all: &[Played]) -> Section {
 mod tests {
     use super::*;
 
-    /// Goal: contiguous memory and static pools waste, size classes never; all three hold no more than the memory.
+    /// Goal: contiguous memory and static pools waste, size classes never; all three hold no more
+    /// than the memory.
     #[test]
     fn size_classes_waste_nothing() {
         let [contiguous, pools, classes] = Layout::ALL.map(play);

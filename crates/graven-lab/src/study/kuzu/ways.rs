@@ -1,9 +1,10 @@
 //! From a page to its frame: a map, an array, a swizzled pointer, and what Graven does.
 //!
 //! # How it works
-//! The pages form one ring in random order: each holds the number of the next. Going round the ring, every access waits for the
-//! one before, so what is measured is a way's latency; reading the pages of a list instead, the processor overlaps them. The bare
-//! ways work on frames that never move. The swizzled prototype keeps beside the number a tagged word in the page: where the next
+//! The pages form one ring in random order: each holds the number of the next. Going round the
+//! ring, every access waits for the one before, so what is measured is a way's latency; reading the
+//! pages of a list instead, the processor overlaps them. The bare ways work on frames that never
+//! move. The swizzled prototype keeps beside the number a tagged word in the page: where the next
 //! page's frame begins, or, with bit 0 set, its number; an access tests the bit and goes there.
 
 use std::collections::HashMap;

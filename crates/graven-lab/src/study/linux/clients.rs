@@ -78,8 +78,10 @@ pub(super) fn add(page: &mut Page, study: &Study, tell: Tell<'_>) -> Result<(), 
         Section {
             title: "Small transactions of many clients share a force".to_owned(),
             text: vec![
-                "Each client commits transactions of one operation, every one durable before it is acknowledged. The floor: as many threads that write as many bytes \
-                 to a preallocated file and share syncs. Lines on the points: 95 % intervals of the mean of the rounds."
+                "Each client commits transactions of one operation, every one durable before it is \
+                    acknowledged. The floor: as many threads that write as many bytes \
+                 to a preallocated file and share syncs. Lines on the points: 95 % intervals of \
+                 the mean of the rounds."
                     .to_owned(),
             ],
             figures: vec![Figure {
@@ -112,9 +114,13 @@ pub(super) fn add(page: &mut Page, study: &Study, tell: Tell<'_>) -> Result<(), 
     let most = statistics::ratio(&ours(&runs[CLIENTS.len() - 1]), &one);
     page.verdicts.push(
         Verdict::timed(
-            "Small transactions gain when many share a force (here: sixteen clients commit twice as many as one)",
+            "Small transactions gain when many share a force (here: sixteen clients commit twice \
+                as many as one)",
             statistics::judge(Claim::Above(2.0), most, band),
-            format!("Transactions a second of 16 clients by those of one: {}.", shown(most, band)),
+            format!(
+                "Transactions a second of 16 clients by those of one: {}.",
+                shown(most, band)
+            ),
         )
         .of("clients", "file system tuning for high IO", "no numbers"),
     );

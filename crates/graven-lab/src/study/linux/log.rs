@@ -107,7 +107,9 @@ pub(super) fn add(page: &mut Page, files: &Files, tell: Tell<'_>) -> Result<(), 
         Section {
             title: "Ways to write the log".to_owned(),
             text: vec![
-                "The log of the guide's first run, without the store but where it is named, each variant in turn with the others. A log that grows makes every sync write the file system's metadata, too; one that was written \
+                "The log of the guide's first run, without the store but where it is named, each \
+                    variant in turn with the others. A log that grows makes every sync write the \
+                    file system's metadata, too; one that was written \
                  before does not."
                     .to_owned(),
             ],
@@ -117,7 +119,11 @@ pub(super) fn add(page: &mut Page, files: &Files, tell: Tell<'_>) -> Result<(), 
                 panels: vec![Panel {
                     x: Axis::from_zero("transactions a second"),
                     shape: Shape::Bars,
-                    series: all.iter().filter(|one| one.name != "no sync").map(bar).collect(),
+                    series: all
+                        .iter()
+                        .filter(|one| one.name != "no sync")
+                        .map(bar)
+                        .collect(),
                     ..Panel::default()
                 }],
                 columns: 1,
@@ -134,9 +140,14 @@ pub(super) fn add(page: &mut Page, files: &Files, tell: Tell<'_>) -> Result<(), 
     let preallocated = statistics::ratio(of("fdatasync, preallocated"), of(BASE));
     page.verdicts.push(
         Verdict::timed(
-            "Writing to a log is the sequential part; what the disk is asked for besides decides (here: a preallocated log is faster than a growing one)",
+            "Writing to a log is the sequential part; what the disk is asked for besides decides \
+                (here: a preallocated log is faster than a growing one)",
             statistics::judge(Claim::Above(1.0), preallocated, band),
-            format!("Transactions a second, preallocated by growing: {}.", shown(preallocated, band)),
+            format!(
+                "Transactions a second, preallocated by growing: \
+                {}.",
+                shown(preallocated, band)
+            ),
         )
         .of("log", "running the benchmark", "no numbers"),
     );

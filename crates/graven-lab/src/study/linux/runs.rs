@@ -1,4 +1,5 @@
-//! The guide's three runs, mapped and by Graven's means: whether time grows like work, and the kernel's pages beside them.
+//! The guide's three runs, mapped and by Graven's means: whether time grows like work, and the
+//! kernel's pages beside them.
 
 use super::{Files, WAYS};
 use crate::error::LabError;
@@ -8,7 +9,8 @@ use crate::study::{Page, Section, Table, Tell, Verdict, shown};
 use crate::write_test::kernel::Sample;
 use crate::write_test::{Canonical, Report, WriteTest};
 
-/// The guide's runs: transactions, records, seconds; the last after its limits of dirty pages were raised.
+/// The guide's runs: transactions, records, seconds; the last after its limits of dirty pages were
+/// raised.
 const ORIGINAL: [(&str, u64, f64); 4] = [
     ("100 of 100-500", 30_759, 4.973),
     ("10 of 1k-5k", 24_511, 0.792),
@@ -36,7 +38,8 @@ pub(super) fn measure(files: &Files, tell: Tell<'_>) -> Result<Measured, LabErro
                 access: WAYS[at].1,
                 ..files.test()
             };
-            // As the guide does before it looks at the counters: what the other way left behind is written first.
+            // As the guide does before it looks at the counters: what the other way left behind is
+            // written first.
             let failed = LabError::io(&test.store, "syncing");
             std::fs::File::open(&test.store)
                 .and_then(|store| store.sync_all())
@@ -147,8 +150,11 @@ pub(super) fn canonical(page: &mut Page, measured: &Measured) {
         Section {
             title: "The three runs, and whether they are linear".to_owned(),
             text: vec![format!(
-                "Records of 33 bytes at random places. The third run has ten times the transactions of the second; more than {LINEAR} times the time per record is not \
-                 linear. With Graven's means changed pages stay in memory and their changes in the log, as between two checkpoints."
+                "Records of 33 bytes at random places. The third run has ten times the \
+                    transactions of the second; more than {LINEAR} times the time per record is \
+                    not \
+                 linear. With Graven's means changed pages stay in memory and their changes in the \
+                 log, as between two checkpoints."
             )],
             figures: vec![Figure {
                 name: "canonical".to_owned(),
@@ -181,11 +187,21 @@ pub(super) fn canonical(page: &mut Page, measured: &Measured) {
     );
     page.verdicts.push(
         Verdict::timed(
-            "With the kernel's defaults the mapped store does not scale: ten times the work takes far more than ten times the time (here: twice that)",
+            "With the kernel's defaults the mapped store does not scale: ten times the work takes \
+                far more than ten times the time (here: twice that)",
             statistics::judge(Claim::Above(LINEAR), intervals[0], 1.0),
-            format!("Mapped: time by work of the third run against the second {}.", shown(intervals[0], 1.0)),
+            format!(
+                "Mapped: time by work of the third run against the second \
+                {}.",
+                shown(intervals[0], 1.0)
+            ),
         )
-        .of("canonical", "running the benchmark", "65.115 s against 0.792 s for 12.6 times the records"),
+        .of(
+            "canonical",
+            "running the \
+            benchmark",
+            "65.115 s against 0.792 s for 12.6 times the records",
+        ),
     );
     page.verdicts.push(
         Verdict::timed(
@@ -266,7 +282,9 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
         Section {
             title: "Dirty pages, write-back and blocks out beside the run".to_owned(),
             text: vec![
-                "The kernel's counters, ten times a second, of the whole machine: other programs' pages are in them, too.".to_owned(),
+                "The kernel's counters, ten times a second, of the whole machine: other programs' \
+                    pages are in them, too."
+                    .to_owned(),
             ],
             figures: vec![Figure {
                 name: "series".to_owned(),
@@ -274,8 +292,15 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
                 panels: vec![
                     panel("dirty pages", "MiB", &|s| mib(s.dirty_pages)),
                     panel("pages in write-back", "MiB", &|s| mib(s.writeback_pages)),
-                    panel("written to the disk so far", "MiB", &|s| s.written_kib as f64 / 1024.0),
-                    panel("waiting for the disk", "% of the processors' time", &|s| s.iowait * 100.0),
+                    panel("written to the disk so far", "MiB", &|s| {
+                        s.written_kib as f64 / 1024.0
+                    }),
+                    panel(
+                        "waiting for the disk",
+                        "% of the processors' \
+                        time",
+                        &|s| s.iowait * 100.0,
+                    ),
                 ],
                 columns: 2,
             }],
@@ -289,7 +314,8 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
         "dirty pages and write-back beside the third run",
         "nr_dirty 22 before, 124,947 in it; nr_writeback 232; bo about 10,600 KiB a second",
         format!(
-            "most of nr_dirty {:.0} mapped and {:.0} with Graven's means, of nr_writeback {:.0} and {:.0}",
+            "most of nr_dirty {:.0} mapped and {:.0} with Graven's means, of nr_writeback {:.0} \
+                and {:.0}",
             most(0, |r| r.dirty_pages_max as f64),
             most(1, |r| r.dirty_pages_max as f64),
             most(0, |r| r.writeback_pages_max as f64),
@@ -308,7 +334,8 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
     let ratio = statistics::ratio(&risen(0), &risen(1));
     page.verdicts.push(
         Verdict::timed(
-            "Random writes to a mapped store pile up dirty pages of the kernel (here: four times those beside Graven's means)",
+            "Random writes to a mapped store pile up dirty pages of the kernel (here: four times \
+                those beside Graven's means)",
             statistics::judge(Claim::Above(4.0), ratio, 1.0),
             format!(
                 "Rise of nr_dirty from before the first run, mapped by Graven's: {}.",
@@ -318,7 +345,8 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
         .of("series", "/proc/vmstat", "22 to 124,947 pages"),
     );
     page.summary.push(format!(
-        "In the three runs nr_dirty rises by {:.0} pages with the mapped store and by {:.0} with Graven's means.",
+        "In the three runs nr_dirty rises by {:.0} pages with the mapped store and by {:.0} with \
+            Graven's means.",
         mean(&risen(0)),
         mean(&risen(1))
     ));

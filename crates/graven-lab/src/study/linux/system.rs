@@ -63,7 +63,9 @@ pub(super) fn add(page: &mut Page, study: &Study) {
         Section {
             title: "Settings of the machine, before and after".to_owned(),
             text: vec![
-                "`graven doctor` reads them and says what a change would cost and risk; it never advises to give up durability.".to_owned(),
+                "`graven doctor` reads them and says what a change would cost and risk; it never \
+                    advises to give up durability."
+                    .to_owned(),
             ],
             tables: vec![table],
             ..Section::default()

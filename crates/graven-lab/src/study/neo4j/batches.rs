@@ -1,4 +1,5 @@
-//! LRU by the number of hits that a thread hands over at once (BP-Wrapper): what a batch saves, and what it costs in hits.
+//! LRU by the number of hits that a thread hands over at once (BP-Wrapper): what a batch saves, and
+//! what it costs in hits.
 
 use graven::IoMode;
 
@@ -108,19 +109,26 @@ pub(super) fn section(runs: &[Replayed]) -> Section {
     Section {
         title: "Batches of hits (BP-Wrapper) and flat combining, by size".to_owned(),
         text: vec![
-            "A thread keeps its hits and hands them over at once under the list's lock. Batched: where the lock is taken, they are dropped. Combining: the \
+            "A thread keeps its hits and hands them over at once under the list's lock. Batched: \
+                where the lock is taken, they are dropped. Combining: the \
              thread that has the lock takes over what the others left."
                 .to_owned(),
             crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: vec![Figure {
             name: "batches".to_owned(),
-            title: "LRU by the number of hits handed over at once, 32 MiB, buffered reads".to_owned(),
+            title: "LRU by the number of hits handed over at once, 32 MiB, buffered \
+                reads"
+                .to_owned(),
             panels: vec![
-                panel("throughput", Axis::from_zero("thousand accesses a second"), |run| {
-                    let (mean, error) = run.speed();
-                    (mean / 1e3, error / 1e3)
-                }),
+                panel(
+                    "throughput",
+                    Axis::from_zero("thousand accesses a second"),
+                    |run| {
+                        let (mean, error) = run.speed();
+                        (mean / 1e3, error / 1e3)
+                    },
+                ),
                 panel("hit ratio", Axis::linear("hit ratio"), Replayed::ratio),
             ],
             columns: 2,

@@ -1,4 +1,5 @@
-//! Scans with and without a hint: what becomes of the hot set, in the simulator and on the live cache.
+//! Scans with and without a hint: what becomes of the hot set, in the simulator and on the live
+//! cache.
 
 use std::ops::ControlFlow;
 
@@ -121,20 +122,25 @@ pub(super) fn section(hinted: &Hinted) -> Section {
     Section {
         title: "Scan hints".to_owned(),
         text: vec![
-            "Point reads and friend lists by Zipf's law, three tenths of the accesses from scans of a thousand pages. Marked scans enter at the \
-             probation end and do not count as use; hits on pages that a scan finds are counted in both columns. A query's scan of a column that is larger than \
+            "Point reads and friend lists by Zipf's law, three tenths of the accesses from scans \
+                of a thousand pages. Marked scans enter at the \
+             probation end and do not count as use; hits on pages that a scan finds are counted in \
+             both columns. A query's scan of a column that is larger than \
              a quarter of the memory is marked by the storage itself."
                 .to_owned(),
         ],
         figures: vec![Figure {
             name: "scan-hints".to_owned(),
             title: "Scans on the live cache, before and after the hint".to_owned(),
-            panels: vec![panel("before: unmarked", &hinted.live[0]), panel("after: marked", &hinted.live[1])],
+            panels: vec![
+                panel("before: unmarked", &hinted.live[0]),
+                panel("after: marked", &hinted.live[1]),
+            ],
             columns: 2,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 pub(super) fn finding(hinted: &Hinted) -> String {
@@ -146,7 +152,8 @@ pub(super) fn finding(hinted: &Hinted) -> String {
     let better = gained.iter().filter(|points| **points > 0.05).count();
     let most = gained.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     format!(
-        "Marking scans raises the live cache's hit ratio under {better} of {} policies, by up to {most:.1} points.",
+        "Marking scans raises the live cache's hit ratio under {better} of {} policies, by up to \
+            {most:.1} points.",
         gained.len()
     )
 }

@@ -1,4 +1,5 @@
-//! The study's question asked of Graven itself, with less memory than the graph takes: what it waits for.
+//! The study's question asked of Graven itself, with less memory than the graph takes: what it
+//! waits for.
 
 use std::path::PathBuf;
 
@@ -20,7 +21,8 @@ const POLICIES: [&str; 5] = [
     "graven",
 ];
 
-/// Asks the question by every policy and amount of memory: the starts and the runs; nothing where there is no data.
+/// Asks the question by every policy and amount of memory: the starts and the runs; nothing where
+/// there is no data.
 pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<(Vec<i64>, Vec<Measurement>), LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
@@ -145,8 +147,11 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
     Section {
         title,
         text: vec![
-            "Graven keeps the graph in a few MiB and visits lists in the order of their pages, so the pressure of the study begins at 2 to 8 MiB. A fault \
-             is a page that had to be read, alone or ahead with others; blocking ones are accesses that waited, and transactional is the share of accesses that did not; waited is the time for which the question could not go on."
+            "Graven keeps the graph in a few MiB and visits lists in the order of their pages, so \
+                the pressure of the study begins at 2 to 8 MiB. A fault \
+             is a page that had to be read, alone or ahead with others; blocking ones are accesses \
+             that waited, and transactional is the share of accesses that did not; waited is the \
+             time for which the question could not go on."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -154,15 +159,19 @@ pub(super) fn section(runs: &[Measurement]) -> Section {
             title: "Three hops in Graven, one thread, direct reads".to_owned(),
             panels: vec![
                 panel("faults a question", "faults", &|run| run.faults_per_query),
-                panel("accesses that waited", "a question", &|run| run.blocked_per_query),
+                panel("accesses that waited", "a question", &|run| {
+                    run.blocked_per_query
+                }),
                 panel("time waited for pages", "milliseconds a question", &waited),
-                panel("throughput", "questions a second", &|run| run.throughput_qps),
+                panel("throughput", "questions a second", &|run| {
+                    run.throughput_qps
+                }),
             ],
             columns: 2,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 pub(super) fn finding(runs: &[Measurement]) -> String {
@@ -185,7 +194,8 @@ pub(super) fn finding(runs: &[Measurement]) -> String {
         false => format!("{low8:.0} to {high8:.0}"),
     };
     format!(
-        "Asked of Graven, the question takes {low:.0} to {high:.0} faults in 2 MiB, by policy, and {roomy} in 8 MiB; Neo4j's pins are about half a million \
+        "Asked of Graven, the question takes {low:.0} to {high:.0} faults in 2 MiB, by policy, and \
+            {roomy} in 8 MiB; Neo4j's pins are about half a million \
          a question."
     )
 }

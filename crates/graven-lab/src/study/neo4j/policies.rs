@@ -1,4 +1,5 @@
-//! Every policy of the registry on Neo4j's pins: simulated, under threads, and the engine beside the simulator.
+//! Every policy of the registry on Neo4j's pins: simulated, under threads, and the engine beside
+//! the simulator.
 
 use graven::IoMode;
 use graven_pagecache::Reserve;
@@ -92,7 +93,8 @@ pub(super) fn section(runs: &[Run]) -> Section {
     Section {
         title: "What the policies are worth without threads".to_owned(),
         text: vec![
-            "All policies of the registry on the same accesses; gap closed is the share of the way from Neo4j's clock to Belady's optimum."
+            "All policies of the registry on the same accesses; gap closed is the share of the way \
+                from Neo4j's clock to Belady's optimum."
                 .to_owned(),
         ],
         figures: vec![Figure {
@@ -102,8 +104,8 @@ pub(super) fn section(runs: &[Run]) -> Section {
             columns: 2,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 pub(super) fn finding(runs: &[Run]) -> String {
@@ -115,7 +117,8 @@ pub(super) fn finding(runs: &[Run]) -> String {
     let ratio = |policy: &str| find(runs, policy, SIZES[1]).map_or(f64::NAN, |run| run.hit_ratio);
     let best = of_size.first().map_or("", |run| run.policy.as_str());
     format!(
-        "Without threads, at 32 MiB, the best of {} policies is {best} with a hit ratio of {:.3}; Neo4j's clock has {:.3}, Graven's own policy {:.3}, Belady's \
+        "Without threads, at 32 MiB, the best of {} policies is {best} with a hit ratio of {:.3}; \
+            Neo4j's clock has {:.3}, Graven's own policy {:.3}, Belady's \
          optimum {:.3}.",
         of_size.len(),
         ratio(best),
@@ -234,15 +237,16 @@ pub(super) fn threads_section(runs: &[Replayed]) -> Section {
     Section {
         title: "Every policy against threads".to_owned(),
         text: vec![
-            "List policies batch their hits: a thread hands over up to 64 at once under a tried lock. Counting policies change a few bits of the page's \
+            "List policies batch their hits: a thread hands over up to 64 at once under a tried \
+                lock. Counting policies change a few bits of the page's \
              entry and nothing else."
                 .to_owned(),
             crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: vec![figure],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 /// A policy in the engine and in the simulator.
@@ -297,7 +301,8 @@ pub(super) fn engine_and_simulator(
 
 pub(super) fn equality_section(all: &[Compared]) -> Section {
     let mut table = Table::new(
-        "Hit ratio of one thread on the first pins, 32 MiB: simulator, synchronous engine and how far they are apart, default engine; differences in points",
+        "Hit ratio of one thread on the first pins, 32 MiB: simulator, synchronous engine and how \
+            far they are apart, default engine; differences in points",
         &[
             "policy",
             "simulator",
@@ -332,16 +337,20 @@ pub(super) fn equality_section(all: &[Compared]) -> Section {
     let exception = match apart.is_empty() {
         true => String::new(),
         false => format!(
-            " (all but {}: a sketch hashes the numbers of pages, and the simulator numbers them as they first come)",
+            " (all but {}: a sketch hashes the numbers of pages, and the simulator numbers them as \
+                they first come)",
             apart.join(", ")
         ),
     };
     Section {
         title: "Simulator and engine".to_owned(),
         text: vec![format!(
-            "The same policy code runs in both. In its synchronous mode the engine equals the simulator hit for hit with {} of {} policies{exception}. The default \
-             mode keeps frames free for faults to come, pays for its page tables and hands over hits of list policies late: it differs by at most \
-             {:.2} points, and by at most {:.2} from a simulation with as many frames as it had pages at the end.",
+            "The same policy code runs in both. In its synchronous mode the engine equals the \
+                simulator hit for hit with {} of {} policies{exception}. The default \
+             mode keeps frames free for faults to come, pays for its page tables and hands over \
+             hits of list policies late: it differs by at most \
+             {:.2} points, and by at most {:.2} from a simulation with as many frames as it had \
+             pages at the end.",
             equal.len(),
             all.len(),
             largest(|one| one.default - one.simulated) * 100.0,

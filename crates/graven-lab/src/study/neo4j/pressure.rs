@@ -1,4 +1,5 @@
-//! The study's pressure: Neo4j's own pins on the live cache with 16 and 32 MB, by policy, threads and I/O mode.
+//! The study's pressure: Neo4j's own pins on the live cache with 16 and 32 MB, by policy, threads
+//! and I/O mode.
 
 use graven::IoMode;
 
@@ -91,20 +92,24 @@ pub(super) fn section(runs: &[Replayed]) -> Section {
     Section {
         title: "Throughput and hit ratio against threads (figures 1 and 2 of the study)".to_owned(),
         text: vec![
-            "Neo4j's own page pins, recorded while it answered the query with four threads over records of 65 MiB, are played on Graven's live \
-             cache with the budgets of the study. Direct reads go to the device; buffered reads come from the kernel's cache, as the study's did \
+            "Neo4j's own page pins, recorded while it answered the query with four threads over \
+                records of 65 MiB, are played on Graven's live \
+             cache with the budgets of the study. Direct reads go to the device; buffered reads \
+             come from the kernel's cache, as the study's did \
              without its author knowing."
                 .to_owned(),
-            "Simulated: the hit ratio of one thread in as many frames. The live cache keeps some frames free and pays for its page tables, \
-             so it has a few frames less. Direct runs play fewer accesses than buffered ones, so their hit ratios are not to be compared with each other. \
+            "Simulated: the hit ratio of one thread in as many frames. The live cache keeps some \
+                frames free and pays for its page tables, \
+             so it has a few frames less. Direct runs play fewer accesses than buffered ones, so \
+             their hit ratios are not to be compared with each other. \
              Dropped: hits that no list policy heard of."
                 .to_owned(),
             crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: modes.iter().map(figure).collect(),
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 /// Neo4j's cache itself beside the policy that models it.
@@ -133,12 +138,17 @@ pub(super) fn reference(study: &Study) -> Result<Section, LabError> {
         }
     }
     let mut text = vec![
-        "The same pins were also played through Neo4j's page cache itself, once for each size; its hit ratios stand beside those of the policy that \
+        "The same pins were also played through Neo4j's page cache itself, once for each size; its \
+            hit ratios stand beside those of the policy that \
          follows its rules."
             .to_owned(),
     ];
     if study.quick {
-        text.push("A quick look plays the first part of a trace only, so the columns differ; without --quick they agree.".to_owned());
+        text.push(
+            "A quick look plays the first part of a trace only, so the columns differ; \
+            without --quick they agree."
+                .to_owned(),
+        );
     }
     Ok(Section {
         title: "Neo4j's cache itself".to_owned(),
@@ -152,8 +162,10 @@ pub(super) fn reference(study: &Study) -> Result<Section, LabError> {
 pub(super) fn finding(runs: &[Replayed]) -> String {
     let speed = |policy: &str, io: &str| super::verdicts::throughput(runs, policy, io, 1);
     format!(
-        "With one thread, random replacement makes {:.0} thousand accesses a second with buffered reads and {:.0} thousand with direct ones, LRU behind one \
-         lock {:.0} and {:.0} thousand: what a fault costs decides how much a better hit ratio is worth.",
+        "With one thread, random replacement makes {:.0} thousand accesses a second with buffered \
+            reads and {:.0} thousand with direct ones, LRU behind one \
+         lock {:.0} and {:.0} thousand: what a fault costs decides how much a better hit ratio is \
+         worth.",
         speed("random", "buffered") / 1e3,
         speed("random", "direct") / 1e3,
         speed("lru:protocol=locked", "buffered") / 1e3,

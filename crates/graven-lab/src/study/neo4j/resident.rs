@@ -1,9 +1,11 @@
-//! The resident set around one long scan: which hot pages are there before it, and after it with and without the hint.
+//! The resident set around one long scan: which hot pages are there before it, and after it with
+//! and without the hint.
 //!
 //! # How it works
-//! A hot set of three quarters of the cache is read four times in order; then a scan reads twenty times the cache, page after
-//! page, each page [`TOUCHES`] times in a row as a sweep over its records does. Hot pages still resident are counted.
-//! Everything is simulated, so the counts are exact.
+//! A hot set of three quarters of the cache is read four times in order; then a scan reads twenty
+//! times the cache, page after page, each page [`TOUCHES`] times in a row as a sweep over its
+//! records does. Hot pages still resident are counted. Everything is simulated, so the counts are
+//! exact.
 
 use graven_policy::registry::{self, Spec, Visitor};
 use graven_policy::simulator::{ArrayFrames, Simulator};
@@ -97,7 +99,8 @@ pub(super) fn section(all: &[Resident]) -> Section {
     Section {
         title: "The resident set around a scan (the thesis, section 4.1)".to_owned(),
         text: vec![format!(
-            "The hot pages are read four times, then a scan reads each of its pages {TOUCHES} times in a row. Simulated, so the counts are exact. A policy \
+            "The hot pages are read four times, then a scan reads each of its pages {TOUCHES} \
+                times in a row. Simulated, so the counts are exact. A policy \
              that keeps the hot set without the hint resists scans by itself."
         )],
         figures: vec![Figure {
@@ -118,8 +121,8 @@ pub(super) fn section(all: &[Resident]) -> Section {
 mod tests {
     use super::*;
 
-    /// Goal: under the default policy a marked scan takes nothing from the hot set, whatever its length; without the queue
-    /// of scanned pages it takes most of it.
+    /// Goal: under the default policy a marked scan takes nothing from the hot set, whatever its
+    /// length; without the queue of scanned pages it takes most of it.
     #[test]
     fn the_default_keeps_its_hot_set() {
         let all = measure().expect("simulated");

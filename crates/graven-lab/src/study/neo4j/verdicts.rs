@@ -14,7 +14,8 @@ fn rounds(runs: &[Replayed], policy: &str, io: &str, pages: u64) -> Rounds {
     Rounds::of(runs.iter().filter(is_asked))
 }
 
-/// Throughput of `a` as a part of that of `b`, with one thread, at both sizes: how a claim stands, and the intervals.
+/// Throughput of `a` as a part of that of `b`, with one thread, at both sizes: how a claim stands,
+/// and the intervals.
 fn compared(
     runs: &[Replayed],
     a: (&str, &str),
@@ -49,7 +50,8 @@ fn scaling(runs: &[Replayed], claim: &str, policies: &[&str], wanted: usize) -> 
         })
         .collect();
     let why = format!(
-        "This machine has {cores} hardware threads; the claim is about up to {wanted}. From 1 to 2 threads, buffered reads, throughput grows to {} times.",
+        "This machine has {cores} hardware threads; the claim is about up to {wanted}. From 1 to 2 \
+            threads, buffered reads, throughput grows to {} times.",
         seen.join(", ")
     );
     Verdict::not_testable(claim, &why)
@@ -115,19 +117,22 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
             "Random and GClock scale linearly with threads",
             &["random", "gclock"],
             16,
-        ).of("threads", "figure 1", "drawn only"),
+        )
+        .of("threads", "figure 1", "drawn only"),
         scaling(
             runs,
             "LRU and S4LRU fail to scale beyond 4 threads",
             &["lru:protocol=locked", "slru:protocol=locked"],
             16,
-        ).of("threads", "figure 1", "drawn only"),
+        )
+        .of("threads", "figure 1", "drawn only"),
         scaling(
             runs,
             "LRU with batching and combining scales to about 8 threads",
             &["lru:protocol=combining"],
             8,
-        ).of("threads", "figure 1", "drawn only"),
+        )
+        .of("threads", "figure 1", "drawn only"),
         Verdict::timed(
             "With one thread, LRU with batching and combining is the slowest of all",
             all(slower.iter().map(|(_, (standing, _))| *standing)),
@@ -139,7 +144,8 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                         .map(|(other, (_, text))| format!("of {other} {text}"))
                 )
             ),
-        ).of("threads", "figure 1", "drawn only"),
+        )
+        .of("threads", "figure 1", "drawn only"),
         Verdict::judged(
             "GClock's hit ratio is like that of the LRU family",
             close.iter().all(|d| d.abs() < 2.0),
@@ -147,7 +153,8 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 "GClock less LRU: {:+.2} points at 16 MiB, {:+.2} at 32 MiB.",
                 close[0], close[1]
             ),
-        ).of("policies", "figure 2", "drawn only"),
+        )
+        .of("policies", "figure 2", "drawn only"),
         Verdict::judged(
             "Random's hit ratio is consistently worse than the others', but not far off",
             below.iter().all(|d| (0.0..5.0).contains(d)),
@@ -155,17 +162,21 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                 "LRU less random: {:+.2} points at 16 MiB, {:+.2} at 32 MiB.",
                 below[0], below[1]
             ),
-        ).of("policies", "figure 2", "drawn only"),
+        )
+        .of("policies", "figure 2", "drawn only"),
         Verdict::timed(
-            "Reading through the kernel's cache made faults cheap, which favours policies with more of them (the author's note of 2021)",
+            "Reading through the kernel's cache made faults cheap, which favours policies with \
+                more of them (the author's note of 2021)",
             direct_stands,
             format!(
-                "Random, one thread, throughput of direct reads as a part of that of buffered ones: {direct_part}; fastest against slowest policy {:.2} with \
+                "Random, one thread, throughput of direct reads as a part of that of buffered \
+                    ones: {direct_part}; fastest against slowest policy {:.2} with \
                  direct reads and {:.2} with buffered ones.",
                 spread("direct"),
                 spread("buffered")
             ),
-        ).of("threads", "update of 2021-06-26", "no numbers"),
+        )
+        .of("threads", "update of 2021-06-26", "no numbers"),
         Verdict::timed(
             "Simple policies can give more throughput than those with a better hit ratio",
             either,
@@ -177,6 +188,7 @@ pub(super) fn of(runs: &[Replayed], simulated: &[Run]) -> Vec<Verdict> {
                         .map(|(pair, (_, text))| format!("{pair} {text}"))
                 )
             ),
-        ).of("threads", "conclusion", "no numbers"),
+        )
+        .of("threads", "conclusion", "no numbers"),
     ]
 }

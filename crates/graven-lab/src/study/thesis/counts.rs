@@ -33,7 +33,8 @@ pub(super) fn sizes_section(sweep: &[Run], sizes: Sizes) -> Section {
     Section {
         title: "Cache sizes, and current against random (tables 4.1 and 4.2)".to_owned(),
         text: vec![
-            "The thesis chose a size with 97 % hits out of three (99.84, 97.15 and 88.84 %), and saw 94.95 % for random against 97.15 %. Its points \
+            "The thesis chose a size with 97 % hits out of three (99.84, 97.15 and 88.84 %), and \
+                saw 94.95 % for random against 97.15 %. Its points \
              stand at the sizes that give Neo4j's clock the same hit rate here."
                 .to_owned(),
         ],
@@ -50,7 +51,11 @@ pub(super) fn sizes_section(sweep: &[Run], sizes: Sizes) -> Section {
                     line("random"),
                     Series::new(
                         "original: current",
-                        sizes.map(|pages| pages as f64).into_iter().zip([97.15, 88.84]).collect(),
+                        sizes
+                            .map(|pages| pages as f64)
+                            .into_iter()
+                            .zip([97.15, 88.84])
+                            .collect(),
                     ),
                     Series::new("original: random", vec![(sizes[0] as f64, 94.95)]),
                 ],
@@ -58,8 +63,8 @@ pub(super) fn sizes_section(sweep: &[Run], sizes: Sizes) -> Section {
             }],
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 /// Figures 4.1 to 4.8.
@@ -147,7 +152,9 @@ pub(super) fn counts_section(runs: &[Run], replays: &[Replayed], sizes: Sizes) -
     Section {
         title: "Largest count 1 to 7, random start and one arm (figures 4.1 to 4.8)".to_owned(),
         text: vec![
-            "A random start for every eviction stands for the thread-local arms of Neo4j's cooperative eviction.".to_owned(),
+            "A random start for every eviction stands for the thread-local arms of Neo4j's \
+                cooperative eviction."
+                .to_owned(),
             crate::study::ROUNDS_IN_TURN.to_owned(),
         ],
         figures: vec![Figure {
@@ -157,8 +164,8 @@ pub(super) fn counts_section(runs: &[Run], replays: &[Replayed], sizes: Sizes) -
             columns: 3,
         }],
         tables: vec![table],
-    ..Section::default()
-}
+        ..Section::default()
+    }
 }
 
 /// What the opening says of it.
@@ -169,7 +176,8 @@ pub(super) fn finding(runs: &[Run], sizes: Sizes) -> String {
     let higher = points("neo4j:count=7,arm=global", "neo4j:count=4,arm=global");
     let arm = points("neo4j:count=7,arm=global", "neo4j:count=7,arm=thread");
     format!(
-        "Counting to 7 instead of 4, with one arm, changes the hit rate by {:+.2} and {:+.2} points at {} and {} pages; with counts to 7, one arm instead of random \
+        "Counting to 7 instead of 4, with one arm, changes the hit rate by {:+.2} and {:+.2} \
+            points at {} and {} pages; with counts to 7, one arm instead of random \
          starts by {:+.2} and {:+.2}.",
         higher[0], higher[1], sizes[0], sizes[1], arm[0], arm[1]
     )

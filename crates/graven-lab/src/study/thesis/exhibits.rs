@@ -107,7 +107,8 @@ pub(super) fn add(page: &mut Page, runs: &[Run], sweep: &[Run], prototype: &[Run
         "best hit rates",
         "97.15, 94.95, 97.22, 97.22, 96.98 and 97.11 %",
         format!(
-            "current {}, random {}, to 7 {}, to 7 with one arm {}, CLOCK-Pro adaptive {}, history to 7 {}",
+            "current {}, random {}, to 7 {}, to 7 with one arm {}, CLOCK-Pro adaptive {}, history \
+                to 7 {}",
             rates("neo4j:count=4,arm=thread"),
             rates("random"),
             rates("neo4j:count=7,arm=thread"),

@@ -40,7 +40,8 @@ pub(super) fn prototype_section(runs: &[Run]) -> Section {
     let accesses = runs.first().map_or(1, |run| run.accesses);
     let mut table = Table::new(
         &format!(
-            "{PROTOTYPE}, {PROTOTYPE_PAGES} pages: hits, hit rate and share of the optimum; beside them the thesis's"
+            "{PROTOTYPE}, {PROTOTYPE_PAGES} pages: hits, hit rate and share of the optimum; beside \
+                them the thesis's"
         ),
         &[
             "algorithm",
@@ -71,7 +72,8 @@ pub(super) fn prototype_section(runs: &[Run]) -> Section {
     Section {
         title: "The prototype (tables 4.4 and 4.5)".to_owned(),
         text: vec![
-            "The thesis's trace is not public. This one has the same number of accesses and, like it, pages half of which are touched once; the order \
+            "The thesis's trace is not public. This one has the same number of accesses and, like \
+                it, pages half of which are touched once; the order \
              of the rows can be compared, the counts cannot."
                 .to_owned(),
         ],
@@ -86,7 +88,8 @@ pub(super) fn finding(runs: &[Run]) -> String {
         find(runs, policy, PROTOTYPE_PAGES).map_or(f64::NAN, |run| run.share_of_min * 100.0)
     };
     format!(
-        "On a trace of the prototype's shape the current clock has {:.2} % of the optimum's hits (thesis: 99.58), random {:.2} (97.72), history and count to 7 {:.2} \
+        "On a trace of the prototype's shape the current clock has {:.2} % of the optimum's hits \
+            (thesis: 99.58), random {:.2} (97.72), history and count to 7 {:.2} \
          (99.72), Graven's own policy {:.2}.",
         share("neo4j"),
         share("random"),

@@ -23,7 +23,8 @@ pub(super) fn section(
     let most = gain("min");
     let headroom = find(prototype, "neo4j", PROTOTYPE_PAGES)
         .map_or(f64::NAN, |run| (1.0 - run.share_of_min) * 100.0);
-    // Of ten accesses one faults: what a decision may cost when all faults were avoided, and when only the better policy's are.
+    // Of ten accesses one faults: what a decision may cost when all faults were avoided, and when
+    // only the better policy's are.
     let fault_ratio = 1.0 - rate("neo4j", sizes[1]);
     let avoided = (rate("graven", sizes[1]) - rate("neo4j", sizes[1])).max(0.0);
     let exact = speed(replays, "history:ghost=exact", sizes[1], "buffered").0
@@ -52,19 +53,26 @@ pub(super) fn section(
         title: "The three research questions".to_owned(),
         text: vec![
             format!(
-                "1. What can be improved in the current policy? The thesis: counting to 7 and one global arm, +0.07 points. Here the two together change the hit rate by \
-                 {:+.2} points at {} pages and {:+.2} at {}; Graven's own policy by {:+.2} and {:+.2}.",
+                "1. What can be improved in the current policy? The thesis: counting to 7 and one \
+                    global arm, +0.07 points. Here the two together change the hit rate by \
+                 {:+.2} points at {} pages and {:+.2} at {}; Graven's own policy by {:+.2} and \
+                 {:+.2}.",
                 seven[0], sizes[0], seven[1], sizes[1], own[0], own[1]
             ),
             format!(
-                "2. How much is there to gain? The thesis: 0.42 % of the optimum on its prototype's trace, and 12.5 million faults (1,250 s at 0.1 ms) for 0.07 points in \
-                 the database. Here the prototype's kind of trace leaves {headroom:.2} %; on recorded pins the optimum lies {:.2} and {:.2} points above the current \
+                "2. How much is there to gain? The thesis: 0.42 % of the optimum on its \
+                    prototype's trace, and 12.5 million faults (1,250 s at 0.1 ms) for 0.07 points \
+                    in \
+                 the database. Here the prototype's kind of trace leaves {headroom:.2} %; on \
+                 recorded pins the optimum lies {:.2} and {:.2} points above the current \
                  policy. The small headroom belongs to the trace, not to the problem.",
                 most[0], most[1]
             ),
             format!(
-                "3. What may an access cost? With the thesis's 0.1 ms a fault and 10 % faults a decision may cost 0.01 ms at most. At {} pages {} % of the accesses \
-                 fault: {:.1} us at most if no access faulted any more, {:.2} us for the faults that Graven's own policy avoids. An exact set of ghosts leaves {:.2} of the \
+                "3. What may an access cost? With the thesis's 0.1 ms a fault and 10 % faults a \
+                    decision may cost 0.01 ms at most. At {} pages {} % of the accesses \
+                 fault: {:.1} us at most if no access faulted any more, {:.2} us for the faults \
+                 that Graven's own policy avoids. An exact set of ghosts leaves {:.2} of the \
                  throughput here (thesis: about 0.1).",
                 sizes[1],
                 percent(fault_ratio),

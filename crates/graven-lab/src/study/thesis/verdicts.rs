@@ -91,30 +91,40 @@ pub(super) fn of(
             "Random replacement is clearly worse than the current policy",
             random.iter().all(|d| *d > 0.2),
             shown(random),
-        ).of("sizes", "table 4.2", "94.95 against 97.15 %"),
+        )
+        .of("sizes", "table 4.2", "94.95 against 97.15 %"),
         Verdict::judged(
             "The higher the count, the better the hit rate",
             higher.iter().all(|d| *d > 0.0),
             format!("Count to 7 against 4, one arm: {}", shown(higher)),
-        ).of("counts", "figures 4.1 to 4.8", "97.22 % for 7, 97.15 % for 4"),
+        )
+        .of(
+            "counts",
+            "figures 4.1 to 4.8",
+            "97.22 % for 7, 97.15 % for 4",
+        ),
         Verdict::judged(
             "One global arm raises the hit rate over a random start",
             arm.iter().all(|d| *d > 0.0),
             format!("Count to 7: {}", shown(arm)),
-        ).of("counts", "section 5.1.2", "no numbers"),
+        )
+        .of("counts", "section 5.1.2", "no numbers"),
         Verdict::judged(
             "A global arm helps more, the smaller the cache",
             arm[1] > arm[0],
             format!("Count to 7, one arm against random start: {}", shown(arm)),
-        ).of("counts", "section 5.1.2", "no numbers"),
+        )
+        .of("counts", "section 5.1.2", "no numbers"),
         Verdict::judged(
             "None of the CLOCK variants improves the hit rate",
             best_clock <= 0.02,
             format!(
-                "Best of the variants against the current clock: {best_clock:+.2} points; CLOCK-Pro as published, without the cap on hot pages: {}",
+                "Best of the variants against the current clock: {best_clock:+.2} points; \
+                    CLOCK-Pro as published, without the cap on hot pages: {}",
                 shown(published)
             ),
-        ).of("clocks", "section 5.1.4", "96.98 against 97.15 %"),
+        )
+        .of("clocks", "section 5.1.4", "96.98 against 97.15 %"),
         Verdict::judged(
             "History does not raise the hit rate in the database, though it does in the prototype",
             history.iter().all(|d| *d <= 0.0) && share("hist-4-7") > share("neo4j"),
@@ -124,29 +134,40 @@ pub(super) fn of(
                 share("hist-4-7"),
                 share("neo4j")
             ),
-        ).of("history", "section 5.1.3", "97.11 against 97.15 %; prototype 99.71 against 99.58 % of the optimum"),
+        )
+        .of(
+            "history",
+            "section 5.1.3",
+            "97.11 against 97.15 %; prototype 99.71 against 99.58 % \
+            of the optimum",
+        ),
         Verdict::timed(
             "An exact set of ghosts costs almost 90 % of the throughput",
             exact.0,
             format!(
-                "Throughput against the current clock, small cache, buffered reads: exact {}, means of cleaned {:.2}, of bitset {:.2}. Ghosts are touched on faults only, under the lock that a fault takes anyway.",
+                "Throughput against the current clock, small cache, buffered reads: exact {}, \
+                    means of cleaned {:.2}, of bitset {:.2}. Ghosts are touched on faults only, \
+                    under the lock that a fault takes anyway.",
                 exact.1,
                 slow("history:ghost=cleaned"),
                 slow("history:ghost=bitset")
             ),
-        ).of("history", "section 5.1.3, figure 4.11", "almost 90 %"),
+        )
+        .of("history", "section 5.1.3, figure 4.11", "almost 90 %"),
         Verdict::judged(
             "The current policy reaches 99.58 % of the optimum: there is little to gain",
             share("neo4j") > 99.0 && on_large < 0.005,
             format!(
-                "Prototype's kind of trace: {:.2} %. On recorded pins the optimum is {:.2} points above it at {} pages and {:.2} at {}.",
+                "Prototype's kind of trace: {:.2} %. On recorded pins the optimum is {:.2} points \
+                    above it at {} pages and {:.2} at {}.",
                 share("neo4j"),
                 on_large * 100.0,
                 sizes[0],
                 points(rate("min", 1), rate("neo4j", 1)),
                 sizes[1]
             ),
-        ).of("questions", "section 5.2", "99.58 %; 0.42 % to gain"),
+        )
+        .of("questions", "section 5.2", "99.58 %; 0.42 % to gain"),
         Verdict::timed(
             "The best throughput is that of the largest count, 7",
             all(seven.iter().map(|(_, (standing, _))| *standing)),
@@ -158,7 +179,8 @@ pub(super) fn of(
                         .map(|(count, (_, text))| format!("{count}: {text}"))
                 )
             ),
-        ).of("counts", "figures 4.2 and 4.6", "drawn only"),
+        )
+        .of("counts", "figures 4.2 and 4.6", "drawn only"),
         Verdict::timed(
             "CLOCK has a much higher throughput than the other CLOCK variants (here: by a quarter)",
             all(clock_against.iter().map(|(_, (standing, _))| *standing)),
@@ -170,7 +192,8 @@ pub(super) fn of(
                         .map(|(other, (_, text))| format!("{other}: {text}"))
                 )
             ),
-        ).of("clocks", "figure 4.9", "drawn only"),
+        )
+        .of("clocks", "figure 4.9", "drawn only"),
         Verdict::judged(
             "The exact set of ghosts has a higher hit rate than the approximations",
             both("history:ghost=exact", "history:ghost=bitset")
@@ -184,10 +207,13 @@ pub(super) fn of(
                 shown(both("history:ghost=exact", "history:ghost=cleaned")),
                 shown(both("history:ghost=exact", "history:ghost=bitset"))
             ),
-        ).of("history", "figure 4.12", "drawn only"),
+        )
+        .of("history", "figure 4.12", "drawn only"),
         Verdict::not_testable(
             "Throughput gains of the database benchmark at scale factor 100 (figures 4.1 to 4.12)",
-            "That benchmark needs Neo4j, 75,000 MiB of cache and many cores; the figures here play recorded pins on two threads.",
-        ).of("counts", "figures 4.1 to 4.12", "drawn only"),
+            "That benchmark needs Neo4j, 75,000 MiB of cache and many cores; the figures here play \
+                recorded pins on two threads.",
+        )
+        .of("counts", "figures 4.1 to 4.12", "drawn only"),
     ]
 }

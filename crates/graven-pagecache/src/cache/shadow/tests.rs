@@ -1,4 +1,5 @@
-//! Goal: what is predicted for another size or policy is what a cache of that size, or under that policy, then does.
+//! Goal: what is predicted for another size or policy is what a cache of that size, or under that
+//! policy, then does.
 
 use super::*;
 use crate::page::{self, HEADER_BYTES};

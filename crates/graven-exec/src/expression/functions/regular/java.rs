@@ -1,17 +1,20 @@
-//! Rewrites a regular expression of Java's syntax for the engine, whose syntax looks alike and means other things.
+//! Rewrites a regular expression of Java's syntax for the engine, whose syntax looks alike and
+//! means other things.
 //!
 //! # How it works
-//! The pattern is read once, from left to right, and what it says is written with as little of the engine's syntax as can be:
-//! characters by number, sets as classes, flags resolved. What differs, and is therefore spelled out: `.`, `^` and `$` know five
-//! line terminators; letter case is that of ASCII unless `u` is set, and `\d`, `\w`, `\s` and the POSIX classes are ASCII
-//! unless `U` is set; `\Q...\E` quotes; quantifiers may be possessive; a reference to a group that is not there matches
-//! nothing; classes nest and intersect.
+//! The pattern is read once, from left to right, and what it says is written with as little of the
+//! engine's syntax as can be: characters by number, sets as classes, flags resolved. What differs,
+//! and is therefore spelled out: `.`, `^` and `$` know five line terminators; letter case is that
+//! of ASCII unless `u` is set, and `\d`, `\w`, `\s` and the POSIX classes are ASCII unless `U` is
+//! set; `\Q...\E` quotes; quantifiers may be possessive; a reference to a group that is not there
+//! matches nothing; classes nest and intersect.
 //!
 //! # Source
 //! The class `Pattern` of the Java platform, version 17.
 //!
 //! # Deviations
-//! `\X` is a character with its marks; of blocks (`\p{InGreek}`) the usual ones are known; `\N{...}` is not.
+//! `\X` is a character with its marks; of blocks (`\p{InGreek}`) the usual ones are known;
+//! `\N{...}` is not.
 
 use std::fmt::Write as _;
 
@@ -488,7 +491,8 @@ impl Writer {
         })
     }
 
-    /// Where a word ends or begins, or where neither is the case: what follows a word, and what follows none.
+    /// Where a word ends or begins, or where neither is the case: what follows a word, and what
+    /// follows none.
     fn boundary(&mut self, word: &str, [after, before]: [&str; 2]) -> Escaped {
         self.backtracks = true;
         Escaped::Other(format!(

@@ -1,7 +1,8 @@
-//! Properties of characters by the names that Java's `\p{...}` knows, as insides of classes for the engine.
+//! Properties of characters by the names that Java's `\p{...}` knows, as insides of classes for the
+//! engine.
 //!
-//! Categories, scripts and Unicode properties are the engine's own; POSIX classes, the methods of Java's characters and some blocks
-//! are written out here.
+//! Categories, scripts and Unicode properties are the engine's own; POSIX classes, the methods of
+//! Java's characters and some blocks are written out here.
 
 /// Every character.
 pub(super) const EVERYTHING: &str = r"\u{0}-\u{10FFFF}";

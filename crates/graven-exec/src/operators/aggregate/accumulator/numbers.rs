@@ -1,8 +1,9 @@
 //! States that are one integer for each group: counts, and sums and extremes of integers.
 //!
 //! # How it works
-//! Rows of one group that follow each other, as sorted input gives them, are taken together before the group's number is touched.
-//! A method that meets what it cannot take (a value of another type, an overflow) says so before it has changed anything.
+//! Rows of one group that follow each other, as sorted input gives them, are taken together before
+//! the group's number is touched. A method that meets what it cannot take (a value of another type,
+//! an overflow) says so before it has changed anything.
 
 use std::ops::Range;
 
@@ -128,7 +129,8 @@ impl Numbers {
         }
     }
 
-    /// The state of a group, which is as that of a new one then: where a list beside it is written in several pieces, the others say nothing of it.
+    /// The state of a group, which is as that of a new one then: where a list beside it is written
+    /// in several pieces, the others say nothing of it.
     pub(super) fn take(&mut self, group: usize) -> State {
         let state = self.state(group);
         match self {
