@@ -209,7 +209,7 @@ pub(crate) struct Unlisted<'a> {
 impl<'a> Unlisted<'a> {
     /// `None` if there are no relationships.
     pub(crate) fn of(relationships: &'a Relationships) -> Option<Unlisted<'a>> {
-        let packing = Packing::of(&relationships)?;
+        let packing = Packing::of(relationships)?;
         let (mut counts, mut run) = (BTreeMap::new(), (TypeId(0), 0));
         relationships.for_each(|(_, it)| {
             if it.rel_type != run.0 {
