@@ -82,11 +82,17 @@ fn held(value: &Value) -> Option<(PropertyValue, String)> {
     }
 }
 
+/// What nodes or relationships of one file have in common: labels, or a type.
+type Group = Vec<Arc<str>>;
+
+/// Types of the values of each property.
+type Types = BTreeMap<Arc<str>, BTreeSet<String>>;
+
 /// What the first pass has seen.
 #[derive(Default)]
 struct Seen {
     /// Types of each property, by the name of the group: its labels, or its type.
-    types: BTreeMap<Vec<Arc<str>>, BTreeMap<Arc<str>, BTreeSet<String>>>,
+    types: BTreeMap<Group, Types>,
     /// Bytes that stand within elements of lists or labels.
     taken: BTreeSet<u8>,
     has_line_feeds: bool,
@@ -100,7 +106,7 @@ impl Seen {
         self.taken.extend(taken);
     }
 
-    fn see(&mut self, group: Vec<Arc<str>>, properties: &BTreeMap<Arc<str>, Value>) {
+    fn see(&mut self, group: Group, properties: &BTreeMap<Arc<str>, Value>) {
         let mut found = Vec::new();
         for (key, value) in properties {
             let Some((value, kind)) = held(value) else {
@@ -141,11 +147,15 @@ fn field(text: &str) -> String {
     }
 }
 
+/// The name of a file, and the rows that wait for it.
+type Waiting = (String, String);
+
 /// The files of one kind of element, and the rows that wait for them.
 struct Files<'a> {
     folder: &'a Path,
     of: &'static str,
-    names: BTreeMap<(Vec<Arc<str>>, Vec<String>), (String, String)>,
+    /// Name of the file and rows that wait, by group and columns.
+    names: BTreeMap<(Group, Vec<String>), Waiting>,
     bytes: usize,
 }
 
@@ -154,7 +164,7 @@ impl Files<'_> {
     fn row(
         &mut self,
         fixed: (&str, &[String]),
-        group: Vec<Arc<str>>,
+        group: Group,
         seen: &Seen,
         properties: &BTreeMap<Arc<str>, Value>,
         delimiter: u8,
