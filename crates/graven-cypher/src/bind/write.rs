@@ -199,6 +199,10 @@ impl Binder<'_> {
         if !in_pattern && !in_items {
             return Ok(Step::Merge(Box::new(merge)));
         }
+        // What it creates is there behind it, with a name or without.
+        let nodes = merge.creation.nodes.iter().map(|node| node.var);
+        let relationships = merge.creation.relationships.iter().map(|rel| rel.var);
+        let some = nodes.chain(relationships).next();
         let mut after = Vec::new();
         if in_items {
             let created = self.new_variable("  created", VarKind::Value);
@@ -216,7 +220,12 @@ impl Binder<'_> {
         let mut steps = vec![Step::Merge(Box::new(merge))];
         steps.extend(after);
         let declared = self.scope.row[row..].iter();
-        let columns: Columns = declared.map(|e| (e.name.clone(), e.var)).collect();
+        let mut columns: Columns = declared.map(|e| (e.name.clone(), e.var)).collect();
+        if columns.is_empty() {
+            // A subquery without columns leaves its row as it is; this one gives a row for each
+            // match.
+            columns.extend(some.map(|var| ("  merged".into(), var)));
+        }
         let imports = self.used_since(from);
         Ok(Step::Call {
             query: BoundQuery {

@@ -19,10 +19,10 @@ use crate::value::V;
 
 /// Bodies and surroundings that there are, the bodies from which on they write, and the one that
 /// needs certain rows.
-pub(super) const BODIES: usize = 44;
+pub(super) const BODIES: usize = 46;
 pub(super) const SURROUNDINGS: usize = 9;
-const WRITING: usize = 40;
-const ACCUMULATING: usize = 43;
+const WRITING: usize = 42;
+const ACCUMULATING: usize = 45;
 
 pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
@@ -183,9 +183,9 @@ impl Generator<'_> {
             }
             6 => {
                 // Behind a write.
-                let key = *self.random.pick(&["a", "s"]);
+                let key = *self.random.pick(&["a", "a", "s", "m"]);
                 let value = property(self.random, key).unwrap_or(V::Null);
-                let change = match self.random.below(4) {
+                let change = match self.random.below(6) {
                     0 => Clause::Change(vec![Change::Label("w".to_owned(), label)]),
                     1 => Clause::Change(vec![Change::RemoveLabel("w".to_owned(), label)]),
                     2 => {
@@ -329,6 +329,7 @@ impl Generator<'_> {
             36 => self.triangle(start, n),
             37 => self.neighbours(start, n),
             38 | 39 => self.triangle(start, n),
+            40 | 41 => self.joined(start, n, anchor),
             ACCUMULATING => self.accumulated(),
             WRITING.. => self.changed(start, n),
             0 | 1 => self.counted(start, n),

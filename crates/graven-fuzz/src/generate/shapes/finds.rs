@@ -152,6 +152,7 @@ impl Generator<'_> {
     ) -> Vec<Clause> {
         let keys = [
             ("a", "a"),
+            ("a", "a"),
             ("s", "s"),
             ("a", "uid"),
             ("m", "m"),
