@@ -120,7 +120,7 @@ class Values(Case):
             (2**63, OverflowError, "parameter `x`: 9223372036854775808"),
             ({1: 2}, TypeError, "keys of maps are text, got int"),
             ({1, 2}, TypeError, "set"),
-            (loop, ValueError, "more than 100"),
+            (loop, ValueError, "exceeds 100 levels"),
             (graven.Point(1, 2.0, 3.0), ValueError, "1 is not a coordinate system"),
             (graven.Point(4326, 2.0, 3.0, 4.0), ValueError, "two coordinates"),
             (graven.Temporal("yesterday", "date"), ValueError, "yesterday"),

@@ -377,7 +377,7 @@ impl Instantiator<'_> {
                 let bounds = Bounds {
                     min: *min,
                     max: *max,
-                    proven: true,
+                    proven: *min <= 1,
                 };
                 let from = slot(&layout, *from)?;
                 let count = layout.slot_or_add(*count);

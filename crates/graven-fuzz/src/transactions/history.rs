@@ -245,12 +245,6 @@ impl Steps<'_> {
         let mut graph = Graph::default();
         graph.nodes.push(Some(Node::default()));
         let writing = self.random.chance(35);
-        match self.random.chance(50) {
-            true => generate::short(self.random, writing, &graph),
-            false => {
-                let number = self.random.next();
-                generate::query(self.random, writing, &graph, number)
-            }
-        }
+        generate::short(self.random, writing, &graph)
     }
 }

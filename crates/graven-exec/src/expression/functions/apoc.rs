@@ -13,11 +13,13 @@ pub(in crate::expression) mod map;
 pub(in crate::expression) mod text;
 
 use std::collections::HashSet;
+use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::wrong;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
+use crate::growth::{Text, charge, work};
 use crate::runtime::Runtime;
 use crate::value::equality::equivalent;
 use crate::value::{Map, Value};
@@ -91,10 +93,45 @@ fn property(rt: &Runtime, function: &str, item: &Value, name: &str) -> Result<Op
     Ok(found.map(|(_, value)| value))
 }
 
-/// The text by which APOC makes a key of a value.
-fn key(value: &Value) -> Arc<str> {
-    match value {
-        Value::String(text) => Arc::clone(text),
-        other => Arc::from(other.to_string()),
+/// A text that is charged while a value is written into it.
+#[derive(Default)]
+struct Written {
+    text: Text,
+    failed: Option<ExecError>,
+}
+
+impl fmt::Write for Written {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.text.push(part).map_err(|error| {
+            self.failed = Some(error);
+            fmt::Error
+        })
     }
+}
+
+/// The text by which APOC makes a key of a value.
+fn key(value: &Value) -> Result<Arc<str>> {
+    if let Value::String(text) = value {
+        return Ok(Arc::clone(text));
+    }
+    let mut written = Written::default();
+    let done = write!(written, "{value}");
+    match (done, written.failed) {
+        (Err(_), Some(error)) => Err(error),
+        _ => match written.text.value()? {
+            Value::String(text) => Ok(text),
+            _ => Ok("".into()),
+        },
+    }
+}
+
+/// Charges for a value that was read to be compared, and counts the work.
+fn charge_compared(value: &Value) -> Result<()> {
+    let held = match value {
+        Value::String(text) => text.len(),
+        Value::List(items) => size_of_val(&**items),
+        _ => 0,
+    };
+    work(1)?;
+    charge(size_of::<(Value, &Value)>() + held)
 }

@@ -248,8 +248,8 @@ fn frequencies(_: &Runtime, args: &[Value]) -> Result<Value> {
 fn frequencies_as_map(_: &Runtime, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.frequenciesAsMap", &args[0])?.unwrap_or_default();
     let entries = in_order(items).into_iter();
-    let entries = entries.map(|(item, times)| (super::key(item), count(times)));
-    Ok(Value::map(entries.collect()))
+    let entries = entries.map(|(item, times)| Ok((super::key(item)?, count(times))));
+    Ok(Value::map(entries.collect::<Result<_>>()?))
 }
 
 fn duplicates(_: &Runtime, args: &[Value]) -> Result<Value> {

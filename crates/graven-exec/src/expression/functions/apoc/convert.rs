@@ -100,8 +100,9 @@ fn from_json(
     let wrong = |why: &dyn std::fmt::Display| ExecError::Argument {
         message: format!("{function}() needs {wanted} as JSON: {why}"),
     };
-    // A value in memory takes some times the bytes of its text.
-    charge(of.len().saturating_mul(8))?;
+    // An element of two bytes, such as `1,`, is read as a value of 32 bytes, and made one of 24, each
+    // in a list with room for twice as many.
+    charge(of.len().saturating_mul(48))?;
     work(of.len())?;
     let read: Json = serde_json::from_str(of).map_err(|error| wrong(&error))?;
     if read.is_null() {
@@ -176,7 +177,10 @@ fn write_json(rt: &Runtime, value: &Value, out: &mut Text) -> Result<()> {
                 out,
             )
         }
-        other => out.push(&Json::from(other.to_string()).to_string()),
+        other => {
+            let text = super::key(other)?;
+            out.push(&Json::from(&*text).to_string())
+        }
     }
 }
 
@@ -228,7 +232,10 @@ fn validate_predicate(_: &Runtime, args: &[Value]) -> Result<Value> {
         let mut letters = part.chars();
         match letters.next() {
             Some('s' | 'd') => {
-                let value = params.next().map_or(Arc::from("%s"), super::key);
+                let value = match params.next() {
+                    Some(value) => super::key(value)?,
+                    None => Arc::from("%s"),
+                };
                 told.push(&value)?;
                 told.push(letters.as_str())?;
             }

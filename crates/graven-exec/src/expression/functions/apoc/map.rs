@@ -36,7 +36,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     }),
     function!("fromvalues", (1, 1), |_, args| {
         match list("apoc.map.fromValues", &args[0])? {
-            Some(items) => made(alternating(items)),
+            Some(items) => made(alternating(items)?),
             None => Ok(Value::Null),
         }
     }),
@@ -73,7 +73,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     }),
     function!("setvalues", (2, 2), |_, args| {
         let items = list("apoc.map.setValues", &args[1])?.unwrap_or_default();
-        with("apoc.map.setValues", &args[0], alternating(items))
+        with("apoc.map.setValues", &args[0], alternating(items)?)
     }),
     function!("sortedproperties", (1, 2), sorted_properties),
     function!("submap", (2, 4), |_, args| several(
@@ -93,7 +93,12 @@ fn made(entries: Entries) -> Result<Value> {
 
 /// Entries of a map, cloned.
 fn entries(function: &str, value: &Value) -> Result<Entries> {
-    Ok(map(function, value)?.map_or(Vec::new(), |map| map.entries().to_vec()))
+    let Some(map) = map(function, value)? else {
+        return Ok(Vec::new());
+    };
+    work(map.entries().len())?;
+    charge(size_of_val(map.entries()))?;
+    Ok(map.entries().to_vec())
 }
 
 fn with(function: &str, value: &Value, new: Entries) -> Result<Value> {
@@ -111,7 +116,7 @@ fn pairs(function: &str, items: &[Value]) -> Result<Entries> {
                 if let [name, value, ..] = &**pair
                     && !name.is_null()
                 {
-                    entries.push((key(name), value.clone()));
+                    entries.push((key(name)?, value.clone()));
                 }
             }
             Value::Null => {}
@@ -122,11 +127,11 @@ fn pairs(function: &str, items: &[Value]) -> Result<Entries> {
 }
 
 /// Entries of a list of keys and values in turn.
-fn alternating(items: &[Value]) -> Entries {
+fn alternating(items: &[Value]) -> Result<Entries> {
     let pairs = items.chunks(2);
     let named = pairs.filter(|pair| !pair[0].is_null());
     named
-        .map(|pair| (key(&pair[0]), pair.get(1).cloned().unwrap_or_default()))
+        .map(|pair| Ok((key(&pair[0])?, pair.get(1).cloned().unwrap_or_default())))
         .collect()
 }
 
@@ -143,9 +148,8 @@ fn pairs_of_lists(function: &str, keys: &Value, values: &Value) -> Result<Entrie
         });
     }
     let both = keys.iter().zip(values).filter(|(name, _)| !name.is_null());
-    Ok(both
-        .map(|(name, value)| (key(name), value.clone()))
-        .collect())
+    both.map(|(name, value)| Ok((key(name)?, value.clone())))
+        .collect()
 }
 
 fn merged(function: &str, maps: &[Value]) -> Result<Value> {
@@ -159,7 +163,7 @@ fn merged(function: &str, maps: &[Value]) -> Result<Value> {
 fn set_key(_: &Runtime, args: &[Value]) -> Result<Value> {
     let new = match &args[1] {
         Value::Null => Vec::new(),
-        name => vec![(key(name), args[2].clone())],
+        name => vec![(key(name)?, args[2].clone())],
     };
     with("apoc.map.setKey", &args[0], new)
 }
@@ -169,13 +173,20 @@ fn clean(_: &Runtime, args: &[Value]) -> Result<Value> {
     let values = list("apoc.map.clean", &args[2])?.unwrap_or_default();
     let (keys, values): (Set<'_>, Set<'_>) = (set(keys), set(values));
     let mut kept = entries("apoc.map.clean", &args[0])?;
-    kept.retain(|(name, value)| {
-        let name = Value::String(Arc::clone(name));
-        let text = Value::String(key(value));
-        let known = |set: &Set<'_>, value: &Value| set.contains(&super::Element(value));
-        !value.is_null() && !known(&keys, &name) && !known(&values, value) && !known(&values, &text)
-    });
-    made(kept)
+    let known = |set: &Set<'_>, value: &Value| set.contains(&super::Element(value));
+    let mut fits = Vec::with_capacity(kept.len());
+    for (name, value) in kept.drain(..) {
+        let of_name = Value::String(Arc::clone(&name));
+        let text = Value::String(key(&value)?);
+        let left_out = value.is_null()
+            || known(&keys, &of_name)
+            || known(&values, &value)
+            || known(&values, &text);
+        if !left_out {
+            fits.push((name, value));
+        }
+    }
+    made(fits)
 }
 
 fn flatten(_: &Runtime, args: &[Value]) -> Result<Value> {
@@ -245,7 +256,7 @@ fn several(function: &str, args: &[Value], as_map: bool) -> Result<Value> {
     };
     let (mut values, mut entries) = (Items::default(), Vec::new());
     for (at, name) in keys.iter().enumerate() {
-        let name = key(name);
+        let name = key(name)?;
         let found = of.and_then(|map| map.get(&name)).cloned();
         let default = defaults.get(at).filter(|d| !d.is_null()).cloned();
         let value = match found.or(default) {
@@ -282,7 +293,7 @@ fn values(_: &Runtime, args: &[Value]) -> Result<Value> {
             .try_for_each(|(_, value)| values.push(value.clone()))?,
         Some(keys) => {
             for name in keys {
-                match of.get(&key(name)) {
+                match of.get(&key(name)?) {
                     Some(value) => values.push(value.clone())?,
                     None if add_nulls => values.push(Value::Null)?,
                     None => {}
@@ -342,12 +353,14 @@ fn group_by(rt: &Runtime, args: &[Value], all: bool) -> Result<Value> {
         let Some(value) = value.filter(|value| !value.is_null()) else {
             continue;
         };
-        let value = key(&value);
+        super::charge_compared(&value)?;
+        let value = key(&value)?;
         let group = *known.entry(Arc::clone(&value)).or_insert_with(|| {
             groups.push((value, Vec::new()));
             groups.len() - 1
         });
-        charge(size_of::<Value>())?;
+        work(1)?;
+        charge(size_of::<Value>() + size_of::<(Arc<str>, Vec<Value>)>())?;
         groups[group].1.push(item.clone());
     }
     let entries = groups.into_iter().map(|(value, mut items)| match all {

@@ -27,7 +27,13 @@ macro_rules! of_text {
     ($name:literal, $f:expr) => {
         function!($name, (1, 1), |_, args| {
             match text(concat!("apoc.text.", $name), &args[0])? {
-                Some(text) => Ok(Value::text(&$f(text))),
+                Some(text) => {
+                    // The text in parts, and the new one.
+                    charge(text.len().saturating_mul(4))?;
+                    work(text.len())?;
+                    let changed: Result<String> = $f(text);
+                    Ok(Value::text(&changed?))
+                }
                 None => Ok(Value::Null),
             }
         })
@@ -35,25 +41,22 @@ macro_rules! of_text {
 }
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
-    of_text!("camelcase", |text: &str| joined(
-        text,
-        "",
-        false,
-        capitalized
-    )),
-    of_text!("capitalize", capitalized),
+    of_text!("camelcase", |text: &str| joined(text, false)),
+    of_text!("capitalize", |text: &str| Ok(capitalized(text))),
     of_text!("capitalizeall", |text: &str| each_word(text, capitalized)),
     function!("charat", (2, 2), char_at),
-    of_text!("clean", cleaned),
+    of_text!("clean", |text: &str| Ok(cleaned(text))),
     function!("code", (1, 1), code),
     function!("comparecleaned", (2, 2), |_, args| {
         let [a, b] = both("apoc.text.compareCleaned", args)?;
         let (Some(a), Some(b)) = (a, b) else {
             return Ok(Value::Null);
         };
+        charge(2 * (a.len() + b.len()))?;
+        work(a.len() + b.len())?;
         Ok(Value::Boolean(cleaned(a) == cleaned(b)))
     }),
-    of_text!("decapitalize", decapitalized),
+    of_text!("decapitalize", |text: &str| Ok(decapitalized(text))),
     of_text!("decapitalizeall", |text: &str| each_word(
         text,
         decapitalized
@@ -76,19 +79,17 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         false
     )),
     function!("slug", (1, 2), slug),
-    of_text!("snakecase", |text: &str| words(text)
+    of_text!("snakecase", |text: &str| Ok(words(text)?
         .join("-")
-        .to_lowercase()),
+        .to_lowercase())),
     function!("sorensendicesimilarity", (2, 3), sorensen_dice),
-    of_text!("swapcase", swapped),
-    of_text!("touppercase", |text: &str| words(text)
+    of_text!("swapcase", |text: &str| Ok(swapped(text))),
+    of_text!("touppercase", |text: &str| Ok(words(text)?
         .join("_")
-        .to_uppercase()),
-    of_text!("uppercamelcase", |text: &str| {
-        joined(text, "", true, capitalized)
-    }),
+        .to_uppercase())),
+    of_text!("uppercamelcase", |text: &str| joined(text, true)),
     function!("urldecode", (1, 1), url_decode),
-    of_text!("urlencode", url_encoded),
+    of_text!("urlencode", |text: &str| Ok(url_encoded(text))),
 ];
 
 fn both<'a>(function: &str, args: &'a [Value]) -> Result<[Option<&'a str>; 2]> {
@@ -110,13 +111,21 @@ fn decapitalized(word: &str) -> String {
     changed(word, |c| c.to_lowercase().collect())
 }
 
-fn each_word(text: &str, change: fn(&str) -> String) -> String {
-    let words = text.split(' ').map(change);
-    words.collect::<Vec<_>>().join(" ")
+fn each_word(text: &str, change: fn(&str) -> String) -> Result<String> {
+    let mut out = String::with_capacity(text.len());
+    for (at, word) in text.split(' ').enumerate() {
+        work(1)?;
+        out.push_str(if at > 0 { " " } else { "" });
+        out.push_str(&change(word));
+    }
+    Ok(out)
 }
 
 /// Words of a text: cut where no letter or digit stands, and before a capital after a small letter.
-fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Result<Vec<String>> {
+    // A word of one letter takes a string of its own.
+    charge(text.len().saturating_mul(32))?;
+    work(text.len())?;
     let mut words = vec![String::new()];
     let mut before = None::<char>;
     for c in text.chars() {
@@ -130,17 +139,21 @@ fn words(text: &str) -> Vec<String> {
         before = Some(c);
     }
     words.retain(|word| !word.is_empty());
-    words
+    Ok(words)
 }
 
 /// The words without what was between them, each changed but perhaps the first.
-fn joined(text: &str, between: &str, first: bool, change: fn(&str) -> String) -> String {
-    let words = words(text);
+fn joined(text: &str, first: bool) -> Result<String> {
+    let words = words(text)?;
     let words = words.iter().enumerate().map(|(at, word)| {
         let word = word.to_lowercase();
-        if at > 0 || first { change(&word) } else { word }
+        if at > 0 || first {
+            capitalized(&word)
+        } else {
+            word
+        }
     });
-    words.collect::<Vec<_>>().join(between)
+    Ok(words.collect())
 }
 
 fn swapped(text: &str) -> String {
@@ -307,6 +320,7 @@ fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
     let to = if to < 0 { i64::MAX } else { to };
     let length = to.saturating_sub(from);
     let start = of.chars().skip(usize::try_from(from).unwrap_or(usize::MAX));
+    charge(of.len())?;
     let part: String = start.take(usize::try_from(length).unwrap_or(0)).collect();
     Ok(Value::Integer(part.find(wanted).map_or(-1, |at| {
         let before = part[..at].chars().count();
@@ -334,7 +348,9 @@ fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
     };
     let missing = size(function, &args[1])?.saturating_sub(of.chars().count());
     let missing = if with.is_empty() { 0 } else { missing };
-    let mut padding = Text::default();
+    let widest = with.chars().map(char::len_utf8).max().unwrap_or(1);
+    let mut padding = Text::with_room(missing.saturating_mul(widest))?;
+    work(missing)?;
     let mut letters = with.chars().cycle();
     for _ in 0..missing {
         let c = letters.next().expect("the padding is not empty");
@@ -354,12 +370,11 @@ fn repeat(_: &Runtime, args: &[Value]) -> Result<Value> {
     let (Some(of), false) = (text("apoc.text.repeat", &args[0])?, args[1].is_null()) else {
         return Ok(Value::Null);
     };
-    let mut out = Text::default();
-    for _ in 0..size("apoc.text.repeat", &args[1])? {
+    let count = size("apoc.text.repeat", &args[1])?;
+    let count = if of.is_empty() { 0 } else { count };
+    let mut out = Text::with_room(count.saturating_mul(of.len()))?;
+    for _ in 0..count {
         out.push(of)?;
-        if of.is_empty() {
-            break;
-        }
     }
     out.value()
 }
