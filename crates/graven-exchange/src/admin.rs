@@ -120,11 +120,11 @@ impl Seen {
                 continue;
             };
             match &value {
-                PropertyValue::String(text) => self.has_line_feeds |= text.contains('\n'),
+                PropertyValue::String(text) => self.has_line_feeds |= text.contains(['\n', '\r']),
                 PropertyValue::List(items) => {
                     for item in items.iter() {
                         let text = plain(item);
-                        self.has_line_feeds |= text.contains('\n');
+                        self.has_line_feeds |= text.contains(['\n', '\r']);
                         self.text(&text);
                     }
                 }

@@ -26,6 +26,10 @@ const UNNAMED: &str = "RELATED";
 struct Key {
     name: String,
     kind: Kind,
+    /// What elements have that no `<data>` names it for.
+    default: Option<Value>,
+    /// It holds the labels of nodes, or the types of edges.
+    is_name: bool,
 }
 
 /// Counts the lines that have been read.
@@ -81,6 +85,7 @@ pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>
     let mut document = Document {
         path,
         keys: HashMap::new(),
+        key: None,
         has_labels: false,
         open: None,
         data: None,
@@ -142,7 +147,10 @@ fn predefined(name: &str) -> Option<char> {
 
 struct Document<'a> {
     path: &'a Path,
-    keys: HashMap<String, Key>,
+    /// By what they are for and their id.
+    keys: HashMap<(String, String), Key>,
+    /// The key that is open.
+    key: Option<(String, String)>,
     has_labels: bool,
     open: Option<Open>,
     /// Key of the `<data>` that is open, and its text so far.
@@ -186,12 +194,28 @@ impl Document<'_> {
                 let name = self.attribute(start, "attr.name", line)?;
                 let kind = self.kind_of(start, line)?;
                 let of = self.attribute(start, "for", line)?;
-                self.has_labels |=
-                    name.as_deref() == Some("labels") && of.as_deref() != Some("edge");
+                let of = of.filter(|of| of != "all").unwrap_or_default();
                 let name = name.unwrap_or_else(|| id.clone());
-                self.keys.insert(id, Key { name, kind });
+                let is_name = match of.as_str() {
+                    "edge" => id == "label",
+                    _ => id == "labels",
+                };
+                self.has_labels |= is_name && of != "edge";
+                let key = Key {
+                    name,
+                    kind,
+                    default: None,
+                    is_name,
+                };
+                self.key = Some((of.clone(), id.clone()));
+                self.keys.insert((of, id), key);
             }
             "default" => self.default = Some(String::new()),
+            "node" | "edge" if self.open.is_some() => {
+                let message =
+                    "has a graph within a node or edge, which a property graph cannot hold";
+                return Err(self.wrong(line, message.to_owned()));
+            }
             "node" => {
                 let labels = self.attribute(start, "labels", line)?;
                 self.has_labels |= labels.is_some();
@@ -243,19 +267,34 @@ impl Document<'_> {
     fn text(&mut self, text: &str) {
         if let Some((_, data)) = &mut self.data {
             data.push_str(text);
+        } else if let Some(default) = &mut self.default {
+            default.push_str(text);
         }
     }
 
     fn end(&mut self, name: &str, line: u64) -> Result<Option<Element>> {
         match name {
-            "default" => self.default = None,
+            "default" => {
+                let text = self.default.take().unwrap_or_default();
+                let Some(key) = self.key.as_ref().and_then(|key| self.keys.get(key)) else {
+                    return Ok(None);
+                };
+                let value = read_plain(&key.kind, &text).map_err(|why| {
+                    self.wrong(line, format!("the default of {} {why}", key.name))
+                })?;
+                if let Some(key) = self.key.as_ref().and_then(|key| self.keys.get_mut(key)) {
+                    key.default = Some(value);
+                }
+            }
+            "key" => self.key = None,
             "data" => {
                 if let Some((key, text)) = self.data.take() {
                     self.property(&key, text, line)?;
                 }
             }
             "node" | "edge" => {
-                let properties = std::mem::take(&mut self.properties);
+                let mut properties = std::mem::take(&mut self.properties);
+                self.add_defaults(self.of(), &mut properties);
                 return Ok(self.open.take().map(|open| self.element(open, properties)));
             }
             _ => {}
@@ -263,26 +302,49 @@ impl Document<'_> {
         Ok(None)
     }
 
-    fn property(&mut self, key: &str, text: String, line: u64) -> Result<()> {
-        let plain = Key {
-            name: key.to_owned(),
-            kind: Kind::String,
+    /// What the open element is, as keys name it.
+    fn of(&self) -> &'static str {
+        match self.open {
+            Some(Open::Edge { .. }) => "edge",
+            _ => "node",
+        }
+    }
+
+    fn property(&mut self, id: &str, text: String, line: u64) -> Result<()> {
+        let of = self.of();
+        let known = |of: &str| self.keys.get(&(of.to_owned(), id.to_owned()));
+        let (name, kind, is_name) = match known(of).or_else(|| known("")) {
+            Some(key) => (key.name.clone(), key.kind.clone(), key.is_name),
+            None => (id.to_owned(), Kind::String, false),
         };
-        let key = self.keys.get(key).unwrap_or(&plain);
-        match (&mut self.open, key.name.as_str()) {
-            (Some(Open::Node { labels, .. }), "labels") => {
+        match &mut self.open {
+            Some(Open::Node { labels, .. }) if is_name => {
                 labels.get_or_insert(text);
             }
-            (Some(Open::Edge { label, .. }), "label") => {
+            Some(Open::Edge { label, .. }) if is_name => {
                 label.get_or_insert(text);
             }
             _ => {
-                let value = read_plain(&key.kind, &text)
-                    .map_err(|why| self.wrong(line, format!("the property {} {why}", key.name)))?;
-                self.properties.push((key.name.clone(), value));
+                let value = read_plain(&kind, &text)
+                    .map_err(|why| self.wrong(line, format!("the property {name} {why}")))?;
+                self.properties.push((name, value));
             }
         }
         Ok(())
+    }
+
+    /// Adds what the file says of elements that do not say it themselves.
+    fn add_defaults(&self, of: &str, properties: &mut Vec<(String, Value)>) {
+        for ((own, _), key) in &self.keys {
+            let missing = properties.iter().all(|(name, _)| *name != key.name);
+            if let Some(default) = &key.default
+                && (own.is_empty() || own == of)
+                && missing
+                && !key.is_name
+            {
+                properties.push((key.name.clone(), default.clone()));
+            }
+        }
     }
 
     fn element(&self, open: Open, mut properties: Vec<(String, Value)>) -> Element {

@@ -22,6 +22,8 @@ const KEY: &str = "_imported_id";
 const ROWS: usize = 1000;
 /// Rows that wait, over all statements.
 const WAITING: usize = 20_000;
+/// About the bytes of texts in rows that wait.
+const WAITING_BYTES: usize = 8 << 20;
 /// Nodes that lose their mark at once.
 const REMOVED_AT_ONCE: u64 = 10_000;
 
@@ -31,6 +33,7 @@ pub(crate) struct Loader<'a> {
     path: &'a Path,
     waiting: BTreeMap<String, Vec<Value>>,
     count: usize,
+    bytes: usize,
     pub(crate) nodes: u64,
     pub(crate) relationships: u64,
     line: u64,
@@ -43,6 +46,7 @@ impl<'a> Loader<'a> {
             path,
             waiting: BTreeMap::new(),
             count: 0,
+            bytes: 0,
             nodes: 0,
             relationships: 0,
             line: 0,
@@ -74,6 +78,22 @@ impl<'a> Loader<'a> {
     /// Takes the element that begins in `line` of the file.
     pub(crate) fn push(&mut self, element: Element, line: u64) -> Result<()> {
         self.line = line;
+        let (Element::Node { properties, .. } | Element::Relationship { properties, .. }) =
+            &element;
+        self.bytes += properties
+            .iter()
+            .map(|(_, value)| size(value))
+            .sum::<usize>();
+        if let Element::Node { labels, .. } = &element
+            && (labels.iter().any(|label| label == LABEL)
+                || properties.iter().any(|(key, _)| key == KEY))
+        {
+            let message = format!(
+                "the label {LABEL} and the property {KEY} serve the import itself: rename them in \
+                 the file"
+            );
+            return Err(self.wrong(message));
+        }
         let (clause, row) = match element {
             Element::Node {
                 id,
@@ -114,10 +134,8 @@ impl<'a> Loader<'a> {
         let rows = self.waiting.entry(clause.clone()).or_default();
         rows.push(row);
         self.count += 1;
-        if rows.len() == ROWS {
-            let rows = std::mem::take(rows);
-            self.load(&clause, rows)?;
-        } else if self.count >= WAITING {
+        // Nodes that wait are made before relationships, whose ends they may be.
+        if rows.len() == ROWS || self.count >= WAITING || self.bytes >= WAITING_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -165,6 +183,7 @@ impl<'a> Loader<'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
+        self.bytes = 0;
         for (clause, rows) in std::mem::take(&mut self.waiting) {
             self.load(&clause, rows)?;
         }
@@ -182,6 +201,16 @@ impl<'a> Loader<'a> {
         self.run("DROP CONSTRAINT graven_imported")?;
         Ok((self.nodes, self.relationships))
     }
+}
+
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    let held = match value {
+        Value::String(text) => text.len(),
+        Value::List(items) => items.iter().map(size).sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + held
 }
 
 fn map(properties: Properties) -> Value {

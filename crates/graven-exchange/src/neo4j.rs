@@ -152,7 +152,7 @@ fn script(connection: &Connection, path: &Path) -> Result<Imported> {
         }
         pending.push_str(&text);
         pending.push('\n');
-        if !text.trim_end().ends_with(';') {
+        if !text.contains(';') {
             continue;
         }
         let cut = statement::split(&pending);

@@ -45,10 +45,10 @@ pub(crate) struct Import {
     #[arg(long, value_name = "TYPE=FILE", num_args = 1..)]
     relationships: Vec<TableArgument>,
     /// Character between fields (default: what the header holds most of, of | , ; and tab)
-    #[arg(long, value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with = "neo4j_export", value_parser = argument::one_byte)]
     delimiter: Option<u8>,
     /// Character between the elements of an array (default: ; or, where that is between fields, |)
-    #[arg(long, value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with = "neo4j_export", value_parser = argument::one_byte)]
     array_delimiter: Option<u8>,
     /// Quote character, or `none`
     #[arg(long, default_value = "\"")]
@@ -57,7 +57,7 @@ pub(crate) struct Import {
     #[arg(long, value_parser = argument::bytes)]
     memory: Option<u64>,
     /// Worker threads
-    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, conflicts_with = "neo4j_export", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Order of node ids: degree (hubs first, dense hot pages) or file
     #[arg(long, default_value = "degree")]
@@ -66,7 +66,7 @@ pub(crate) struct Import {
     #[arg(long, conflicts_with = "neo4j_export")]
     dry_run: bool,
     /// Write rows that cannot be taken to FILE and go on
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, conflicts_with = "neo4j_export", value_name = "FILE")]
     skip_bad_rows: Option<PathBuf>,
 }
 

@@ -98,7 +98,8 @@ pub(crate) fn fill(connection: &Connection, values: &[&str]) {
         run(
             connection,
             &format!(
-                "CREATE (n{label} {{nr: {nr}, v{nr}: {value}, `a key`: {value}, exported_id: \
+                "CREATE (n{label} {{nr: {nr}, labels: 'x', v{nr}: {value}, `a key`: {value}, \
+                    exported_id: \
                     {nr}}})"
             ),
         );
@@ -111,7 +112,7 @@ pub(crate) fn fill(connection: &Connection, values: &[&str]) {
             connection,
             &format!(
                 "MATCH (a {{nr: {nr}}}), (b {{nr: {other}}}) \
-                 CREATE (a)-[:{name} {{w: {value}, `q``uote`: {nr}}}]->(b)"
+                 CREATE (a)-[:{name} {{w: {value}, `q``uote`: {nr}, label: 'y'}}]->(b)"
             ),
         );
     }
