@@ -16,8 +16,8 @@ use crate::arguments::{Argument, CALLS, kind};
 use crate::coverage::Coverage;
 use crate::library::Library;
 
-/// Functions that make something of null, or fail with it. Those of APOC each have a rule of their own
-/// for null.
+/// Functions that make something of null, or fail with it. Those of APOC each have a rule of their
+/// own for null.
 const KNOWS_NULL: &[&str] = &[
     "coalesce",
     "nullIf",

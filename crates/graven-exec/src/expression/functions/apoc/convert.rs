@@ -100,8 +100,8 @@ fn from_json(
     let wrong = |why: &dyn std::fmt::Display| ExecError::Argument {
         message: format!("{function}() needs {wanted} as JSON: {why}"),
     };
-    // An element of two bytes, such as `1,`, is read as a value of 32 bytes, and made one of 24, each
-    // in a list with room for twice as many.
+    // An element of two bytes, such as `1,`, is read as a value of 32 bytes, and made one of 24,
+    // each in a list with room for twice as many.
     charge(of.len().saturating_mul(48))?;
     work(of.len())?;
     let read: Json = serde_json::from_str(of).map_err(|error| wrong(&error))?;
