@@ -93,6 +93,19 @@ fn property(rt: &Runtime, function: &str, item: &Value, name: &str) -> Result<Op
     Ok(found.map(|(_, value)| value))
 }
 
+/// A count of characters or elements to make: at most what a Java array holds, as in APOC.
+fn size(function: &str, value: &Value) -> Result<usize> {
+    let given = integer(function, value)?;
+    let fits = i32::try_from(given).ok();
+    let fits = fits.and_then(|size| usize::try_from(size).ok());
+    fits.ok_or_else(|| ExecError::Argument {
+        message: format!(
+            "{function}() needs a count from 0 to {}, got {given}",
+            i32::MAX
+        ),
+    })
+}
+
 /// A text that is charged while a value is written into it.
 #[derive(Default)]
 struct Written {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Element, Set, integer, list, property, set, wrong};
-use crate::error::{ExecError, Result};
+use super::{Element, Set, integer, list, property, set, size, wrong};
+use crate::error::Result;
 use crate::expression::signature::Function;
 use crate::growth::{Items, work};
 use crate::runtime::Runtime;
@@ -268,10 +268,7 @@ fn drop_duplicate_neighbours(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 fn fill(_: &Runtime, args: &[Value]) -> Result<Value> {
-    let wanted = integer("apoc.coll.fill", &args[1])?;
-    let wanted = usize::try_from(wanted).map_err(|_| ExecError::Argument {
-        message: format!("apoc.coll.fill() needs a count of at least 0, got {wanted}"),
-    })?;
+    let wanted = size("apoc.coll.fill", &args[1])?;
     let mut items = Items::with_room(wanted)?;
     for _ in 0..wanted {
         items.push(args[0].clone())?;

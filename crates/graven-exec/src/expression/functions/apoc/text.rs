@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{integer, list, text, wrong};
+use super::{integer, list, size, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Text, charge, work};
@@ -328,14 +328,6 @@ fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
             .unwrap_or(i64::MAX)
             .saturating_add(from)
     })))
-}
-
-/// How often a text is to be repeated, or how long to be made.
-fn size(function: &str, value: &Value) -> Result<usize> {
-    let given = integer(function, value)?;
-    usize::try_from(given).map_err(|_| ExecError::Argument {
-        message: format!("{function}() needs a length of at least 0, got {given}"),
-    })
 }
 
 fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
