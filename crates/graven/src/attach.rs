@@ -32,12 +32,12 @@
 //! # Concurrency
 //! A session does one thing at a time; a process has as many sessions as it has statements running.
 
-mod address;
-mod client;
+pub(crate) mod address;
+pub(crate) mod client;
 mod message;
-mod owner;
-mod patience;
-mod result;
+pub(crate) mod owner;
+pub(crate) mod patience;
+pub(crate) mod result;
 mod summary;
 mod terms;
 mod wire;
@@ -53,11 +53,8 @@ use std::time::Duration;
 
 use graven_storage::{Durable, TransactionOptions};
 
-pub(crate) use address::Listener;
-pub(crate) use client::{Attached, Failure, Lost, Session};
-pub(crate) use owner::Owner;
-pub(crate) use patience::Patience;
-pub(crate) use result::AttachedResult;
+use client::{Attached, Failure, Lost, Session};
+use result::AttachedResult;
 
 use crate::connection::Connection;
 use crate::database::Database;

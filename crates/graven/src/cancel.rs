@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use graven_io::Local;
 
-use crate::attach::Attached;
+use crate::attach::client::Attached;
 
 /// Cancels the statements of one connection, from any thread.
 #[derive(Clone, Debug, Default)]

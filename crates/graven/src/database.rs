@@ -16,7 +16,9 @@ use graven_log::LogStats;
 use graven_pagecache::PageCache;
 use graven_storage::catalog::NameList;
 
-use crate::attach::{Attached, Failure, Owner, Patience};
+use crate::attach::client::{Attached, Failure};
+use crate::attach::owner::Owner;
+use crate::attach::patience::Patience;
 use crate::check::{self, CheckReport};
 use crate::config::Config;
 use crate::error::{Error, LOCKED, Retry};

@@ -1,6 +1,7 @@
 //! A database that this process has open: store, cache, plans, statements that run.
 
-use crate::attach::{Attached, Listener};
+use crate::attach::address::Listener;
+use crate::attach::client::Attached;
 use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
 use crate::files::{self, DataFile, LogBeside, beside};

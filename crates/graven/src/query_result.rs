@@ -3,7 +3,7 @@
 
 use graven_io::Local;
 
-use crate::attach::AttachedResult;
+use crate::attach::result::AttachedResult;
 use crate::error::Error;
 use crate::plan_steps::PlanStep;
 use crate::result::Running;

@@ -1,7 +1,7 @@
 //! Lists of neighbours that a statement keeps laid out.
 
 use crate::memory::Memory;
-use crate::operators::lists::PartLists;
+use crate::operators::lists::part_lists::PartLists;
 use crate::standby::Joint;
 use foldhash::{HashMap, HashMapExt as _};
 use graven_cypher::plan::Expr;

@@ -12,15 +12,14 @@
 //!   there.
 
 mod lay_out;
-mod part_lists;
+pub(super) mod part_lists;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 pub(super) use lay_out::lay_out;
-pub(super) use part_lists::{EndRanges, PartLists, is_wanted};
 
-use part_lists::{NO_NEIGHBOUR, append_wanted, offset};
+use part_lists::{EndRanges, NO_NEIGHBOUR, PartLists, append_wanted, offset};
 
 use super::whole_lists::Visit;
 use crate::column::Column;

@@ -19,7 +19,7 @@ use super::lists::{Entries, Lists, ListsOfRows};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operators::lists::{EndRanges, is_wanted};
+use crate::operators::lists::part_lists::{EndRanges, is_wanted};
 use crate::pattern::Part;
 use crate::runtime::Runtime;
 

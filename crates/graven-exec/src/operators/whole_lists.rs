@@ -38,12 +38,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graven_cypher::plan::Expr;
 use graven_storage::{Adjacency, Direction, IdCursor, NodeId, NodeSet, Sweep};
 
-use super::lists::PartLists;
+use super::lists::part_lists::{EndRanges, PartLists, is_wanted};
 use crate::batch::BATCH_ROWS;
 use crate::error::{ExecError, Result};
 use crate::id_order::IdOrder;
 use crate::memory::Memory;
-use crate::operators::lists::{EndRanges, is_wanted};
 use crate::pattern::{Part, Pattern, sweep};
 use crate::reading_threads::on_reading_threads;
 use crate::runtime::Runtime;

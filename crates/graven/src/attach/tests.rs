@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use graven_storage::Durable;
 
+use super::address::Listener;
 use super::message::{Reply, Request};
-use super::{Listener, Patience, committed, random_bytes};
+use super::patience::Patience;
+use super::{committed, random_bytes};
 use crate::instance::Place;
 use crate::{Config, Database, Params, TransactionOptions};
 

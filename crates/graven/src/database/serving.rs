@@ -1,6 +1,6 @@
 //! Other processes attach to the one that owns the file.
 
-use crate::attach::Owner;
+use crate::attach::owner::Owner;
 use crate::instance::Inner;
 use std::sync::{Arc, PoisonError};
 

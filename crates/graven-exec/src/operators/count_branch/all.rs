@@ -14,7 +14,7 @@ use crate::operators::all_numbers::Numbers;
 use crate::operators::all_numbers::{CHECKED_LISTS, Filled, SPARSE};
 use crate::operators::counts::memory;
 use crate::operators::counts::overflow;
-use crate::operators::lists::is_wanted;
+use crate::operators::lists::part_lists::is_wanted;
 use crate::operators::whole_lists::THREADS_FROM;
 use crate::operators::whole_lists::ids_of;
 use crate::operators::whole_lists::pieces_of;
