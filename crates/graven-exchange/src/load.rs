@@ -100,9 +100,6 @@ impl<'a> Loader<'a> {
                 labels,
                 properties,
             } => {
-                if self.relationships > 0 {
-                    self.flush()?;
-                }
                 self.nodes += 1;
                 let labels: String = labels.iter().map(|l| format!(":{}", name(l))).collect();
                 let clause = format!("CREATE (n:{LABEL}{labels} {{{KEY}: row.id}}) SET n += row.p");
@@ -115,10 +112,6 @@ impl<'a> Loader<'a> {
                 name: kind,
                 properties,
             } => {
-                // Nodes that wait come first: the ends are among them.
-                if self.relationships == 0 {
-                    self.flush()?;
-                }
                 self.relationships += 1;
                 let clause = format!(
                     "MATCH (a:{LABEL} {{{KEY}: row.a}}) MATCH (b:{LABEL} {{{KEY}: row.b}}) \
@@ -134,7 +127,7 @@ impl<'a> Loader<'a> {
         let rows = self.waiting.entry(clause.clone()).or_default();
         rows.push(row);
         self.count += 1;
-        // Nodes that wait are made before relationships, whose ends they may be.
+        // All that wait are loaded together: a relationship may end at a node that waits.
         if rows.len() == ROWS || self.count >= WAITING || self.bytes >= WAITING_BYTES {
             self.flush()?;
         }
@@ -182,6 +175,7 @@ impl<'a> Loader<'a> {
         Err(self.wrong("the ends of relationships cannot be found".to_owned()))
     }
 
+    /// Loads what waits: nodes first, as `CREATE` sorts before `MATCH`.
     fn flush(&mut self) -> Result<()> {
         self.bytes = 0;
         for (clause, rows) in std::mem::take(&mut self.waiting) {

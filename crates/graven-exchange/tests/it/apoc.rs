@@ -131,6 +131,27 @@ DROP CONSTRAINT UNIQUE_IMPORT_NAME;
     check("all.cypher", text, "Integer(1993)");
 }
 
+/// A node that comes late is there for the relationships after it, however many these are.
+#[test]
+fn nodes_may_come_after_relationships() {
+    let mut text = String::new();
+    let mut add = |line: String| text.push_str(&(line + "\n"));
+    let node = |id: u64| format!(r#"{{"type":"node","id":"{id}","labels":["N{id}"]}}"#);
+    let edge = |start: u64, end: u64| {
+        format!(
+            r#"{{"type":"relationship","label":"K","start":{{"id":"{start}"}},"end":{{"id":"{end}"}}}}"#
+        )
+    };
+    add(node(0));
+    add(edge(0, 0));
+    add(node(1));
+    (0..1500).for_each(|_| add(edge(0, 1)));
+    let (folder, db) = database();
+    let path = file(&folder, "late.json", &text);
+    let made = import_neo4j(&db.connect(), &path).expect("imported");
+    assert_eq!((made.nodes, made.relationships), (2, 1501));
+}
+
 #[test]
 fn what_is_wrong_is_said_with_the_line() {
     let node = r#"{"type":"node","id":"0","labels":["A"]}"#;

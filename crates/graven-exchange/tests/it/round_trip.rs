@@ -1,11 +1,27 @@
 //! Goal: what is exported and imported again is the same graph, in every form; what a form cannot
 //! hold is counted.
 
+use std::path::Path;
+
+use graven::Database;
 use graven_exchange::{
-    Schema, export_cypher, export_graphml, export_tables, import_neo4j, read_tables,
+    Exported, Schema, export_cypher, export_graphml, export_tables, import_neo4j, read_tables,
 };
 
 use crate::graphs::{NOT_IN_TABLES, VALUES, contents, database, fill, run, schema};
+
+/// Imports what was exported whole: the same graph, in a database of its own.
+fn comes_back(db: &Database, path: &Path, exported: &Exported) -> (tempfile::TempDir, Database) {
+    assert_eq!(exported.notes, Vec::<String>::new());
+    let (folder, back) = database();
+    let made = import_neo4j(&back.connect(), path).expect("imported");
+    assert_eq!(
+        (made.nodes, made.relationships),
+        (exported.nodes, exported.relationships)
+    );
+    assert_eq!(contents(&back.connect()), contents(&db.connect()));
+    (folder, back)
+}
 
 #[test]
 fn scripts_make_the_same_graph() {
@@ -16,16 +32,9 @@ fn scripts_make_the_same_graph() {
         let mut script = Vec::new();
         let exported = export_cypher(&db.connect(), &mut script, form).expect("exported");
         assert_eq!(exported.nodes, all.len() as u64);
-        assert_eq!(exported.notes, Vec::<String>::new());
         let path = folder.path().join(format!("all.{ending}"));
         std::fs::write(&path, script).expect("written");
-        let (_other, back) = database();
-        let made = import_neo4j(&back.connect(), &path).expect("imported");
-        assert_eq!(
-            (made.nodes, made.relationships),
-            (exported.nodes, exported.relationships)
-        );
-        assert_eq!(contents(&back.connect()), contents(&db.connect()));
+        let (_other, back) = comes_back(&db, &path, &exported);
         let same = schema(&back.connect()) == schema(&db.connect());
         assert_eq!(same, form == Schema::With);
     }
@@ -38,16 +47,9 @@ fn graphml_comes_back() {
     fill(&db.connect(), &all);
     let mut text = Vec::new();
     let exported = export_graphml(&db.connect(), &mut text).expect("exported");
-    assert_eq!(exported.notes, Vec::<String>::new());
     let path = folder.path().join("all.graphml");
     std::fs::write(&path, text).expect("written");
-    let (_other, back) = database();
-    let made = import_neo4j(&back.connect(), &path).expect("imported");
-    assert_eq!(
-        (made.nodes, made.relationships),
-        (exported.nodes, exported.relationships)
-    );
-    assert_eq!(contents(&back.connect()), contents(&db.connect()));
+    let (_other, back) = comes_back(&db, &path, &exported);
     assert_eq!(
         run(&back.connect(), "SHOW CONSTRAINTS"),
         Vec::<String>::new()

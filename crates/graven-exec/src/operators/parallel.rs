@@ -25,7 +25,7 @@
 //! * EX-32 Rows come out in the order of the ids that the scan would produce, or of the rows that
 //!   are divided, whatever the number of threads.
 //! * EX-82 Each worker of a round takes at least one step: it makes a batch, ends its morsel or
-//!   fails. A round whose time is over before it begins gets on all the same.
+//!   fails. So a round makes progress even if its time is over before it begins.
 //! * EX-44 No more than [`round_bytes`] for each worker and round waits out of order; it is
 //!   charged.
 //!
@@ -273,8 +273,8 @@ impl Parallel {
         Ok(any)
     }
 
-    /// Whether what is left, all of whose rows are known, takes the first worker no longer than
-    /// others would have to pay for, as far as what it has done tells.
+    /// Whether the first worker alone needs no longer for the rows that are left than others would
+    /// cost. All rows that are left are known; the estimate is from the time of those done.
     fn rest_is_short(&self, morsels: &[Morsel], rt: &Runtime) -> bool {
         if !self.ended || self.workers.len() > 1 {
             return false;

@@ -13,11 +13,10 @@
 //! * CY-43 A relationship is taken out only if no other of its `MATCH` that is taken out too must
 //!   differ from it and it has no condition; then any combination of matches of the branches is a
 //!   match.
-//! * CY-48 An expansion whose ends depend on other nodes of the row hangs on the row itself, and
-//!   those nodes stay in it.
-//! * CY-66 An optional part is taken out only if nothing that was taken out above it hangs on its
-//!   variables: below it they are not there to hang on, and where they are null what hangs on them
-//!   has no match.
+//! * CY-48 An expansion with conditions on its ends that read other nodes of the row starts at the
+//!   row itself, and those nodes stay in it.
+//! * CY-66 An optional part is taken out only if no part that was taken out above it reads its
+//!   variables. Below it they are not bound; where they are null, such a part has no match.
 //! * CY-44 Tests of labels are taken out together with the expansion that produces the node, never
 //!   alone.
 
