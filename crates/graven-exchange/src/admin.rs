@@ -281,14 +281,22 @@ fn tables(connection: &Connection, folder: &Path) -> Result<Exported> {
                 .to_owned(),
         )
     })?;
+    let has_outer_blanks = |name: &&Arc<str>| name.trim() != &***name;
     for seen in [&of_nodes, &of_relationships] {
         let keys = seen.types.values().flat_map(BTreeMap::keys);
-        if let Some(key) = keys.into_iter().find(|key| key.contains(['{', '(', ':'])) {
+        let cannot = |key: &&Arc<str>| key.contains(['{', '(', ':']) || has_outer_blanks(key);
+        if let Some(key) = keys.into_iter().find(cannot) {
             return Err(Error::Form(format!(
                 "the header of a table cannot name the property {key:?}: rename it, or export in \
                  another form"
             )));
         }
+    }
+    if let Some(label) = of_nodes.types.keys().flatten().find(has_outer_blanks) {
+        return Err(Error::Form(format!(
+            "readers of tables drop the blanks around the label {label:?}: rename it, or export in \
+             another form"
+        )));
     }
     let mut exported = Exported::default();
     let files = |of| Files {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use graven::{Connection, Value};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Exported, Graph, sorted};
 use crate::text::{literal_of, name};
 
@@ -20,6 +20,8 @@ use crate::text::{literal_of, name};
 const ROWS: usize = 500;
 /// Bytes of rows of a statement, unless a single row is longer.
 const BYTES: usize = 256 << 10;
+/// Most bytes of a single row: a statement with it stays below the 64 MiB that Graven reads.
+const ROW_BYTES_MAX: usize = 60 << 20;
 /// Bytes of rows that wait, over all statements.
 const WAITING: usize = 16 << 20;
 /// Nodes that lose their mark at once.
@@ -44,6 +46,14 @@ struct Statements {
 
 impl Statements {
     fn add(&mut self, out: &mut dyn Write, clause: String, row: &str) -> Result<()> {
+        if row.len() > ROW_BYTES_MAX {
+            return Err(Error::Form(format!(
+                "a script cannot hold a node or relationship whose values take {} bytes of text, \
+                 at most {ROW_BYTES_MAX}: export in another form. It begins with {}",
+                row.len(),
+                row.chars().take(60).collect::<String>()
+            )));
+        }
         let (rows, count) = self.waiting.entry(clause.clone()).or_default();
         if *count > 0 {
             rows.push_str(", ");
@@ -84,7 +94,8 @@ fn map(properties: &BTreeMap<Arc<str>, Value>) -> String {
 /// Writes the graph as a script.
 ///
 /// # Errors
-/// The graph cannot be read, or the stream refuses the text.
+/// The graph cannot be read, the values of one node or relationship are too long for a statement,
+/// or the stream refuses the text.
 ///
 /// # Examples
 /// ```no_run

@@ -283,6 +283,9 @@ fn json_value(value: &Json) -> std::result::Result<Value, String> {
         Json::Bool(b) => Value::Boolean(*b),
         Json::Number(number) => match number.as_i64() {
             Some(integer) => Value::Integer(integer),
+            None if number.is_u64() => {
+                return Err(format!("is a whole number of more than 63 bits: {number}"));
+            }
             None => Value::Float(number.as_f64().ok_or("is a number that is too large")?),
         },
         Json::String(text) => Value::from(text.as_str()),

@@ -70,7 +70,10 @@ pub fn quoted(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            // XML, which may carry the literal, has no such characters.
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {
+                out.push_str(&format!("\\u{:04X}", u32::from(c)))
+            }
             c => out.push(c),
         }
     }

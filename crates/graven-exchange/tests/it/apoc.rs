@@ -179,6 +179,11 @@ fn what_is_wrong_is_said_with_the_line() {
             "the property m is a map",
         ),
         (
+            "d2.json",
+            r#"{"type":"node","id":"0","properties":{"m":9223372036854775808}}"#.into(),
+            "the property m is a whole number of more than 63 bits",
+        ),
+        (
             "e.graphml",
             "<graphml><graph><node/></graph></graphml>".into(),
             "line 1: <node> has no id",

@@ -19,6 +19,7 @@ pub(crate) const VALUES: &[&str] = &[
     "'007'",
     "'null'",
     "'\\u0001 control'",
+    "'\\uFFFE no character'",
     "'gr\u{fc}n \u{1F600}'",
     "date('2024-02-29')",
     "date('-0044-03-15')",

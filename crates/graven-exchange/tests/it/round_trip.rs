@@ -82,3 +82,32 @@ fn tables_say_what_they_leave_out() {
     let again = export_tables(&db.connect(), &tables).expect_err("the folder is there");
     assert!(again.to_string().contains("tables"), "{again}");
 }
+
+/// A form that cannot hold a name or a value refuses it; no file is made that reads otherwise.
+#[test]
+fn what_a_form_cannot_hold_is_refused() {
+    let refused = |statement: &str, wanted: &str| {
+        let (folder, db) = database();
+        run(&db.connect(), statement);
+        let error = export_tables(&db.connect(), &folder.path().join("tables"));
+        let error = error.expect_err(statement).to_string();
+        assert!(error.contains(wanted), "{error}");
+        assert!(!folder.path().join("tables").exists());
+    };
+    refused("CREATE (:` A`)", "the label \" A\"");
+    refused("CREATE ({`a `: 1})", "the property \"a \"");
+    refused("CREATE ({`a:b`: 1})", "the property \"a:b\"");
+}
+
+#[test]
+fn a_row_too_long_for_a_statement_is_refused() {
+    let (_folder, db) = database();
+    let long = "reduce(s = 'abcdefgh', i IN range(1, 22) | s + s)";
+    run(
+        &db.connect(),
+        &format!("CREATE (n:Long {{a: {long}, b: {long}}})"),
+    );
+    let error = export_cypher(&db.connect(), &mut std::io::sink(), Schema::With);
+    let error = error.expect_err("too long").to_string();
+    assert!(error.contains("at most 62914560"), "{error}");
+}
