@@ -210,7 +210,8 @@ def main():
                     said = f"x {statistics.median(ratios(entry)):.2f}" if ratios(entry) else entry.get("error")
                     print(f"{count} {measure.name}: {said}", file=sys.stderr, flush=True)
             for child in children.values():
-                child.end()
+                child.process.stdin.close()  # its database is closed, so that counting begins with no log to read
+                child.process.wait()
             for measure, entry in entries:
                 if args.instructions and count == (threads or [1])[0]:
                     entry["instructions"] = {name: counted(program, paths[name], measure) for name, program in args.programs.items()}

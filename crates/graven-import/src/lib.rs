@@ -37,6 +37,7 @@ mod outline;
 mod plan;
 mod prepare;
 mod progress;
+mod radix;
 mod report;
 mod rows;
 mod scan;

@@ -9,12 +9,13 @@
 //! are read, each through its own buffer.
 //!
 //! # Costs
-//! In memory one comparison sort; each spilled byte is written and read once per level.
+//! In memory one radix sort by key; each spilled byte is written and read once per level.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::error::ImportError;
+use crate::radix;
 use crate::scratch::{Scratch, ScratchFile};
 use crate::value::{put_varint, take_varint};
 
@@ -84,10 +85,8 @@ impl Sorter {
 
     fn sort(&mut self) {
         let arena = &self.arena;
-        self.entries.sort_unstable_by(|a, b| {
-            a.key
-                .cmp(&b.key)
-                .then_with(|| bytes_of(arena, *a).cmp(bytes_of(arena, *b)))
+        radix::sort(&mut self.entries, &|entry| wide(entry.key), &|a, b| {
+            bytes_of(arena, *a).cmp(bytes_of(arena, *b))
         });
     }
 
@@ -148,6 +147,11 @@ fn grown<T>(v: &Vec<T>, more: usize, least: usize) -> usize {
         return v.capacity();
     }
     (v.capacity() * 2).max(v.len() + more).max(least)
+}
+
+/// The key as one number.
+fn wide(key: Key) -> u128 {
+    u128::from(key[0]) << 64 | u128::from(key[1])
 }
 
 fn bytes_of(arena: &[u8], entry: Entry) -> &[u8] {
@@ -310,7 +314,8 @@ impl Merge {
 
     fn less(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.runs[self.heap[a]], &self.runs[self.heap[b]]);
-        a.key.cmp(&b.key).then_with(|| a.current().cmp(b.current())) == Ordering::Less
+        let by_key = wide(a.key).cmp(&wide(b.key));
+        by_key.then_with(|| a.current().cmp(b.current())) == Ordering::Less
     }
 
     fn sink(&mut self, mut at: usize) {

@@ -66,6 +66,15 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 /// Takes an unsigned LEB128 number off the front.
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> u64 {
+    if let Some(word) = bytes.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*word);
+        // The first byte without its high bit is the last of the number.
+        let last = !word & 0x8080_8080_8080_8080;
+        if last != 0 {
+            *bytes = &bytes[last.trailing_zeros() as usize / 8 + 1..];
+            return joined_sevens(word & (last ^ (last - 1)));
+        }
+    }
     let (mut value, mut shift) = (0u64, 0);
     loop {
         let byte = bytes[0];
@@ -76,6 +85,14 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> u64 {
         }
         shift += 7;
     }
+}
+
+/// The number whose groups of seven bits lie in the bytes of a word, lowest first.
+fn joined_sevens(word: u64) -> u64 {
+    let sevens = word & 0x7f7f_7f7f_7f7f_7f7f;
+    let twos = (sevens & 0x7f00_7f00_7f00_7f00) >> 1 | sevens & 0x007f_007f_007f_007f;
+    let fours = (twos & 0x3fff_0000_3fff_0000) >> 2 | twos & 0x0000_3fff_0000_3fff;
+    (fours & 0x0fff_ffff_0000_0000) >> 4 | fours & 0x0fff_ffff
 }
 
 /// Takes a little-endian 8-byte integer off the front.
@@ -108,6 +125,19 @@ pub(crate) fn put_list_head(out: &mut Vec<u8>, count: u64) {
     put_varint(out, count);
 }
 
+/// The number that eight digits make, read as one word: neighbouring digits, pairs and fours are
+/// put together by a multiplication each.
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    let word = u64::from_le_bytes(text);
+    let high = 0xf0f0_f0f0_f0f0_f0f0;
+    let all_digits = word & high == 0x3030_3030_3030_3030
+        && word.wrapping_add(0x0606_0606_0606_0606) & high == 0x3030_3030_3030_3030;
+    let pairs = (word & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8;
+    let fours = (pairs & 0x00ff_00ff_00ff_00ff).wrapping_mul(6_553_601) >> 16;
+    let all = (fours & 0x0000_ffff_0000_ffff).wrapping_mul(42_949_672_960_001) >> 32;
+    all_digits.then_some(all)
+}
+
 /// Reads a decimal integer of an id or a number: an optional sign and digits, nothing else.
 pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text {
@@ -119,7 +149,11 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
         return None;
     }
     let mut value = 0u64;
-    for b in digits {
+    let (eights, rest) = digits.as_chunks::<8>();
+    for eight in eights {
+        value = value * 100_000_000 + eight_digits(*eight)?;
+    }
+    for b in rest {
         let digit = b.wrapping_sub(b'0');
         if digit > 9 {
             return None;
@@ -362,6 +396,61 @@ fn decode_temporal(tag: u8, bytes: &mut &[u8]) -> PropertyValue {
                 y: numbers[1],
                 z: numbers.get(2).copied(),
             })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_of_every_length_come_back_whatever_follows() {
+        for bits in 0..64 {
+            for number in [1 << bits, (1 << bits) - 1, u64::MAX >> bits] {
+                for follows in [&[][..], &[0xff], &[0; 9], &[0xff; 9]] {
+                    let mut bytes = Vec::new();
+                    put_varint(&mut bytes, number);
+                    bytes.extend_from_slice(follows);
+                    let mut rest = &bytes[..];
+                    assert_eq!(take_varint(&mut rest), number);
+                    assert_eq!(rest, follows);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_read_as_the_standard_library_reads_them() {
+        let texts = [
+            "0",
+            "-0",
+            "+7",
+            "12345678",
+            "123456789",
+            "-1234567890123456",
+            "9223372036854775807",
+            "9223372036854775808",
+            "-9223372036854775808",
+            "-9223372036854775809",
+            "",
+            "-",
+            "1234567a",
+            "a2345678",
+            "1234 678",
+            "1234567:",
+            "/2345678",
+            "12345678\u{ff}",
+            "0000000000000000001",
+            "00000000000000000001",
+            "99999999999999999999",
+        ];
+        for text in texts {
+            let expected = text
+                .parse()
+                .ok()
+                .filter(|_| text.len() < 20 || text.starts_with('-'));
+            assert_eq!(parse_i64(text.as_bytes()), expected, "{text}");
         }
     }
 }

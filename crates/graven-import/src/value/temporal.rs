@@ -309,10 +309,14 @@ pub(crate) fn point(text: &str) -> Option<(u32, Vec<f64>)> {
 /// milliseconds apart, and none of those below 100,000,000 is a date); seventeen digits likewise.
 pub(crate) fn epoch_millis(field: &[u8]) -> Option<i64> {
     if let Some(number) = super::parse_i64(field) {
-        let text = std::str::from_utf8(field).ok()?;
+        let text = || std::str::from_utf8(field).ok();
         return match field.len() {
-            8 => Some(date(text).map_or(number, |days| days * 86_400_000)),
-            17 if number > 0 => compact_millis(text).or(Some(number)),
+            8 => Some(
+                text()
+                    .and_then(date)
+                    .map_or(number, |days| days * 86_400_000),
+            ),
+            17 if number > 0 => text().and_then(compact_millis).or(Some(number)),
             _ => Some(number),
         };
     }

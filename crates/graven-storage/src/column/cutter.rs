@@ -84,7 +84,7 @@ impl Cutter {
     /// Takes one segment from the front of what is gathered, if anything is.
     pub(crate) fn cut(&mut self) -> Option<Cut> {
         let first = self.cells.first()?.0;
-        let mut count = self.cells.len().min(self.usual + self.usual / 16);
+        let mut count = self.cells.len().min(self.usual);
         let mut best: Option<(usize, Vec<u8>)> = None;
         for attempt in 0.. {
             match encode(&self.cells[..count]) {
