@@ -8,6 +8,7 @@ mod fuzz;
 mod graphs;
 mod memory;
 mod run;
+mod slowest;
 mod tck;
 mod test;
 mod three_hop;

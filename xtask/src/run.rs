@@ -57,7 +57,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn shown(command: &Command) -> String {
+/// The command line without folders of this machine.
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut text = program
         .file_name()

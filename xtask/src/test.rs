@@ -4,7 +4,7 @@ use std::env;
 use std::process::{Command, Stdio};
 
 use crate::run::{cargo, run};
-use crate::tidy;
+use crate::{slowest, tidy};
 
 /// What property tests draw from, and the seed unless the environment names one: the same commit
 /// gives the same verdict on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
@@ -28,11 +28,16 @@ pub(crate) fn all() -> Result<(), String> {
         "-D",
         "warnings",
     ]))?;
-    let mut tests = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
-    if env::var_os(SEED.0).is_none() {
-        tests.env(SEED.0, SEED.1);
-    }
-    run(&mut tests)
+    let with_seed = |mut tests: Command| {
+        if env::var_os(SEED.0).is_none() {
+            tests.env(SEED.0, SEED.1);
+        }
+        tests
+    };
+    let tests = slowest::run(&mut with_seed(slowest::timed_tests()));
+    let mut examples = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
+    examples.arg("--doc");
+    tests.and(run(&mut with_seed(examples)))
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.
