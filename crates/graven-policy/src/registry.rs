@@ -3,10 +3,10 @@
 //! # How it works
 //! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of
 //! the golden hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to
-//! one. Every policy takes the keys of [`EVERYWHERE`]: `protocol` and `batch` tell the page cache how
-//! hits reach it, `running` scores pages of running transactions up. [`visit`] builds the policy with its own type, so that a simulation loop is
-//! compiled per policy; [`parse`] boxes it. [`register`] adds a policy of another program, which is
-//! then taken by name as the others are.
+//! one. Every policy takes the keys of [`EVERYWHERE`]: `protocol` and `batch` tell the page cache
+//! how hits reach it, `running` scores pages of running transactions up. [`visit`] builds the
+//! policy with its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it.
+//! [`register`] adds a policy of another program, which is then taken by name as the others are.
 
 use crate::PolicyError;
 use crate::gclock::Arm;

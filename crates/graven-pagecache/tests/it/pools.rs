@@ -13,7 +13,7 @@ fn class(kib: usize) -> SizeClass {
     SizeClass::for_page_bytes(kib << 10).unwrap()
 }
 
-/// A cache of 8 MiB, three quarters for 4 KiB and a quarter for 256 KiB, over small and large pages.
+/// A cache of 8 MiB, three quarters for 4 KiB and a quarter for 256 KiB, over pages of all sizes.
 fn pooled() -> (
     Arc<PageCache>,
     graven_pagecache::FileId,
