@@ -9,12 +9,13 @@ const MEASURES = [
   ["share_of_min", "hits by those of Belady's optimum"],
   ["gap_closed", "share of the gap closed"],
 ];
-const W = 900, H = 420, L = 76, R = 14, T = 16, B = 52;
+const W = 900, H = 420, L = 76, R = 36, T = 16, B = 52;
 const value = (run, key) => (key === "miss_ratio" ? 1 - run.hit_ratio : run[key]);
 const distinct = (list) => [...new Set(list)];
 const POLICIES = distinct(RUNS.map((run) => run.policy));
 const color = (at) => `var(--c${at % 8})`;
-const dash = (at) => ["", "7 4", "2 3", "9 3 2 3"][Math.floor(at / 8) % 4];
+// Neighbours differ in dashes, too: lines are told apart in grey.
+const dash = (at) => ["", "7 4", "2 3", "9 3 2 3"][(at + Math.floor(at / 8)) % 4];
 const chosen = () => POLICIES.filter((_, i) => at(`policy-${i}`).checked);
 const shown = () => RUNS.filter((run) => run.trace === at("trace").value && chosen().includes(run.policy));
 
@@ -99,11 +100,12 @@ function csv() {
 for (const trace of distinct(RUNS.map((run) => run.trace))) at("trace").append(new Option(trace, trace));
 for (const [key, name] of MEASURES) at("measure").append(new Option(name, key));
 POLICIES.forEach((policy, i) => {
-  const label = document.createElement("label"), box = document.createElement("input"), swatch = document.createElement("span");
+  const label = document.createElement("label"), box = document.createElement("input");
   Object.assign(box, { type: "checkbox", id: `policy-${i}`, checked: i < 8 });
-  swatch.className = "swatch";
-  swatch.style.background = color(i);
-  label.append(box, swatch, policy);
+  label.append(box);
+  const swatch = make(label, "svg", { width: 28, height: 6 });
+  make(swatch, "line", { x1: 0, x2: 28, y1: 3, y2: 3, stroke: color(i), "stroke-width": 3, "stroke-dasharray": dash(i) });
+  label.append(policy);
   at("policies").append(label);
 });
 const choose = (on) => { POLICIES.forEach((_, i) => { at(`policy-${i}`).checked = on; }); draw(); };
