@@ -63,7 +63,7 @@ function draw() {
   }
   for (const x of x0 === x1 ? [x0] : ticks(x0, x1, log))
     make(svg, "text", { x: px(x), y: H - B + 20, "text-anchor": "middle" }, x.toLocaleString("en"));
-  make(svg, "text", { x: (L + W - R) / 2, y: H - 8, "text-anchor": "middle", class: "title" }, "pages of the cache");
+  make(svg, "text", { x: (L + W - R) / 2, y: H - 8, "text-anchor": "middle", class: "title" }, `pages of the cache, ${at("trace").value}`);
   const title = MEASURES.find(([name]) => name === key)[1];
   make(svg, "text", { x: 14, y: (T + H - B) / 2, "text-anchor": "middle", class: "title", transform: `rotate(-90 14 ${(T + H - B) / 2})` }, title);
   POLICIES.forEach((policy, i) => {
