@@ -319,6 +319,9 @@ fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loa
     if let Some(flags) = &mut trace.flags {
         flags.truncate(most);
     }
+    if let Some(details) = &mut trace.details {
+        details.truncate(most);
+    }
     let read = thread_seconds();
     if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(
@@ -370,8 +373,7 @@ fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
     if job.spec.running.is_some() && trace.transactions.is_none() {
         return Err(LabError::Setting(format!(
             "{}: policy {} scores pages of running transactions, and this trace does not say which \
-                query an access is of; `graven lab record` and `graven lab transactions` write one \
-                that does",
+                query an access is of; `graven lab record` writes one that does",
             trace.name, job.spec
         )));
     }
