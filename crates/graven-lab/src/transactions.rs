@@ -237,11 +237,11 @@ mod tests {
         let scratch = tempfile::tempdir().expect("a folder");
         let mut request = Transactions {
             data,
-            memory: vec![4 << 20],
+            memory: vec![32 << 20],
             policies: vec!["lru".to_owned()],
             running: 32,
-            writers: 3,
-            readers: 1,
+            writers: 4,
+            readers: 2,
             scratch: scratch.path().to_path_buf(),
         };
         let go_on = &mut |_: &str, _, _| ControlFlow::Continue(());

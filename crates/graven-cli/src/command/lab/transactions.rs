@@ -24,7 +24,7 @@ accesses of the first policy are recorded and simulated under all; those hits ar
 time for the same record.
 
 Example:
-  graven lab transactions sf0.1 --policy lru,gclock:max=3,sieve --memory 3MiB,4MiB"
+  graven lab transactions sf0.1 --policy lru,gclock:max=3,sieve --memory 16MiB,32MiB"
 )]
 pub(crate) struct Transactions {
     /// An LDBC data set with update streams
@@ -36,7 +36,7 @@ pub(crate) struct Transactions {
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65535))]
     running: u32,
     /// Memory budgets
-    #[arg(long, value_delimiter = ',', value_parser = argument::bytes, default_value = "3MiB,4MiB")]
+    #[arg(long, value_delimiter = ',', value_parser = argument::bytes, default_value = "16MiB,32MiB")]
     memory: Vec<u64>,
     /// Threads that write
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
