@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use graven::pagecache::pools::Pools;
 use graven::{Config, Database, IoMode, Touches, pagecache, touches};
 
 use crate::argument;
@@ -22,6 +23,9 @@ pub(crate) struct Open {
     /// Replacement policy of the page cache, with parameters as in gclock:max=7
     #[arg(long, value_name = "SPEC")]
     policy: Option<String>,
+    /// Fixed pools instead of one budget for pages of all sizes, for comparison
+    #[arg(long, value_name = "static:SIZE=PERCENT,...")]
+    pools: Option<Pools>,
     /// Threads that one statement may use where it reads many nodes [default: the cores there are]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
@@ -130,6 +134,7 @@ impl Open {
         if let Some(policy) = &self.policy {
             config.policy.clone_from(policy);
         }
+        config.pools.clone_from(&self.pools);
         config.io = self.io;
         config.read_only = self.read_only;
         config.without_log = self.without_log;
@@ -141,7 +146,8 @@ impl Open {
             }
             let memory = self.memory.map(|_| "--memory");
             let policy = self.policy.as_ref().map(|_| "--policy");
-            for option in memory.into_iter().chain(policy) {
+            let pools = self.pools.as_ref().map(|_| "--pools");
+            for option in memory.into_iter().chain(policy).chain(pools) {
                 eprintln!(
                     "{option} has no effect: process {process} has the database open, and its \
                         settings hold"

@@ -96,6 +96,7 @@ pub(crate) fn run() -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let stage = Stage::new(&source, 4096, usize::MAX, folder.path())?;
     let played = stage.play(&Setting {
         policy: "lifo".to_owned(),
+        pools: None,
         cache_pages: 500,
         threads: 1,
         io: IoMode::Buffered.into(),

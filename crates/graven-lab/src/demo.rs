@@ -130,6 +130,7 @@ impl Demo {
         let all = std::mem::take(&mut questions.starts);
         let ample = Setting {
             policy: self.policies.first().cloned().unwrap_or_default(),
+            pools: None,
             cache_bytes: AMPLE_BYTES,
             cache_share: None,
             threads: 1,
@@ -213,6 +214,7 @@ impl Demo {
             let slot = left / (settings.len() - done) as u32;
             let setting = Setting {
                 policy: (*policy).to_owned(),
+                pools: None,
                 cache_bytes: budget(touched_bytes, *share),
                 cache_share: Some(
                     budget(touched_bytes, *share) as f64 / touched_bytes.max(1) as f64,

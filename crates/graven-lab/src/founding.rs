@@ -182,8 +182,8 @@ pub const ITEMS: [Item; 86] = [
         beaten", "graven lab simulate --trace TRACE --policy min,min-bypass --size \
             1%", "thesis: prototype", State::Works),
     item(Document::S1, "LFU, LIRS, 2Q, generations; transactions; the \
-        list", "graven lab policies", "neo4j-study: \
-            policies", State::InPart("no policy scores pages of running transactions up")),
+        list", "graven lab transactions DATA --policy lru,gclock:max=3 --running \
+            64", "neo4j-study: policies; transactions", State::Works),
     item(Document::S1, "policies hear of hints at \
         insertion", "cargo test -p graven-policy \
             a_scan_passes_through_its_share", "", State::Works),
@@ -271,17 +271,16 @@ pub const ITEMS: [Item; 86] = [
         force", "graven lab report linux-guide --only \
             clients", "linux-guide: clients", State::Works),
     item(Document::S4, "two pools, 75 to \
-        25", "graven lab report kuzu-pages --only \
-            completion", "kuzu-pages: \
-                completion", State::InPart("pools cannot be chosen for a database")),
+        25", "graven bench three-hop DB --params FILE --pools \
+            static:4KiB=75%,256KiB=25%", "kuzu-pages: completion", State::Works),
     item(Document::S4, "size classes, addresses reserved, memory as \
         loaded", "graven lab report kuzu-pages --only \
             memory", "kuzu-pages: memory", State::InPart("verdicts of two full runs have not been \
                 compared")),
     item(Document::S4, "classes up to one page of the whole \
         pool", "cargo test -p graven-pagecache \
-            sweeps_work_at_every_size", "", State::InPart("values and hash tables as large as the \
-                pool are split")),
+            a_page_may_be_most_of_the_pool", "", State::InPart("pages have up to 128 MiB, hash \
+                tables are one piece; values of a data file are chains of pages of 64 KiB")),
     item(Document::S4, "one account of \
         memory", "cargo test -p graven-pagecache \
             a_huge_file_stays_within_the_limit", "", State::Works),
@@ -289,7 +288,7 @@ pub const ITEMS: [Item; 86] = [
         entries", "graven lab simulate --trace TRACE --policy eviction-queue --size \
             1%", "neo4j-study: policies", State::Works),
     item(Document::S4, "memory given \
-        back", "graven lab report kuzu-pages --only memory", "kuzu-pages: memory", State::Works),
+        back", "graven lab release --size 256MiB", "kuzu-pages: memory, release", State::Works),
     item(Document::S4, "map, array, swizzled \
         word", "graven lab report kuzu-pages --only ways", "kuzu-pages: ways", State::Works),
     item(Document::S4, "resize at run \

@@ -8,6 +8,8 @@ use serde::Serialize;
 pub struct Measurement {
     /// Replacement policy with its parameters.
     pub policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes, where there were any.
+    pub pools: Option<String>,
     /// Budget in bytes: pages, operators and results together.
     pub cache_bytes: u64,
     /// The budget as a share of the bytes that the questions touch, where that was measured.

@@ -47,6 +47,12 @@ pub fn list() -> Vec<Listed> {
     registry::entries().into_iter().map(listed).collect()
 }
 
+/// The keys that every policy takes.
+#[must_use]
+pub fn everywhere() -> Vec<ListedParameter> {
+    registry::EVERYWHERE.iter().map(parameter).collect()
+}
+
 fn listed(entry: &Entry) -> Listed {
     let of_entry = |spec: &str| spec.split(':').next() == Some(entry.name);
     let aliases = registry::aliases().iter();

@@ -23,6 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use graven_io::{IoMode, OpenOptions, device_counters, open};
+use graven_pagecache::pools::Pools;
 use graven_pagecache::{Budget, Config, Evictor, FileId, PageCache};
 use serde::Serialize;
 
@@ -73,6 +74,8 @@ impl FromStr for EvictorChoice {
 pub struct Setting {
     /// Policy with parameters and protocol.
     pub policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes.
+    pub pools: Option<Pools>,
     /// Cache size in pages.
     pub cache_pages: u64,
     /// Threads.
@@ -100,6 +103,8 @@ pub struct Replayed {
     pub trace: String,
     /// The policy.
     pub policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes, where there were any.
+    pub pools: Option<String>,
     /// Cache size in pages.
     pub cache_pages: u64,
     /// The same in bytes.
@@ -233,6 +238,7 @@ impl Stage {
         Ok(Replayed {
             trace: self.name.clone(),
             policy: setting.policy.clone(),
+            pools: setting.pools.as_ref().map(Pools::to_string),
             cache_pages: setting.cache_pages,
             cache_bytes: setting.cache_pages * self.page_bytes(),
             page_bytes: self.page_bytes(),
@@ -291,6 +297,7 @@ impl Stage {
         };
         let mut config = Config::new(Budget::new(budget));
         config.policy.clone_from(&setting.policy);
+        config.pools.clone_from(&setting.pools);
         config.evictor = evictor;
         config.reserve = setting.reserve;
         config.verify = setting.verify;

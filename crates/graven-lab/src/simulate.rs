@@ -12,6 +12,7 @@
 //! numbering its pages are measured apart.
 
 mod charts;
+mod explore;
 mod size;
 mod stack_distance;
 mod summary;
@@ -21,15 +22,16 @@ use std::path::{Path, PathBuf};
 
 use graven_policy::belady::{self, Bypass};
 use graven_policy::registry::{self, Spec, Visitor};
-use graven_policy::simulator::{ArrayFrames, Simulator};
+use graven_policy::simulator::{ArrayFrames, Simulator, TransactionAccess};
 use graven_policy::{Hint, Policy, PolicyError};
 use graven_trace::dense::{self, Dense};
-use graven_trace::{FLAG_PREFETCH, FLAG_SCAN, ReadOptions};
+use graven_trace::{Detail, FLAG_PREFETCH, FLAG_SCAN, ReadOptions};
 use serde::Serialize;
 
 use crate::error::LabError;
 use crate::parallel;
 pub use charts::figures;
+pub use explore::page;
 pub use size::Size;
 pub use stack_distance::{LruCurve, StackDistances};
 pub use summary::{Summary, summarize};
@@ -136,6 +138,8 @@ struct Loaded {
     dense: Dense,
     /// Hint of every access, where the trace has any.
     hints: Option<Vec<Hint>>,
+    /// The transaction of every access and whether it is its last, where the trace names queries.
+    transactions: Option<Vec<(u32, bool)>>,
     writes: Option<u64>,
     read_seconds: f64,
     map_seconds: f64,
@@ -315,6 +319,9 @@ fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loa
     if let Some(flags) = &mut trace.flags {
         flags.truncate(most);
     }
+    if let Some(details) = &mut trace.details {
+        details.truncate(most);
+    }
     let read = thread_seconds();
     if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(
@@ -327,6 +334,7 @@ fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loa
         name: graven_trace::name_of(path),
         dense,
         hints: trace.flags.as_deref().and_then(hints),
+        transactions: trace.details.as_deref().and_then(transactions),
         writes: trace.writes(),
         read_seconds: read - started,
         map_seconds: thread_seconds() - read,
@@ -344,7 +352,31 @@ fn hints(flags: &[u8]) -> Option<Vec<Hint>> {
     any.then(|| flags.iter().map(|&flags| hint(flags)).collect())
 }
 
+/// Queries as transactions: each runs from its first access to its last one; none where the trace
+/// names no query.
+fn transactions(details: &[Detail]) -> Option<Vec<(u32, bool)>> {
+    let mut numbering = dense::Numbering::new();
+    // Access 0 is that of no query, which is transaction 0.
+    numbering.index_of(0);
+    let mut all: Vec<(u32, bool)> = details
+        .iter()
+        .map(|detail| (numbering.index_of(u64::from(detail.query)), false))
+        .collect();
+    let mut is_seen = vec![false; numbering.unique()];
+    for (transaction, ends) in all.iter_mut().rev() {
+        *ends = !std::mem::replace(&mut is_seen[*transaction as usize], true);
+    }
+    (numbering.unique() > 1).then_some(all)
+}
+
 fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
+    if job.spec.running.is_some() && trace.transactions.is_none() {
+        return Err(LabError::Setting(format!(
+            "{}: policy {} scores pages of running transactions, and this trace does not say which \
+                query an access is of; `graven lab record` writes one that does",
+            trace.name, job.spec
+        )));
+    }
     if let Some(bypass) = belady::bypass_of(&job.spec) {
         return Ok(optimum(&trace.dense, job.capacity, bypass));
     }
@@ -354,6 +386,10 @@ fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
     let replay = Replay {
         trace,
         capacity: job.capacity.min(unique),
+        transactions: trace
+            .transactions
+            .as_deref()
+            .filter(|_| job.spec.running.is_some()),
     };
     Ok(registry::visit(
         &job.spec,
@@ -379,6 +415,27 @@ fn optimum(trace: &Dense, capacity: usize, bypass: Bypass) -> Counted {
 struct Replay<'a> {
     trace: &'a Loaded,
     capacity: usize,
+    transactions: Option<&'a [(u32, bool)]>,
+}
+
+impl Replay<'_> {
+    /// Every access with its transaction.
+    fn accesses<'a>(
+        &'a self,
+        transactions: &'a [(u32, bool)],
+    ) -> impl Iterator<Item = TransactionAccess> + 'a {
+        let hint = |at: usize| {
+            let hints = self.trace.hints.as_ref();
+            hints.map_or(Hint::Normal, |hints| hints[at])
+        };
+        let pages = self.trace.dense.pages.iter().zip(transactions).enumerate();
+        pages.map(move |(at, (page, (transaction, ends)))| TransactionAccess {
+            page: *page,
+            hint: hint(at),
+            transaction: *transaction,
+            ends: *ends,
+        })
+    }
 }
 
 impl Visitor<ArrayFrames> for Replay<'_> {
@@ -388,9 +445,12 @@ impl Visitor<ArrayFrames> for Replay<'_> {
         let started = thread_seconds();
         let Dense { pages, unique } = &self.trace.dense;
         let mut simulator = Simulator::new(policy, *unique, self.capacity);
-        match &self.trace.hints {
-            None => simulator.replay(pages),
-            Some(hints) => {
+        match (&self.trace.hints, self.transactions) {
+            (_, Some(transactions)) => {
+                simulator.replay_transactions(self.accesses(transactions));
+            }
+            (None, None) => simulator.replay(pages),
+            (Some(hints), None) => {
                 simulator.replay_hinted(pages.iter().copied().zip(hints.iter().copied()))
             }
         }

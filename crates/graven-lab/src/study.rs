@@ -38,7 +38,7 @@ use crate::statistics::{self, Claim, Interval, Standing};
 use crate::workload::Workload;
 use graven_trace::ReadOptions;
 pub use page::{Basis, Exhibit, Outcome, Page, Section, Table, Verdict};
-pub use site::{Site, compare};
+pub use site::{Reported, Site, compare};
 
 /// Accesses of a trace that a quick look simulates.
 const QUICK_ACCESSES: usize = 400_000;

@@ -17,6 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use graven::pagecache::pools::Pools;
 use graven::{Config, Connection, Database, IoMode, Params, Value};
 use graven_io::{DeviceCounters, device_counters};
 
@@ -41,6 +42,8 @@ pub const POLICY_SEED: u64 = 1;
 pub struct Setting {
     /// Replacement policy with its parameters.
     pub policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes.
+    pub pools: Option<Pools>,
     /// Budget in bytes.
     pub cache_bytes: u64,
     /// The budget as a share of the bytes touched, if known; copied into the measurement.
@@ -81,6 +84,7 @@ pub fn run(db: &Path, questions: &Questions, setting: &Setting) -> Result<Measur
     let mut config = Config::default();
     config.memory = setting.cache_bytes;
     config.policy.clone_from(&setting.policy);
+    config.pools.clone_from(&setting.pools);
     config.io = setting.io;
     config.read_only = true;
     config.attach = false;
@@ -279,6 +283,7 @@ fn measurement(
     let reading = db.reading()?;
     Ok(Measurement {
         policy: setting.policy.clone(),
+        pools: setting.pools.as_ref().map(Pools::to_string),
         cache_bytes: setting.cache_bytes,
         cache_share: setting.cache_share,
         threads: setting.threads,

@@ -49,6 +49,25 @@ pub struct Report {
     pub differences: Vec<String>,
 }
 
+/// What applying came to.
+pub(crate) struct Applied {
+    pub(crate) operations: usize,
+    /// Questions that readers asked meanwhile.
+    pub(crate) reads: u64,
+    /// Operations that waited for no page.
+    pub(crate) calm: u64,
+}
+
+/// Applies the streams of the data set in `data` to an open database.
+pub(crate) fn apply_streams(
+    db: &Database,
+    data: &Path,
+    settings: &Settings,
+) -> Result<Applied, String> {
+    let operations = stream::read(data)?;
+    apply::apply(db, &operations, settings)
+}
+
 /// Applies the streams of the data set in `data` and compares; files go to `work`.
 ///
 /// # Errors
@@ -60,7 +79,7 @@ pub fn run(data: &Path, work: &Path, settings: &Settings) -> Result<Report, Stri
     config.memory = settings.memory;
     let db = Database::open(&applied, config.clone()).map_err(|e| e.to_string())?;
     let begun = Instant::now();
-    let reads = apply::apply(&db, &operations, settings)?;
+    let applied_all = apply::apply(&db, &operations, settings)?;
     let took = begun.elapsed();
     let tables = work.join("end");
     end_state::write(data, &operations, &tables)?;
@@ -70,13 +89,13 @@ pub fn run(data: &Path, work: &Path, settings: &Settings) -> Result<Report, Stri
     Ok(Report {
         operations: operations.len(),
         took,
-        reads,
+        reads: applied_all.reads,
         compared,
         differences,
     })
 }
 
-fn import(source: &Path, target: &Path) -> Result<PathBuf, String> {
+pub(crate) fn import(source: &Path, target: &Path) -> Result<PathBuf, String> {
     let options = ImportOptions {
         memory: 256 << 20,
         ..ImportOptions::default()

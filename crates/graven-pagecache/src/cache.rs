@@ -15,6 +15,7 @@
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
 pub(crate) mod batch;
+pub(crate) mod build;
 pub(crate) mod compact;
 pub(crate) mod core;
 pub(crate) mod evictor;
@@ -27,6 +28,7 @@ pub(crate) mod pin;
 pub mod record;
 pub mod residents;
 pub(crate) mod resize;
+pub(crate) mod running;
 pub(crate) mod scan;
 pub mod shadow;
 pub(crate) mod wait;
@@ -35,6 +37,7 @@ pub(crate) mod write_back;
 
 use crate::arena::Arena;
 use crate::budget::Budget;
+use crate::cache::build::build_policy;
 use crate::cache::core::Core;
 use crate::cache::evictor::EvictorThread;
 use crate::cache::fault::Failure;
@@ -42,13 +45,15 @@ use crate::cache::frames::{SlotFrames, Stamps};
 use crate::cache::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
 use crate::cache::lanes::{LANES, Lane};
 use crate::cache::pin::PagePin;
+use crate::cache::running::Owners;
 use crate::cache::write_back::WriteBack;
 use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
 use crate::error::{Error, Result};
 use crate::memory::Backing;
 use crate::page::{Damage, HEADER_BYTES};
 use crate::page_kind::PageKind;
-use crate::page_ref::{FileId, PageRef, SizeClass, UNIT_SHIFT};
+use crate::page_ref::{FileId, PageRef, UNIT_SHIFT};
+use crate::pools::PoolState;
 use crate::slots::{PageKey, Slots};
 use crate::stats::{Event, Registry};
 use crate::table::{FILES_MAX, Tables};
@@ -56,8 +61,7 @@ use crate::view::View;
 use crate::word;
 use crossbeam_queue::ArrayQueue;
 use graven_io::File;
-use graven_policy::registry::{self, Boxing, Spec};
-use graven_policy::{Hint, Policy};
+use graven_policy::Hint;
 use parking_lot::{Mutex, RwLock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -92,6 +96,7 @@ pub struct PageCache {
     counters: Registry,
     slots: Arc<Slots>,
     stamps: Arc<Stamps>,
+    owners: Arc<Owners>,
     core: ManuallyDrop<Mutex<Core>>,
     files: RwLock<Vec<Option<Arc<FileState>>>>,
     budget: Arc<Budget>,
@@ -173,6 +178,11 @@ impl PageCache {
         )?;
         arena.set_warm_max(crate::cache::resize::warm_max(bytes));
         let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
+        if is_synchronous && config.pools.is_some() {
+            return Err(Error::Pools(
+                "static pools go with a background or cooperative evictor".to_owned(),
+            ));
+        }
         let capacity = match config.evictor {
             Evictor::Synchronous { frames, .. } => u64::from(frames),
             Evictor::Background | Evictor::Cooperative => arena_bytes,
@@ -180,9 +190,14 @@ impl PageCache {
         let (policy, hit_mode) =
             build_policy(&config.policy, capacity, config.seed, is_synchronous)?;
         let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(Stamps::new()));
+        let owners = Arc::new(Owners::new());
+        owners.set_scoring(hit_mode.is_owned());
         let frames = SlotFrames {
             slots: Arc::clone(&slots),
             stamps: Arc::clone(&stamps),
+            owners: Arc::clone(&owners),
+            pools: config.pools.map(|pools| PoolState::new(pools, bytes)),
+            pass_over: 0,
             alike: is_synchronous,
             due: Vec::new(),
         };
@@ -205,6 +220,7 @@ impl PageCache {
             counters: Registry::new(),
             slots,
             stamps,
+            owners,
             core: ManuallyDrop::new(Mutex::new(Core::new(
                 policy,
                 frames,
@@ -562,6 +578,10 @@ impl PageCache {
         &self.stamps
     }
 
+    pub(crate) fn owners(&self) -> &Owners {
+        &self.owners
+    }
+
     pub(crate) fn core(&self) -> &Mutex<Core> {
         &self.core
     }
@@ -644,42 +664,6 @@ impl PageCache {
     }
 }
 
-/// Builds a policy for `capacity` (bytes, or frames in the synchronous mode) and says what its hits
-/// must do.
-pub(crate) fn build_policy(
-    spec: &str,
-    capacity: u64,
-    seed: u64,
-    is_synchronous: bool,
-) -> Result<(Box<dyn Policy<SlotFrames>>, HitMode)> {
-    let parsed = Spec::parse(spec).map_err(|e| refused(spec, &e))?;
-    // The synchronous mode has the policy itself keep a batch, as the simulator does; else threads
-    // keep theirs.
-    let built = Spec {
-        batch: parsed.batch.filter(|_| is_synchronous),
-        ..parsed.clone()
-    };
-    let policy = registry::visit(&built, capacity, seed, Boxing).map_err(|e| refused(spec, &e))?;
-    let mode = HitMode::new(policy.hit_kind(), &parsed, is_synchronous);
-    Ok((policy, mode))
-}
-
-/// The policy that `spec` names, over frames of any kind.
-pub(crate) fn build_spec<F: graven_policy::Frames + 'static>(
-    spec: &str,
-    capacity: u64,
-    seed: u64,
-) -> Result<Box<dyn Policy<F>>> {
-    graven_policy::parse::<F>(spec, capacity, seed).map_err(|e| refused(spec, &e))
-}
-
-fn refused(spec: &str, error: &graven_policy::PolicyError) -> Error {
-    Error::Policy {
-        spec: spec.to_owned(),
-        reason: error.to_string(),
-    }
-}
-
 fn file_len(file: &dyn File) -> Result<u64> {
     file.len().map_err(|source| Error::Length {
         file: file.path().to_path_buf(),
@@ -759,6 +743,3 @@ impl fmt::Debug for PageCache {
             .finish_non_exhaustive()
     }
 }
-
-/// The largest class any cache can hold.
-const _: () = assert!(SizeClass::MAX.bytes() as u64 <= 4 * MIN_BUDGET_BYTES);

@@ -2,6 +2,7 @@
 
 use crate::budget::Budget;
 use crate::page_ref::SizeClass;
+use crate::pools::Pools;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +79,9 @@ pub struct Config {
     pub budget: Arc<Budget>,
     /// Replacement policy with its parameters, as `graven_policy::registry` reads it.
     pub policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes, for comparison; not with
+    /// [`Evictor::Synchronous`].
+    pub pools: Option<Pools>,
     /// When pages are evicted.
     pub evictor: Evictor,
     /// How much the background evictor keeps free.
@@ -99,6 +103,7 @@ impl Config {
         Config {
             budget,
             policy: DEFAULT_POLICY.to_owned(),
+            pools: None,
             evictor: Evictor::default(),
             reserve: Reserve::default(),
             verify: true,

@@ -123,6 +123,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The cache cannot have these pools.
+    #[error("{0}")]
+    Pools(String),
     /// Accesses cannot be watched.
     #[error(
         "accesses cannot be watched: {0}; give the budget more room or end a large query first"

@@ -5,7 +5,7 @@
 //! ([`graven_policy`]), nothing of graphs. `examples/page_cache.rs` shows a whole program.
 //!
 //! # How it works
-//! A page is named by a file and a [`PageRef`], which knows its size (4 KiB to 4 MiB) and offset.
+//! A page is named by a file and a [`PageRef`], which knows its size (4 KiB to 128 MiB) and offset.
 //! There are three ways to its bytes:
 //! * [`PageCache::read`] copies values out of a page without pinning it; a hit writes nothing that
 //!   is shared;
@@ -75,6 +75,7 @@ mod memory;
 pub mod page;
 mod page_kind;
 mod page_ref;
+pub mod pools;
 mod slots;
 pub mod stats;
 mod table;
@@ -86,6 +87,7 @@ pub use budget::{Budget, BudgetError, Holder, Reclaim, Reservation};
 pub use cache::PageCache;
 pub use cache::exclusive::PageGuard;
 pub use cache::pin::PagePin;
+pub use cache::running::RunningTransaction;
 pub use cache::write_back::WriteBack;
 pub use cache::{record, residents, shadow};
 pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};

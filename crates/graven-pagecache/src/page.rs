@@ -200,7 +200,11 @@ pub fn seal(
     page[HEADER_BYTES + length..].fill(0);
     page[LSN].copy_from_slice(&lsn.to_le_bytes());
     page[PAGE_REF].copy_from_slice(&reference.place().raw().to_le_bytes());
-    page[LENGTH].copy_from_slice(&u32::try_from(length).expect("at most 4 MiB").to_le_bytes());
+    page[LENGTH].copy_from_slice(
+        &u32::try_from(length)
+            .expect("at most 128 MiB")
+            .to_le_bytes(),
+    );
     page[KIND] = kind as u8;
     page[VERSION] = HEADER_VERSION;
     page[RESERVED].fill(0);

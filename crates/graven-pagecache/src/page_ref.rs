@@ -38,23 +38,25 @@ const SEAL_MASK: u64 = (1 << 20) - 1;
 
 const _: () = assert!(UNIT_BYTES == 1 << UNIT_SHIFT);
 
-/// Size of a page or frame as a power of two: `4 KiB << class`, class 0..=10.
+/// Size of a page or frame as a power of two: `4 KiB << class`, class 0..=15.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct SizeClass(u8);
 
 impl SizeClass {
     /// 4 KiB.
     pub const MIN: SizeClass = SizeClass(0);
-    /// 4 MiB.
-    pub const MAX: SizeClass = SizeClass(10);
+    /// 128 MiB: the largest page of a cache.
+    pub const MAX: SizeClass = SizeClass(15);
+    /// 4 MiB: the largest page of a data file.
+    pub const STORED_MAX: SizeClass = SizeClass(10);
     /// 16 KiB.
     pub const KIB_16: SizeClass = SizeClass(2);
     /// 64 KiB.
     pub const KIB_64: SizeClass = SizeClass(4);
     /// Number of size classes.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 16;
 
-    /// The class of pages of `4 KiB << class` bytes; `None` above 10.
+    /// The class of pages of `4 KiB << class` bytes; `None` above 15.
     #[must_use]
     pub const fn new(class: u8) -> Option<SizeClass> {
         if class <= SizeClass::MAX.0 {
@@ -64,7 +66,7 @@ impl SizeClass {
         }
     }
 
-    /// The smallest class whose page holds `bytes` bytes, header included; `None` above 4 MiB.
+    /// The smallest class whose page holds `bytes` bytes, header included; `None` above 128 MiB.
     #[must_use]
     pub const fn for_page_bytes(bytes: usize) -> Option<SizeClass> {
         let mut class = 0;
@@ -77,16 +79,17 @@ impl SizeClass {
         None
     }
 
-    /// The smallest class whose page holds `bytes` bytes behind its header; `None` above 4 MiB.
+    /// The smallest class whose page holds `bytes` bytes behind its header; `None` above
+    /// 4 MiB, which no page of a data file passes.
     #[must_use]
     pub const fn for_payload_bytes(bytes: usize) -> Option<SizeClass> {
-        match bytes.checked_add(HEADER_BYTES) {
-            Some(bytes) => SizeClass::for_page_bytes(bytes),
-            None => None,
+        if bytes > SizeClass::STORED_MAX.payload_bytes() {
+            return None;
         }
+        SizeClass::for_page_bytes(bytes + HEADER_BYTES)
     }
 
-    /// The class as a number, 0..=10.
+    /// The class as a number, 0..=15.
     #[must_use]
     pub const fn index(self) -> u8 {
         self.0
@@ -176,7 +179,7 @@ impl PageRef {
     #[must_use]
     pub const fn from_raw(raw: u64) -> Option<PageRef> {
         let class = (raw >> 60) as u8;
-        if class <= SizeClass::MAX.0 {
+        if class <= SizeClass::STORED_MAX.0 {
             Some(PageRef(raw))
         } else {
             None
@@ -278,9 +281,14 @@ mod tests {
             assert_eq!(reference.class(), class);
             assert_eq!(reference.unit(), 0xff_1234_5678);
             assert_eq!(reference.offset_bytes(), 0xff_1234_5678 * 4096);
-            assert_eq!(PageRef::from_raw(reference.raw()), Some(reference));
+            let stored = (class <= SizeClass::STORED_MAX).then_some(reference);
+            assert_eq!(PageRef::from_raw(reference.raw()), stored);
         }
-        assert_eq!(PageRef::from_raw(11 << 60), None, "class 11 does not exist");
+        assert_eq!(
+            PageRef::from_raw(11 << 60),
+            None,
+            "no data file has class 11"
+        );
     }
 
     /// Goal: a seal is kept beside class and unit, never reads as none, and does not make another
@@ -327,7 +335,9 @@ mod tests {
             SizeClass::for_payload_bytes(65536 - 64),
             Some(SizeClass::KIB_64)
         );
-        assert_eq!(SizeClass::for_page_bytes((4 << 20) + 1), None);
-        assert_eq!(SizeClass::MAX.to_string(), "4 MiB");
+        assert_eq!(SizeClass::for_page_bytes((128 << 20) + 1), None);
+        assert_eq!(SizeClass::for_payload_bytes(4 << 20), None);
+        assert_eq!(SizeClass::STORED_MAX.to_string(), "4 MiB");
+        assert_eq!(SizeClass::MAX.to_string(), "128 MiB");
     }
 }

@@ -52,6 +52,7 @@ pub mod neo4j;
 mod page_index;
 pub mod random;
 pub mod registry;
+pub mod running;
 pub mod s3fifo;
 pub mod s4lru_blog;
 pub mod sieve;
@@ -138,6 +139,11 @@ pub trait Frames {
     fn is_busy(&self, frame: FrameIdx) -> bool;
     /// Tries to take the resident page for eviction.
     fn try_claim(&mut self, frame: FrameIdx) -> Claim;
+    /// From now on `pages` claims of pages that a running transaction used last find them busy;
+    /// frames that know no transactions ignore it.
+    fn pass_over_running(&mut self, pages: u32) {
+        let _ = pages;
+    }
 }
 
 /// A replacement policy over frames `F`.

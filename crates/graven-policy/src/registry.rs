@@ -3,10 +3,10 @@
 //! # How it works
 //! A specification is `name` or `name:key=value,key=value`. Short names of the literature and of
 //! the golden hit counts (`gclock-2bit`, `neo4j-rand`, `count-to-3`) are aliases that expand to
-//! one. The keys `protocol` and `batch` are no parameters of a policy: they tell the page cache how
-//! hits reach it. [`visit`] builds the policy with its own type, so that a simulation loop is
-//! compiled per policy; [`parse`] boxes it. [`register`] adds a policy of another program, which is
-//! then taken by name as the others are.
+//! one. Every policy takes the keys of [`EVERYWHERE`]: `protocol` and `batch` tell the page cache
+//! how hits reach it, `running` scores pages of running transactions up. [`visit`] builds the
+//! policy with its own type, so that a simulation loop is compiled per policy; [`parse`] boxes it.
+//! [`register`] adds a policy of another program, which is then taken by name as the others are.
 
 use crate::PolicyError;
 use crate::gclock::Arm;
@@ -21,6 +21,31 @@ pub use own::{Build, register};
 
 /// Most hits of a batch.
 pub const BATCH_MAX: u8 = 64;
+
+/// The keys that every policy takes.
+pub const EVERYWHERE: &[Parameter] = &[
+    Parameter {
+        name: "protocol",
+        default: "the policy's own",
+        accepts: "atomic|locked|sharded|batched|combining|sampled",
+        help: "how hits of threads reach the policy in a live cache",
+    },
+    Parameter {
+        name: "batch",
+        default: "32",
+        accepts: "1..=64",
+        help: "hits of a thread that are handed over at once (batched, combining)",
+    },
+    Parameter {
+        name: "running",
+        default: "0",
+        accepts: RUNNING,
+        help: "how many pages that a running transaction used last an eviction passes over \
+            (transaction-aware; Cheng et al. 2023)",
+    },
+];
+
+const RUNNING: &str = "0..=65535";
 
 /// How hits reach the policy; interpreted by the page cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -143,6 +168,8 @@ pub struct Spec {
     /// How many hits of a thread are handed over at once, if the specification says so,
     /// `1..=`[`BATCH_MAX`].
     pub batch: Option<u8>,
+    /// How many pages of running transactions an eviction passes over, if it passes over any.
+    pub running: Option<u32>,
 }
 
 impl std::fmt::Display for Spec {
@@ -151,7 +178,9 @@ impl std::fmt::Display for Spec {
         write!(f, "{}", self.name)?;
         let protocol = self.protocol.map(|p| ("protocol", p.name().to_string()));
         let batch = self.batch.map(|batch| ("batch", batch.to_string()));
+        let running = self.running.map(|pages| ("running", pages.to_string()));
         let all = self.params.iter().chain(&protocol).chain(&batch);
+        let all = all.chain(&running);
         for (i, (key, value)) in all.enumerate() {
             write!(f, "{}{key}={value}", if i == 0 { ':' } else { ',' })?;
         }
@@ -188,6 +217,7 @@ impl Spec {
                 .collect(),
             protocol: None,
             batch: None,
+            running: None,
         };
         for part in implied
             .split(',')
@@ -222,9 +252,15 @@ impl Spec {
             self.batch = Some(batch.ok_or_else(|| self.bad_value(key, value, &range))?);
             return Ok(());
         }
+        if key == "running" {
+            let pages = value.parse().ok().filter(|_| accepts(RUNNING, value));
+            let pages: u32 = pages.ok_or_else(|| self.bad_value(key, value, RUNNING))?;
+            self.running = (pages > 0).then_some(pages);
+            return Ok(());
+        }
         let Some(at) = entry.parameters.iter().position(|p| p.name == key) else {
-            let mut known: Vec<_> = entry.parameters.iter().map(|p| p.name).collect();
-            known.extend(["protocol", "batch"]);
+            let known = entry.parameters.iter().chain(EVERYWHERE);
+            let known: Vec<_> = known.map(|p| p.name).collect();
             return Err(PolicyError::UnknownParameter {
                 policy: entry.name.to_string(),
                 parameter: key.to_string(),

@@ -27,6 +27,12 @@ pub struct ArrayFrames {
     usage: Box<[Cell<u8>]>,
     stamps: Box<[Cell<u32>]>,
     epoch: Cell<u32>,
+    /// The transaction that used each frame last; empty where accesses have none.
+    owners: Vec<u32>,
+    /// Which transactions run, by number.
+    running: Vec<bool>,
+    /// Claims of pages of running transactions that are still to fail.
+    pass_over: u32,
 }
 
 impl ArrayFrames {
@@ -37,7 +43,32 @@ impl ArrayFrames {
             usage: vec![Cell::new(0); frames].into(),
             stamps: vec![Cell::new(0); frames].into(),
             epoch: Cell::new(0),
+            owners: Vec::new(),
+            running: Vec::new(),
+            pass_over: 0,
         }
+    }
+
+    /// The page in `frame` is used by `transaction`, which runs.
+    fn own(&mut self, frame: FrameIdx, transaction: u32) {
+        if self.owners.is_empty() {
+            self.owners = vec![0; self.usage.len()];
+        }
+        self.owners[frame.0 as usize] = transaction;
+    }
+
+    fn set_running(&mut self, transaction: u32, runs: bool) {
+        let at = transaction as usize;
+        if self.running.len() <= at {
+            self.running.resize(at + 1, false);
+        }
+        // No transaction is one that never runs.
+        self.running[at] = runs && transaction > 0;
+    }
+
+    fn is_running(&self, frame: FrameIdx) -> bool {
+        let owner = self.owners.get(frame.0 as usize);
+        owner.is_some_and(|owner| self.running[*owner as usize])
     }
 }
 
@@ -77,9 +108,30 @@ impl Frames for ArrayFrames {
     }
 
     #[inline]
-    fn try_claim(&mut self, _: FrameIdx) -> Claim {
+    fn try_claim(&mut self, frame: FrameIdx) -> Claim {
+        if self.pass_over > 0 && self.is_running(frame) {
+            self.pass_over -= 1;
+            return Claim::Busy;
+        }
         Claim::Claimed
     }
+
+    fn pass_over_running(&mut self, pages: u32) {
+        self.pass_over = pages;
+    }
+}
+
+/// An access of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionAccess {
+    /// The page.
+    pub page: u32,
+    /// How it is asked for.
+    pub hint: Hint,
+    /// The transaction's number; 0 for none.
+    pub transaction: u32,
+    /// Whether it is the transaction's last.
+    pub ends: bool,
 }
 
 /// What a replay counted.
@@ -157,6 +209,22 @@ impl<P: Policy<ArrayFrames>> Simulator<P> {
                 }
             }
             self.outcome.accesses += 1;
+        }
+    }
+
+    /// Plays accesses in order; a transaction runs from its first access until the one that ends
+    /// it. A scan's accesses leave a page to the transaction that had it.
+    pub fn replay_transactions(&mut self, accesses: impl IntoIterator<Item = TransactionAccess>) {
+        for access in accesses {
+            self.frames.set_running(access.transaction, true);
+            self.replay_hinted([(access.page, access.hint)]);
+            let frame = self.frame_of[access.page as usize];
+            if access.hint == Hint::Normal {
+                self.frames.own(FrameIdx(frame), access.transaction);
+            }
+            if access.ends {
+                self.frames.set_running(access.transaction, false);
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! ```text
 //! graven/__init__.py    what programs import
 //! graven/values.py      nodes, relationships, paths, durations, points, errors: plain classes of Python
+//! graven/lab.py         replacement policies simulated on traces, also policies of Python
 //! graven/frames.py      results as pandas, Polars, Arrow and NetworkX objects
 //! graven._graven        this crate: Database, Connection, Transaction, PreparedStatement, QueryResult
 //! ```
@@ -27,6 +28,7 @@ mod connection;
 mod database;
 mod error;
 mod interrupt;
+mod lab;
 mod options;
 mod parameter;
 mod result;
@@ -44,5 +46,6 @@ fn _graven(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::PreparedStatement>()?;
     module.add_class::<transaction::Transaction>()?;
-    module.add_class::<result::QueryResult>()
+    module.add_class::<result::QueryResult>()?;
+    module.add_class::<lab::Trace>()
 }

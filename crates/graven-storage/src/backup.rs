@@ -90,7 +90,7 @@ impl Store {
             from: &**self.file(),
             to: &*out,
             known: out.len()? / UNIT_BYTES as u64,
-            buffer: AlignedBuffer::zeroed(SizeClass::MAX.bytes()),
+            buffer: AlignedBuffer::zeroed(SizeClass::STORED_MAX.bytes()),
             earlier: AlignedBuffer::zeroed(UNIT_BYTES),
             written: 0,
         };

@@ -77,7 +77,7 @@ pub(crate) fn reserve(output: &impl ReservedPages, bytes: usize) -> Result<Vec<P
     let head = SizeClass::for_payload_bytes(HEAD_BYTES + own).ok_or(Error::Limit {
         what: "bytes of a chain",
         value: bytes as u64,
-        limit: SizeClass::MAX.bytes() as u64 / 8 * PART_BYTES as u64,
+        limit: SizeClass::STORED_MAX.bytes() as u64 / 8 * PART_BYTES as u64,
     })?;
     let classes = std::iter::once(head).chain((0..parts).map(|_| SizeClass::KIB_64));
     classes.map(|class| output.reserve(class)).collect()

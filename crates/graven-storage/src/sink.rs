@@ -234,7 +234,7 @@ fn class_for(payload: &[u8]) -> Result<SizeClass> {
     SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
         what: "payload of a page",
         value: payload.len() as u64,
-        limit: SizeClass::MAX.payload_bytes() as u64,
+        limit: SizeClass::STORED_MAX.payload_bytes() as u64,
     })
 }
 

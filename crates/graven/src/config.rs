@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use graven_exec::Tuning;
 use graven_pagecache::Budget;
+use graven_pagecache::pools::Pools;
 
 use crate::memory::default_memory;
 
@@ -27,6 +28,9 @@ pub struct Config {
     pub budget: Option<Arc<Budget>>,
     /// Replacement policy of the page cache, a name with parameters such as `gclock:max=7,init=1`.
     pub policy: String,
+    /// Fixed pools for pages of fixed sizes instead of one budget for all, for comparison: read
+    /// from text such as `static:4KiB=75%,256KiB=25%`.
+    pub pools: Option<Pools>,
     /// Threads that one statement may use where it reads many nodes; at least 1.
     pub threads: usize,
     /// How pages are read.
@@ -64,6 +68,7 @@ impl Default for Config {
             memory: default_memory(),
             budget: None,
             policy: DEFAULT_POLICY.to_owned(),
+            pools: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             io: IoMode::Direct,
             read_only: false,

@@ -319,7 +319,7 @@ impl From<graven_pagecache::Error> for Error {
             Cache::Damaged { .. } | Cache::BeyondEnd { .. } => return damaged(&error),
             Cache::Io { .. } if error.is_storage_full() => return disk_full(&error),
             Cache::Io { .. } | Cache::Queue { .. } => "Io.Failed",
-            Cache::Policy { .. } | Cache::TooSmall { .. } => "Config.Invalid",
+            Cache::Policy { .. } | Cache::Pools(_) | Cache::TooSmall { .. } => "Config.Invalid",
             Cache::AllPinned { .. }
             | Cache::Budget(_)
             | Cache::CannotShrink { .. }

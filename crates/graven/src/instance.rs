@@ -123,6 +123,7 @@ impl Inner {
         let budget = (config.budget.clone()).unwrap_or_else(|| Budget::new(config.memory));
         let mut settings = graven_pagecache::Config::new(Arc::clone(&budget));
         settings.policy.clone_from(&config.policy);
+        settings.pools.clone_from(&config.pools);
         let cache = PageCache::new(settings)?;
         let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
         let log = LogBeside::new(path, config, read_only.is_some());

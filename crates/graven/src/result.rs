@@ -181,7 +181,7 @@ impl Running {
         if self.is_at_hand() {
             return self.take_row().map(Some);
         }
-        self.counts().scope.start_again();
+        self.works();
         let row = self.advance();
         self.counts().add();
         if !matches!(row, Ok(Some(_))) {
@@ -195,7 +195,7 @@ impl Running {
     /// # Errors
     /// As [`Running::next_row`].
     pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
-        self.counts().scope.start_again();
+        self.works();
         let rows = self.advance_rows();
         self.counts().add();
         if !matches!(rows, Ok(Some(_))) {
@@ -207,10 +207,18 @@ impl Running {
     /// Computes the first rows, and keeps them for the caller: for a statement that does something
     /// whether or not its rows are read.
     pub(crate) fn begin_now(&mut self) -> Result<(), Error> {
-        self.counts().scope.start_again();
+        self.works();
         let loaded = self.load();
         self.counts().add();
         loaded.map(|_| ())
+    }
+
+    /// The calling thread goes on with the statement.
+    fn works(&mut self) {
+        if let Some(seat) = &self.seat {
+            seat.works();
+        }
+        self.counts().scope.start_again();
     }
 
     fn counts(&mut self) -> &mut Counts {

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use graven_pagecache::RunningTransaction;
+
 use crate::error::Error;
 
 /// Tables of seats.
@@ -61,6 +63,8 @@ pub(crate) struct Occupant {
 pub(crate) struct Seat {
     statements: Arc<Statements>,
     occupant: Arc<Occupant>,
+    /// What page caches know it by, if one scores running transactions.
+    running: Option<RunningTransaction>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -95,10 +99,13 @@ impl Statements {
             memory,
         });
         lock(&self.tables[at].seats).push(Arc::clone(&occupant));
-        Seat {
+        let seat = Seat {
             statements: Arc::clone(self),
             occupant,
-        }
+            running: RunningTransaction::begin(),
+        };
+        seat.works();
+        seat
     }
 
     fn table(&self, number: u64) -> &Table {
@@ -160,6 +167,13 @@ impl Seat {
         Arc::clone(&self.occupant.memory)
     }
 
+    /// The calling thread works for what sits here from now on.
+    pub(crate) fn works(&self) {
+        if let Some(running) = &self.running {
+            running.works();
+        }
+    }
+
     /// The id by which others name what sits here.
     pub(crate) fn id(&self) -> String {
         self.occupant.id()
@@ -182,6 +196,7 @@ impl Seat {
             ));
         }
         *lock(&self.occupant.text) = text;
+        self.works();
         Ok(())
     }
 }

@@ -10,10 +10,12 @@ mod options;
 mod output;
 mod policies;
 mod record;
+mod release;
 mod replay;
 mod report;
 mod rerun;
 mod simulate;
+mod transactions;
 
 use clap::{Args, Subcommand};
 
@@ -29,6 +31,7 @@ pub(crate) struct Lab {
 #[derive(Subcommand, Debug)]
 enum What {
     Simulate(simulate::Simulate),
+    Transactions(transactions::Transactions),
     Mrc(mrc::Mrc),
     Livelock(livelock::Livelock),
     Budget(budget::Budget),
@@ -36,6 +39,7 @@ enum What {
     Founding(founding::Founding),
     Gen(generate::Generate),
     Record(record::Record),
+    Release(release::Release),
     Replay(replay::Replay),
     Report(report::Report),
     Compare(compare::Compare),
@@ -46,6 +50,7 @@ impl Lab {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.what {
             What::Simulate(command) => command.run(),
+            What::Transactions(command) => command.run(),
             What::Mrc(command) => command.run(),
             What::Livelock(command) => command.run(),
             What::Budget(command) => command.run(),
@@ -53,6 +58,7 @@ impl Lab {
             What::Founding(command) => command.run(),
             What::Gen(command) => command.run(),
             What::Record(command) => command.run(),
+            What::Release(command) => command.run(),
             What::Replay(command) => command.run(),
             What::Report(command) => command.run(),
             What::Compare(command) => command.run(),

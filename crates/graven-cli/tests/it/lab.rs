@@ -451,7 +451,7 @@ fn replay_equals_the_simulator_and_record_names_its_cost() {
         "5000",
     ]);
     assert!(
-        said.code == 1 && said.err.contains("4 KiB to 4 MiB"),
+        said.code == 1 && said.err.contains("4 KiB to 128 MiB"),
         "{said:?}"
     );
 }

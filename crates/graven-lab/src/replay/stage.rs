@@ -60,7 +60,7 @@ impl Stage {
             .find(|class| class.bytes() as u64 == page_bytes)
             .ok_or_else(|| {
                 LabError::Setting(format!(
-                    "pages of {page_bytes} bytes: a cache has 4 KiB to 4 MiB, in doublings"
+                    "pages of {page_bytes} bytes: a cache has 4 KiB to 128 MiB, in doublings"
                 ))
             })?;
         let (name, pages, flags) = match source {

@@ -13,6 +13,7 @@ fn stage(spec: &str, accesses: usize, page_bytes: u64) -> Stage {
 fn setting(policy: &str) -> Setting {
     Setting {
         policy: policy.into(),
+        pools: None,
         cache_pages: 300,
         threads: 1,
         io: IoMode::Buffered,

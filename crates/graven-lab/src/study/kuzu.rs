@@ -14,10 +14,11 @@ mod ways;
 use super::{Page, Section, Study, Table, Tell};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
+use crate::release::{self, Released};
 use pools::{Layout, Pools, QUERIES, Ran, Scale, demand, memory};
 use ways::Way;
 
-pub(super) const PARTS: [&str; 4] = ["waste", "completion", "memory", "ways"];
+pub(super) const PARTS: [&str; 5] = ["waste", "completion", "memory", "release", "ways"];
 /// Times that a query is repeated, as in the original.
 const REPETITIONS: u32 = 5;
 
@@ -188,6 +189,19 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
             spans([grown[0].start.1, grown[1].start.1], |one| one.physical_mib),
         );
     }
+    if study.wants(&["release"]) {
+        tell("ways to give memory back")?;
+        let (mib, rounds) = if study.quick { (32, 1) } else { (256, 5) };
+        let released = release::measure(mib << 20, rounds)?;
+        page.exhibit(
+            "release",
+            "section 3.1.3",
+            "memory given back when a page is evicted: madvise with MADV_DONTNEED",
+            "not measured",
+            told(&released),
+        );
+        page.push("release", release_section(&released));
+    }
     let mut ways = Vec::new();
     if study.wants(&["ways"]) {
         tell("ways from a page to its frame")?;
@@ -201,6 +215,61 @@ pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
     }
     page.verdicts = verdicts::of(&completed, &grown, &ways);
     Ok(page)
+}
+
+/// Cost and resident share of every way, in words.
+fn told(released: &[Released]) -> String {
+    let each = released.iter().map(|one| match &one.refused {
+        Some(why) => format!("{}: refused ({why})", one.way),
+        None => format!(
+            "{}: {:.0} ns a page, {:.0} % resident after it",
+            one.way,
+            one.release_ns,
+            one.resident_after * 100.0
+        ),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
+fn release_section(released: &[Released]) -> Section {
+    let mut table = Table::new(
+        "Ways to give memory back, in pieces of 64 KiB",
+        &[
+            "way",
+            "release, ns a page",
+            "resident then, %",
+            "next use, ns a page",
+            "resident again, %",
+        ],
+    );
+    for one in released {
+        let number = |value: f64| match one.refused {
+            Some(_) => "refused".to_owned(),
+            None => format!("{value:.0}"),
+        };
+        table.rows.push(vec![
+            one.way.to_owned(),
+            number(one.release_ns),
+            number(one.resident_after * 100.0),
+            number(one.reuse_ns),
+            number(one.resident_again * 100.0),
+        ]);
+    }
+    Section {
+        title: "Giving memory back".to_owned(),
+        text: vec![
+            "The original gives the frame of an evicted page back to the system at once. A region \
+                is written, released in every way, and written again; times are processor time, the \
+             median of the rounds. What costs the next use is what a release saves elsewhere: \
+             MADV_FREE counts as resident until the system needs memory; MADV_COLD and MADV_PAGEOUT \
+             keep the content and do nothing without swap. A hole needs a memory file, and takes the \
+             page from all its mappings."
+                .to_owned(),
+        ],
+        figures: vec![release::figure(released)],
+        tables: vec![table],
+        ..Section::default()
+    }
 }
 
 fn findings(outcomes: &[Outcome]) -> String {

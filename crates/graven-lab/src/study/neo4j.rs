@@ -65,6 +65,7 @@ fn setting(
 ) -> Setting {
     Setting {
         policy,
+        pools: None,
         cache_pages,
         threads,
         io: io.into(),

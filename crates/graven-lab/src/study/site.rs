@@ -8,6 +8,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,6 +17,7 @@ use super::{Outcome, Page, Study, Tell, Which};
 use crate::error::LabError;
 use crate::founding::Document;
 use crate::report::chart::escape;
+use crate::run_file::RunFile;
 
 /// All reports.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +31,8 @@ pub struct Site {
 pub struct Reported {
     /// Its name.
     pub report: &'static str,
+    /// How long it took.
+    pub seconds: f64,
     /// Its page.
     #[serde(flatten)]
     pub page: Page,
@@ -37,11 +41,16 @@ pub struct Reported {
 }
 
 impl Site {
-    /// Makes all reports with the settings of `study`.
+    /// Makes all reports with the settings of `study`; `finished` is told of each before the next
+    /// begins, so that a run that is killed loses no more than the report under way.
     ///
     /// # Errors
-    /// As [`Study::run`].
-    pub fn make(study: &Study, tell: Tell<'_>) -> Result<Self, LabError> {
+    /// As [`Study::run`], and those of `finished`.
+    pub fn make(
+        study: &Study,
+        tell: Tell<'_>,
+        finished: &mut dyn FnMut(&Reported) -> Result<(), LabError>,
+    ) -> Result<Self, LabError> {
         let mut reports = Vec::new();
         for which in Which::ALL {
             let one = Study {
@@ -50,35 +59,39 @@ impl Site {
                 ..study.clone()
             };
             let mut named = |what: &str| tell(&format!("{}: {what}", which.name()));
-            reports.push(Reported {
+            let begun = Instant::now();
+            let page = one.run(&mut named)?;
+            let reported = Reported {
                 report: which.name(),
-                page: one.run(&mut named)?,
+                seconds: begun.elapsed().as_secs_f64(),
+                page,
                 which,
-            });
+            };
+            finished(&reported)?;
+            reports.push(reported);
         }
         Ok(Self { reports })
     }
 
-    /// Writes every page with its figures into a folder of its own, and the index above them;
-    /// returns the index's path.
+    /// Writes the index above the folders of the reports ([`Reported::save`]); returns its path.
     ///
     /// # Errors
     /// What the system refuses.
     pub fn save(&self, study: &Study, folder: &Path) -> Result<PathBuf, LabError> {
-        for one in &self.reports {
-            let part = Study {
-                which: one.which,
-                ..study.clone()
-            };
-            let folder = folder.join(one.report);
-            one.page.save(&part, &folder)?;
-            for figure in one.page.figures() {
-                figure.save(&folder)?;
-            }
-        }
         let path = folder.join("index.html");
         std::fs::write(&path, self.index(study)).map_err(LabError::io(&path, "writing"))?;
         Ok(path)
+    }
+
+    /// Seconds of each report, in words.
+    #[must_use]
+    pub fn took(&self) -> String {
+        let each = self.reports.iter();
+        let each: Vec<String> = each
+            .map(|one| format!("{} {:.0} s", one.report, one.seconds))
+            .collect();
+        let all: f64 = self.reports.iter().map(|one| one.seconds).sum();
+        format!("{} ({:.1} minutes)", each.join(", "), all / 60.0)
     }
 
     /// Verdicts of a kind in all reports.
@@ -113,6 +126,29 @@ impl Site {
         study.made_by(&mut page);
         page.push_str("</main></body></html>\n");
         page
+    }
+}
+
+impl Reported {
+    /// Writes the page with its figures and a run file into a folder of its own in `folder`; the
+    /// run file repeats this report alone.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn save(&self, study: &Study, folder: &Path, arguments: &[String]) -> Result<(), LabError> {
+        let part = Study {
+            which: self.which,
+            ..study.clone()
+        };
+        let folder = folder.join(self.report);
+        self.page.save(&part, &folder)?;
+        let alone = |argument: &String| match argument.as_str() {
+            "all" => self.report.to_owned(),
+            _ => argument.clone(),
+        };
+        let run = RunFile::new(arguments.iter().map(alone).collect(), &self.page)?;
+        run.save(&folder, self.report, &self.page.figures())?;
+        Ok(())
     }
 }
 

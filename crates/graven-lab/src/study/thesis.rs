@@ -214,6 +214,7 @@ fn replays(
                 .filter(|policy| graven_policy::registry::is_live(policy));
             settings.extend(live.map(|policy| Setting {
                 policy: (*policy).to_owned(),
+                pools: None,
                 cache_pages,
                 threads: 2,
                 io: io.into(),

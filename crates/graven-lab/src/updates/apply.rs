@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use graven::pagecache::record::set_query;
 use graven::{Database, Params, Value};
 
-use super::Settings;
 use super::stream::{Entity, Operation};
+use super::{Applied, Settings};
 
 /// The statement of each kind of operation.
 const STATEMENTS: [&str; 8] = [
@@ -41,6 +42,8 @@ struct Progress {
     /// Writers that have not come to their end.
     writing: AtomicU64,
     failed: AtomicBool,
+    /// Operations that waited for no page.
+    calm: AtomicU64,
 }
 
 impl Progress {
@@ -96,12 +99,12 @@ impl Progress {
     }
 }
 
-/// Applies all operations; how often readers have read meanwhile.
+/// Applies all operations, each recorded as a query of its own.
 pub(super) fn apply(
     db: &Database,
     operations: &[Operation],
     settings: &Settings,
-) -> Result<u64, String> {
+) -> Result<Applied, String> {
     let made: HashMap<Entity, usize> = operations
         .iter()
         .enumerate()
@@ -113,6 +116,7 @@ pub(super) fn apply(
         waiting: Default::default(),
         writing: AtomicU64::new(settings.writers as u64),
         failed: AtomicBool::new(false),
+        calm: AtomicU64::new(0),
     };
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..settings.writers)
@@ -141,7 +145,11 @@ pub(super) fn apply(
         for reader in readers {
             reads += reader.join().map_err(|_| "a reader has panicked")??;
         }
-        Ok(reads)
+        Ok(Applied {
+            operations: operations.len(),
+            reads,
+            calm: progress.calm.load(Ordering::Relaxed),
+        })
     })
 }
 
@@ -167,10 +175,16 @@ fn write(
         if !progress.wait_for(&before) {
             return Ok(());
         }
+        set_query(place as u32 + 1);
         let statement = STATEMENTS[usize::from(operation.kind) - 1];
         let result = connection.query(statement, &params(operation));
         let result = result.map_err(|e| format!("{operation:?}: {}", e.render()))?;
-        if !result.summary().counters.any() {
+        let summary = result.summary();
+        let is_calm = summary.pages.total().blocked == 0;
+        progress
+            .calm
+            .fetch_add(u64::from(is_calm), Ordering::Relaxed);
+        if !summary.counters.any() {
             return Err(format!("{operation:?}: nothing was changed"));
         }
         progress.finish(place, operation);

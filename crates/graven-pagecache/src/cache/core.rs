@@ -33,6 +33,7 @@ use crate::cache::PageCache;
 use crate::cache::frames::SlotFrames;
 use crate::page_kind::PageKind;
 use crate::page_ref::SizeClass;
+use crate::pools::PoolState;
 use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_ORDERED, PageKey, Slots};
 use crate::stats::Event;
 use crate::table::{Entry, Piece};
@@ -63,6 +64,8 @@ pub(crate) struct Core {
     /// Reserved for committed extents (PC-14).
     pub(crate) held: Reservation,
     pub(crate) bookkeeping: Reservation,
+    /// What fixed pools have and do not use.
+    aside: Reservation,
     /// Pieces of page tables that became empty.
     pub(crate) empty_pieces: Vec<Piece>,
     formed: u32,
@@ -108,7 +111,8 @@ impl Core {
         bookkeeping: Reservation,
         formed_max: u32,
     ) -> Core {
-        Core {
+        let aside = held.budget().empty_reservation("static pools");
+        let mut core = Core {
             policy,
             frames,
             arena,
@@ -117,6 +121,7 @@ impl Core {
             spare: Vec::new(),
             held,
             bookkeeping,
+            aside,
             empty_pieces: Vec::new(),
             formed: 0,
             formed_max,
@@ -127,7 +132,9 @@ impl Core {
             told: 0,
             others_peak: 0,
             left_alone: 0,
-        }
+        };
+        core.set_aside();
+        core
     }
 
     pub(crate) fn slots(&self) -> &Slots {
@@ -190,6 +197,9 @@ impl Core {
     /// Whether `bytes` more for frames leave others the room that they used lately, up to a share
     /// of the limit.
     fn may_commit(&mut self, bytes: u64) -> bool {
+        if self.frames.pools.is_some() {
+            return true;
+        }
         let budget = self.held.budget();
         let (limit, others) = (
             budget.limit(),
@@ -265,6 +275,7 @@ impl Core {
             incoming.lane,
         );
         word::start_read(incoming.entry.word(), bound.place());
+        let bound_frame = bound.place().frame();
         self.policy.on_load(
             &self.frames,
             FrameIdx(slot),
@@ -274,7 +285,43 @@ impl Core {
         );
         self.resident_pages += 1;
         self.resident_bytes += incoming.class.bytes() as u64;
+        let is_used = incoming.hint == Hint::Normal && incoming.flags & FLAG_AHEAD == 0;
+        self.frames.owners.enter(bound_frame, is_used);
+        self.count_in_pool(incoming.class, true);
         self.advance_epoch();
+    }
+
+    /// A page of `class` came into its pool (or left it).
+    fn count_in_pool(&mut self, class: SizeClass, came: bool) {
+        if let Some(pools) = &mut self.frames.pools {
+            pools.count(class, came);
+            self.set_aside();
+        }
+    }
+
+    /// Reserves what fixed pools have and do not use, so that no one else gets it.
+    pub(crate) fn set_aside(&mut self) {
+        let wanted = self.frames.pools.as_ref().map_or(0, PoolState::set_aside);
+        let now = self.aside.bytes();
+        if wanted > now {
+            self.aside.force_grow(wanted - now);
+        } else {
+            self.aside.shrink(now - wanted);
+        }
+    }
+
+    /// From now on victims come from the pool that gives memory back.
+    pub(crate) fn want_to_give(&mut self) {
+        if let Some(pools) = &mut self.frames.pools {
+            pools.want_to_give();
+        }
+    }
+
+    /// From now on victims come from any pool.
+    pub(crate) fn want_any(&mut self) {
+        if let Some(pools) = &mut self.frames.pools {
+            pools.want_any();
+        }
     }
 
     /// The coarse clock of stamping policies ticks 64 times while as many pages are loaded as there
@@ -334,6 +381,20 @@ impl PageCache {
         if !self.is_synchronous() {
             self.settle(core, by);
         }
+        if core.frames.pools.is_some() {
+            return self.take_from_pool(core, class, admission, by);
+        }
+        self.take_any(core, class, admission, by)
+    }
+
+    /// The same, where victims may come from all that is not passed over.
+    fn take_any(
+        &self,
+        core: &mut Core,
+        class: SizeClass,
+        admission: Admission,
+        by: By,
+    ) -> Option<u32> {
         if let Some(slot) = core.pop_free(class).or_else(|| core.form(class)) {
             return Some(slot);
         }
@@ -343,6 +404,39 @@ impl PageCache {
             return Some(slot);
         }
         self.evict_for(core, class, admission, by)
+    }
+
+    /// Finds a frame for a page of `class` within the share of its pool.
+    fn take_from_pool(
+        &self,
+        core: &mut Core,
+        class: SizeClass,
+        admission: Admission,
+        by: By,
+    ) -> Option<u32> {
+        core.frames.pools.as_mut()?.want(class);
+        let slot = loop {
+            let budget = self.budget();
+            let pages = core.held.bytes() + core.aside.bytes();
+            let others = budget.used().saturating_sub(pages);
+            let pools = core.frames.pools.as_ref()?;
+            if pools.has_room(class, others) {
+                if !pools.is_last(class) {
+                    // What is set aside for the pool is there for this page.
+                    let extent = core.arena.extent_bytes().min(core.aside.bytes());
+                    core.aside.shrink(extent);
+                }
+                let slot = self.take_any(core, class, admission, by);
+                core.set_aside();
+                break slot;
+            }
+            match self.evict_one(core, admission, by) {
+                Some(slot) => core.dissolve(slot),
+                None => break None,
+            }
+        };
+        core.want_any();
+        slot
     }
 
     /// Evicts in the policy's order until a frame of `class` is free.
@@ -447,6 +541,9 @@ impl PageCache {
         bound.unbind();
         core.resident_pages -= 1;
         core.resident_bytes -= bytes;
+        if let Some(class) = SizeClass::for_page_bytes(bytes as usize) {
+            core.count_in_pool(class, false);
+        }
         if let Some(piece) = self.tables().leave(entry) {
             core.empty_pieces.push(piece);
         }
@@ -469,10 +566,12 @@ impl PageCache {
     pub(crate) fn settle(&self, core: &mut Core, by: By) {
         let budget = self.budget();
         while budget.used() > budget.limit() {
+            core.want_to_give();
             if !self.give_back_piece(core) && !self.shrink_by_extent(core, by) {
                 break;
             }
         }
+        core.want_any();
     }
 
     /// Gives an empty piece of the page tables back.

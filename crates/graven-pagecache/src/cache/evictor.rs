@@ -163,18 +163,24 @@ impl PageCache {
             let mut core = self.core().lock();
             self.settle(&mut core, By::Background);
             self.tell_capacity(&mut core);
+            core.want_to_give();
             for _ in 0..BATCH {
                 let bytes = frame_bytes(&core);
                 if bytes < FRAME_BYTES_MIN
                     || core.free_bytes() >= share_of(bytes, self.reserve().high)
                 {
+                    core.want_any();
                     return;
                 }
                 match self.evict_one(&mut core, Admission::default(), By::Background) {
                     Some(slot) => core.push_free(slot),
-                    None => return,
+                    None => {
+                        core.want_any();
+                        return;
+                    }
                 }
             }
+            core.want_any();
         }
     }
 }

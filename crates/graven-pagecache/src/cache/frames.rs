@@ -10,7 +10,9 @@
 //! # Concurrency
 //! Used under the core lock. Words change under it all the time; answers are snapshots.
 
-use crate::page_ref::UNIT_BYTES;
+use crate::cache::running::Owners;
+use crate::page_ref::{SizeClass, UNIT_BYTES};
+use crate::pools::PoolState;
 use crate::slots::{FLAG_AHEAD, FLAG_DIRTY, FLAG_DUE, FLAG_SPARED, Growing, Slots};
 use crate::word::{self, state};
 use graven_policy::{Claim, FrameIdx, Frames};
@@ -49,6 +51,11 @@ impl Stamps {
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
     pub(crate) stamps: Arc<Stamps>,
+    pub(crate) owners: Arc<Owners>,
+    /// Fixed pools, where the cache has them.
+    pub(crate) pools: Option<PoolState>,
+    /// Claims of pages of running transactions that are still to fail.
+    pub(crate) pass_over: u32,
     /// Frames weigh 1 instead of their bytes: in the synchronous mode they are all alike, as in a
     /// simulation.
     pub(crate) alike: bool,
@@ -62,6 +69,14 @@ impl SlotFrames {
         if self.due.len() < DUE_MAX && !self.slots.get(slot).raise(FLAG_DUE) {
             self.due.push(slot);
         }
+    }
+
+    /// Whether the page in `slot` is of another pool than the one that victims come from.
+    fn is_of_other_pool(&self, slot: u32) -> bool {
+        self.pools.as_ref().is_some_and(|pools| {
+            let class = SizeClass::new(self.slots.get(slot).place().class());
+            class.is_some_and(|class| pools.passes_over(class))
+        })
     }
 
     fn word(&self, frame: FrameIdx) -> Option<(u64, &'static std::sync::atomic::AtomicU64)> {
@@ -109,6 +124,9 @@ impl Frames for SlotFrames {
     }
 
     fn is_busy(&self, frame: FrameIdx) -> bool {
+        if self.is_of_other_pool(frame.0) {
+            return true;
+        }
         self.word(frame).is_none_or(|(value, _)| {
             // A simulation's newcomer is there at once; here the policy hears of it while it is
             // being read.
@@ -121,10 +139,14 @@ impl Frames for SlotFrames {
         let Some((value, word)) = self.word(frame) else {
             return Claim::Busy;
         };
-        if !word::is_claimable(value) {
+        if !word::is_claimable(value) || self.is_of_other_pool(frame.0) {
             return Claim::Busy;
         }
         let slot = self.slots.get(frame.0);
+        if self.pass_over > 0 && self.owners.is_running(slot.place().frame()) {
+            self.pass_over -= 1;
+            return Claim::Busy;
+        }
         if slot.has(FLAG_AHEAD) && !slot.raise(FLAG_SPARED) {
             return Claim::Busy;
         }
@@ -138,5 +160,9 @@ impl Frames for SlotFrames {
         } else {
             Claim::Busy
         }
+    }
+
+    fn pass_over_running(&mut self, pages: u32) {
+        self.pass_over = pages;
     }
 }

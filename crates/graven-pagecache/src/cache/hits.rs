@@ -63,8 +63,10 @@ const SCANNED: u64 = 1 << 16;
 const BATCH_AT: u32 = 17;
 const BATCH_MASK: u64 = 0x7f << BATCH_AT;
 const _: () = assert!(registry::BATCH_MAX as usize == RING && RING < 0x80);
+/// Bit above the protocols: the transaction that uses a page is noted (`running.rs`).
+const OWNED: u64 = 0x20;
 /// The protocols.
-const PROTOCOL: u64 = 0x3f;
+const PROTOCOL: u64 = 0x1f;
 
 impl HitMode {
     /// What hits of a policy of this kind, asked for by `spec`, must do.
@@ -74,7 +76,7 @@ impl HitMode {
             BATCHED | COMBINING => HitMode(protocol | batch << BATCH_AT),
             _ => HitMode(protocol),
         };
-        match kind {
+        let mode = match kind {
             HitKind::None => HitMode(0),
             HitKind::SetBit => HitMode(usage_bits(1)),
             HitKind::Count { max } => HitMode(usage_bits(max)),
@@ -86,7 +88,9 @@ impl HitMode {
                 Some(Protocol::Sampled) => SAMPLED,
                 Some(Protocol::Batched | Protocol::Atomic) | None => BATCHED,
             }),
-        }
+        };
+        let owned = if spec.running.is_some() { OWNED } else { 0 };
+        HitMode(mode.0 | owned)
     }
 
     /// Largest usage count a hit may reach, where entry words have it; below their classes and
@@ -137,6 +141,11 @@ impl HitMode {
     #[inline(always)]
     pub(crate) fn watches(self, page: PageKey) -> bool {
         self.0 & WATCHED != 0 && samples(page, ((self.0 & SHIFT_MASK) >> SHIFT_AT) as u32)
+    }
+
+    /// Whether the transaction that uses a page is noted.
+    pub(crate) fn is_owned(self) -> bool {
+        self.0 & OWNED != 0
     }
 
     /// Hits of a ring from which on it is handed over.
@@ -213,6 +222,9 @@ impl PageCache {
         if mode.is_recorded() {
             let kind = || self.slots().get(self.slots().of_frame(frame)?).kind();
             self.record(page, kind, false);
+        }
+        if mode.is_owned() {
+            self.owners().own(frame);
         }
         let hit = Hit {
             frame,

@@ -16,13 +16,15 @@
 //!   page in the slot.
 
 use crate::budget::Reclaim;
+use crate::cache::PageCache;
+use crate::cache::build::build_policy;
 use crate::cache::core::{By, Core, Incoming};
 use crate::cache::wait::PROGRESS;
-use crate::cache::{PageCache, build_policy};
 use crate::config::MIN_BUDGET_BYTES;
 use crate::error::{Error, Result};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass};
+use crate::pools::PoolUse;
 use crate::slots::{FLAG_DIRTY, FLAG_ORDERED, PageKey};
 use crate::stats::CacheStats;
 use crate::word::{self, state};
@@ -94,9 +96,9 @@ impl PageCache {
             let more = fixed_bytes(core.arena.capacity_bytes()) - fixed_bytes(before);
             core.bookkeeping.force_grow(more);
         }
-        self.budget().set_limit(bytes);
+        self.set_limit(bytes);
         if let Err(error) = self.shrink_to_limit(from, bytes) {
-            self.budget().set_limit(from);
+            self.set_limit(from);
             return Err(error);
         }
         let mut core = self.core().lock();
@@ -105,6 +107,16 @@ impl PageCache {
         core.policy.resize(self.capacity());
         PROGRESS.made();
         Ok(())
+    }
+
+    /// The budget's limit, and that of pools.
+    fn set_limit(&self, bytes: u64) {
+        self.budget().set_limit(bytes);
+        let mut core = self.core().lock();
+        if let Some(pools) = &mut core.frames.pools {
+            pools.set_limit(bytes);
+            core.set_aside();
+        }
     }
 
     fn shrink_to_limit(&self, from: u64, to: u64) -> Result<()> {
@@ -162,6 +174,7 @@ impl PageCache {
             }
         }
         core.policy = policy;
+        self.owners().set_scoring(mode.is_owned());
         core.told = self.capacity();
         self.set_hit_mode(mode);
         spec.clone_into(&mut self.spec().lock());
@@ -418,6 +431,7 @@ impl PageCache {
         let mut given = 0;
         let mut core = self.core().lock();
         core.others_want(bytes);
+        core.want_to_give();
         while given < bytes {
             if self.give_back_piece(&mut core) {
                 given += crate::table::PIECE_BYTES;
@@ -429,6 +443,15 @@ impl PageCache {
                 break;
             }
         }
+        core.want_any();
         given
+    }
+
+    /// How full each pool is; nothing where sizes share one budget.
+    #[must_use]
+    pub fn pools(&self) -> Vec<PoolUse> {
+        let core = self.core().lock();
+        let pools = core.frames.pools.as_ref();
+        pools.map_or_else(Vec::new, |pools| pools.uses().to_vec())
     }
 }

@@ -16,8 +16,9 @@
 //! C. Waldspurger, T. Saemundsson, I. Ahmad, N. Park, "Cache modeling and optimization using
 //! miniature simulations", ATC 2017.
 
+use crate::cache::PageCache;
+use crate::cache::build::build_spec;
 use crate::cache::watch::Noted;
-use crate::cache::{PageCache, build_spec};
 use crate::error::Result;
 use graven_policy::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 use std::cell::Cell;

@@ -4,6 +4,7 @@
 mod basics;
 mod memory;
 mod pitfalls;
+mod pools;
 mod pressure;
 mod simulator_is_engine;
 mod support;

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use graven_io::{File, IoMode, ReadQueue};
-use graven_pagecache::{Budget, Config, Evictor, FileId, PageCache, PageKind, PageRef, SizeClass};
-use graven_policy::Policy;
+use graven_pagecache::{
+    Budget, Config, Evictor, FileId, PageCache, PageKind, PageRef, RunningTransaction, SizeClass,
+};
 use graven_policy::registry::{self, Spec, Visitor};
-use graven_policy::simulator::{ArrayFrames, Outcome, Simulator};
+use graven_policy::simulator::{ArrayFrames, Outcome, Simulator, TransactionAccess};
+use graven_policy::{Hint, Policy};
+use graven_random::SplitMix64;
 use graven_trace::dense;
 
 const SEED: u64 = 7;
@@ -206,5 +209,74 @@ fn the_default_mode_is_near() {
             ratio(simulator)
         );
         assert_eq!(engine.accesses, simulator.accesses);
+    }
+}
+
+/// Accesses of four transactions at a time, each of which reads pages of its own neighbourhood
+/// again and again.
+fn interleaved() -> Vec<TransactionAccess> {
+    let mut random = SplitMix64::new(11);
+    let mut running = [1, 2, 3, 4];
+    let mut next = 5;
+    (0..20_000)
+        .map(|_| {
+            let place = random.place(4);
+            let transaction = running[place];
+            let ends = random.place(40) == 0;
+            if ends {
+                running[place] = next;
+                next += 1;
+            }
+            TransactionAccess {
+                page: (transaction * 7 + random.place(12) as u32) % 600,
+                hint: Hint::Normal,
+                transaction,
+                ends,
+            }
+        })
+        .collect()
+}
+
+/// Goal: a policy that scores running transactions up hits in the cache exactly where it does in
+/// the simulator, and more often there than without the score.
+#[test]
+fn running_transactions_count_alike_in_simulator_and_cache() {
+    const FRAMES: usize = 40;
+    let accesses = interleaved();
+    let simulated = |policy: &str| {
+        let policy = graven_policy::parse::<ArrayFrames>(policy, FRAMES as u64, SEED);
+        let mut simulator = Simulator::new(policy.expect("a policy"), 600, FRAMES);
+        simulator.replay_transactions(accesses.iter().copied());
+        simulator.check().expect("sound");
+        simulator.outcome().hits
+    };
+    for policy in ["lru", "gclock:max=3", "fifo", "sieve"] {
+        let separator = if policy.contains(':') { ',' } else { ':' };
+        let spec = format!("{policy}{separator}running=32");
+        let mut config = Config::new(Budget::new(16 << 20));
+        spec.clone_into(&mut config.policy);
+        config.seed = SEED;
+        config.verify = false;
+        config.evictor = Evictor::Synchronous {
+            class: SizeClass::MIN,
+            frames: FRAMES as u32,
+        };
+        let cache = PageCache::new(config).expect("a cache");
+        let file = cache.add_file(Arc::new(Blank)).expect("a file");
+        let mut running = std::collections::HashMap::new();
+        for access in &accesses {
+            let transaction = running
+                .entry(access.transaction)
+                .or_insert_with(|| RunningTransaction::begin().expect("a cache scores them"));
+            transaction.works();
+            let page = PageRef::new(SizeClass::MIN, u64::from(access.page));
+            cache.pin(file, page, PageKind::Adjacency).expect("a pin");
+            if access.ends {
+                running.remove(&access.transaction);
+            }
+        }
+        let hits = cache.stats().per_kind.total().hits;
+        assert_eq!(hits, simulated(&spec), "{spec}");
+        assert!(hits > simulated(policy), "{spec}");
     }
 }

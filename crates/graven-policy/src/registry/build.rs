@@ -19,6 +19,7 @@ use crate::mglru::MgLru;
 use crate::muninn::{Mode, Muninn};
 use crate::neo4j::neo4j;
 use crate::random::Random;
+use crate::running::Running;
 use crate::s3fifo::S3Fifo;
 use crate::s4lru_blog::S4LruBlog;
 use crate::sieve::Sieve;
@@ -38,7 +39,7 @@ pub trait Visitor<F: Frames> {
 }
 
 /// Builds the policy of `spec` for `capacity` (in the unit of [`Frames::weight`]) and hands it over
-/// with its own type; with a batch, and where it is another program's, boxed.
+/// with its own type; with `batch` or `running`, and where it is another program's, boxed.
 ///
 /// # Errors
 /// A capacity of 0, or a policy that needs the future.
@@ -51,6 +52,11 @@ pub fn visit<F: Frames + 'static, V: Visitor<F>>(
 ) -> Result<V::Output, PolicyError> {
     if capacity == 0 {
         return Err(PolicyError::ZeroCapacity);
+    }
+    if let Some(pages) = spec.running {
+        let unaware = Spec { running: None, ..spec.clone() };
+        let policy = visit(&unaware, capacity, seed, Boxing)?;
+        return Ok(visitor.visit(Running::new(policy, pages)));
     }
     if let Some(batch) = spec.batch {
         let unbatched = Spec { batch: None, ..spec.clone() };

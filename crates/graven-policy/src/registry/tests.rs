@@ -66,7 +66,7 @@ fn mistakes_are_named() {
     assert_eq!(
         message("gclock:size=3"),
         "policy gclock has no parameter \"size\"; it has max, init, threshold, arm, scan, \
-            protocol, batch"
+            protocol, batch, running"
     );
     assert_eq!(
         message("gclock:max=9"),
@@ -97,6 +97,22 @@ fn a_batch_belongs_to_a_protocol_of_batches() {
         let message = Spec::parse(refused).unwrap_err().to_string();
         assert!(message.starts_with("policy lru: batch="), "{message}");
     }
+}
+
+/// Goal: every policy takes `running`, which round-trips, and of which 0 is none.
+#[test]
+fn every_policy_may_score_running_transactions() {
+    for entry in list() {
+        let spec = Spec::parse(&format!("{}:running=16", entry.name)).unwrap();
+        assert_eq!(spec.running, Some(16));
+        assert_eq!(Spec::parse(&spec.to_string()), Ok(spec));
+    }
+    assert_eq!(Spec::parse("lru:running=0"), Spec::parse("lru"));
+    let message = Spec::parse("lru:running=many").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "policy lru: running=many is not accepted; expected 0..=65535"
+    );
 }
 
 /// Goal: a policy of another program is parsed with its parameters, built, simulated, and listed;

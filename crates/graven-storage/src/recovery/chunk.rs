@@ -21,7 +21,7 @@ impl Chunk {
         };
         let mut pages = Vec::new();
         for piece in payload.chunks(PAGE_BYTES) {
-            let class = SizeClass::for_payload_bytes(piece.len()).unwrap_or(SizeClass::MAX);
+            let class = SizeClass::for_payload_bytes(piece.len()).unwrap_or(SizeClass::STORED_MAX);
             let mut page = out.allocate(class)?;
             page[..piece.len()].copy_from_slice(piece);
             pages.push(page.finish(piece.len()));

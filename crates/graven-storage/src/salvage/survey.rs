@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Says how many pages of which kinds are intact.
 pub(super) fn intact_pages(file: &dyn File) -> Result<String> {
     let units = file.len()? / UNIT_BYTES as u64;
-    let mut buffer = AlignedBuffer::zeroed(SizeClass::MAX.bytes());
+    let mut buffer = AlignedBuffer::zeroed(SizeClass::STORED_MAX.bytes());
     let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
     let mut unit = 0;
     while unit < units {

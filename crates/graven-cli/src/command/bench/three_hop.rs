@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use graven::pagecache::pools::Pools;
 use graven::{IoMode, format_bytes};
 use graven_lab::measurement::Measurement;
 use graven_lab::run_file::RunFile;
@@ -48,6 +49,9 @@ pub(crate) struct ThreeHop {
     /// Replacement policies, as in lru,gclock:max=7,init=1,random; `all` is every policy
     #[arg(long, default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
     policy: String,
+    /// Fixed pools instead of one budget for pages of all sizes, for comparison
+    #[arg(long, value_name = "static:SIZE=PERCENT,...")]
+    pools: Option<Pools>,
     /// I/O modes: direct, buffered
     #[arg(long, value_delimiter = ',', default_value = "direct")]
     io: Vec<IoMode>,
@@ -140,6 +144,7 @@ impl ThreeHop {
                     for threads in &self.threads {
                         settings.push(Setting {
                             policy: policy.clone(),
+                            pools: self.pools.clone(),
                             cache_bytes: *cache_bytes,
                             cache_share: None,
                             threads: usize::from(*threads),

@@ -69,5 +69,15 @@ fn table(out: &mut dyn Write, list: &[Listed]) -> std::io::Result<()> {
             writeln!(out, "{:name$}    short: {}", "", policy.short.join(", "))?;
         }
     }
+    writeln!(out, "every policy takes, too:")?;
+    for ListedParameter {
+        name: key,
+        default,
+        accepts,
+        help,
+    } in policies::everywhere()
+    {
+        writeln!(out, "{:name$}    {key}={default} ({accepts}): {help}", "")?;
+    }
     Ok(())
 }

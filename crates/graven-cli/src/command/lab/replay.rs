@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::IoMode;
+use graven::pagecache::pools::Pools;
 use graven_lab::replay::{self, EvictorChoice, Replayed, Reserve, Setting, Source, Stage};
 use graven_lab::simulate::Size;
 use graven_lab::workload::Workload;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 /// Play a trace or a synthetic workload on the real cache, with threads and real reads.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A cache has pages of 4 KiB to 4 MiB, in doublings. The pages are written to a \
+    after_help = "A cache has pages of 4 KiB to 128 MiB, in doublings. The pages are written to a \
         file in --dir, which is removed afterwards. Every combination of policies, sizes, threads \
         and \
 I/O modes is a run: a part of the accesses warms the cache, the rest is measured.
@@ -49,6 +50,9 @@ pub(crate) struct Replay {
     /// Policies with their protocols; may be repeated
     #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
     policies: Vec<String>,
+    /// Fixed pools instead of one budget for pages of all sizes, for comparison
+    #[arg(long, value_name = "static:SIZE=PERCENT,...")]
+    pools: Option<Pools>,
     /// Cache sizes: pages, shares of the pages (10%) or bytes (16MiB)
     #[arg(
         long = "size",
@@ -124,6 +128,7 @@ impl Replay {
                 for policy in &policies {
                     settings.extend(self.threads.iter().map(|threads| Setting {
                         policy: policy.clone(),
+                        pools: self.pools.clone(),
                         cache_pages,
                         threads: usize::from(*threads),
                         io: (*io).into(),

@@ -9,7 +9,7 @@ use clap::Args;
 use graven_lab::LabError;
 use graven_lab::machine::Machine;
 use graven_lab::run_file::RunFile;
-use graven_lab::study::{self, Outcome, Site, Study, Which};
+use graven_lab::study::{self, Outcome, Reported, Site, Study, Which};
 
 use super::options;
 use crate::failure::Failure;
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 #[command(
     after_help = "Writes REPORT.html (one self-contained page), a run file and every figure as SVG \
         and PNG to --out; `all` writes a
-folder for each report and index.html, with a row for every figure, table and claim. --only makes \
+folder for each report as soon as it is finished, and index.html, with a row for every figure, table and claim. --only makes \
 one part:
 neo4j-study: threads, batches, reference, policies, every, equality, live, layout, hints, resident
 thesis: sizes, counts, clocks, history, summary, prototype, questions
 ext4: transactions, settings, mirror
 linux-guide: reads, canonical, series, log, clients, system
-kuzu-pages: waste, completion, memory, ways
+kuzu-pages: waste, completion, memory, release, ways
 
 Examples:
   graven lab report all --out study
@@ -143,7 +143,9 @@ impl Report {
                 eprintln!("wrote {}", path.display());
             }
             Wanted::All => {
-                let site = with_bar(|tell| Site::make(&study, tell))?;
+                let mut finished = |one: &Reported| one.save(&study, &self.out, &arguments);
+                let site = with_bar(|tell| Site::make(&study, tell, &mut finished))?;
+                eprintln!("{}", site.took());
                 let path = site.save(&study, &self.out)?;
                 RunFile::new(arguments, &site)?.save(&self.out, "all", &[])?;
                 let pages = site.reports.iter().map(|one| (one.report, &one.page));

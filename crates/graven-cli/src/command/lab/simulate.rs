@@ -21,6 +21,9 @@ blkparse's lines (.blkparse), MSR \
 tables (.msr.csv), RocksDB's block-cache trace as text (.rocksdb.csv), each also with .zst. A \
 folder stands for all traces in it.
 
+--out also writes simulate.html, a page to explore: choose traces, policies and the measure, point \
+at a line, download what is shown as CSV.
+
 share of min: hits by those of Belady's optimum. gap: how much of the way from Neo4j's clock to \
 that optimum \
 the policy goes. accesses/s: the policy loop alone, processor time; total/s: with reading and \
@@ -94,7 +97,19 @@ impl Simulate {
             return self.output.deliver("simulate", &summaries, figures, table);
         }
         let table = |out: &mut dyn Write| table(out, &runs);
-        self.output.deliver("simulate", &runs, figures, table)
+        self.output.deliver("simulate", &runs, figures, table)?;
+        if let Some(folder) = &self.output.out {
+            let arguments: Vec<String> = std::env::args_os()
+                .skip(1)
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect();
+            let page = simulate::page(&runs, &format!("graven {}", arguments.join(" ")))?;
+            let path = folder.join("simulate.html");
+            std::fs::write(&path, page)
+                .map_err(|e| Failure::failed(format!("{}: writing failed: {e}", path.display())))?;
+            eprintln!("wrote {}", path.display());
+        }
+        Ok(())
     }
 }
 

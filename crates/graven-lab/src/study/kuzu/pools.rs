@@ -5,8 +5,8 @@
 //! A query reads pages of 4 KiB in the order of a table, keeps some of them pinned to its end (a
 //! sort over the table points into them), and holds pages of 256 KiB with intermediate results.
 //! Both buffer managers are page caches of this program with the same policy and the same evictor,
-//! which works when a fault finds no frame; they differ in the layout alone: one cache for all
-//! sizes, or one of three quarters of the budget for 4 KiB and one of the rest for 256 KiB.
+//! which works when a fault finds no frame; they differ in the layout alone: one budget for all
+//! sizes, or static pools (`--pools`), three quarters for 4 KiB and the rest for 256 KiB.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -121,8 +121,8 @@ pub(super) fn demand(number: u64, budget: u64, scale: Scale) -> Demand {
 
 /// One buffer manager under test.
 pub(super) struct Pools {
-    small: Arc<PageCache>,
-    large: Arc<PageCache>,
+    cache: Arc<PageCache>,
+    /// The same file twice: pages of both sizes lie at the same places of it.
     small_file: FileId,
     large_file: FileId,
     large_class: SizeClass,
@@ -132,8 +132,12 @@ fn failed(error: impl std::fmt::Display) -> LabError {
     LabError::Setting(error.to_string())
 }
 
-fn cache(bytes: u64) -> Result<Arc<PageCache>, LabError> {
+fn cache(bytes: u64, layout: Layout) -> Result<Arc<PageCache>, LabError> {
     let mut config = Config::new(Budget::new(bytes));
+    if layout == Layout::TwoPools {
+        let pools = "static:4KiB=75%,256KiB=25%".parse();
+        config.pools = Some(pools.map_err(LabError::Setting)?);
+    }
     config.verify = false;
     config.evictor = Evictor::Cooperative;
     config.frame_wait = Duration::from_millis(30);
@@ -145,25 +149,18 @@ impl Pools {
     pub(super) fn new(budget: u64, layout: Layout, file: &Path) -> Result<Self, LabError> {
         let large_class = SizeClass::for_page_bytes(LARGE_BYTES as usize)
             .ok_or_else(|| LabError::Setting("256 KiB is no page size".to_owned()))?;
-        let (small, large) = match layout {
-            Layout::TwoPools => (cache(budget / 4 * 3)?, cache(budget / 4)?),
-            Layout::SizeClasses => {
-                let one = cache(budget)?;
-                (Arc::clone(&one), one)
-            }
-        };
-        let open = || {
+        let cache = cache(budget, layout)?;
+        let add = || {
             let options = OpenOptions {
                 mode: IoMode::Buffered,
                 ..OpenOptions::default()
             };
-            open(file, &options).map_err(failed)
+            let opened = open(file, &options).map_err(failed)?;
+            cache.add_file(opened).map_err(failed)
         };
-        let small_file = small.add_file(open()?).map_err(failed)?;
-        let large_file = large.add_file(open()?).map_err(failed)?;
+        let (small_file, large_file) = (add()?, add()?);
         let pools = Self {
-            small,
-            large,
+            cache,
             small_file,
             large_file,
             large_class,
@@ -188,12 +185,12 @@ impl Pools {
 
     fn pin_small(&self, number: u64) -> Result<PagePin, graven_pagecache::Error> {
         let page = PageRef::new(SMALL, number);
-        self.small.pin(self.small_file, page, KIND)
+        self.cache.pin(self.small_file, page, KIND)
     }
 
     fn pin_large(&self, number: u64) -> Result<PagePin, graven_pagecache::Error> {
         let page = PageRef::new(self.large_class, number * self.large_class.units());
-        self.large.pin(self.large_file, page, PageKind::Temporary)
+        self.cache.pin(self.large_file, page, PageKind::Temporary)
     }
 
     /// Runs a query; one that finds no frame, because all are pinned, does not complete.

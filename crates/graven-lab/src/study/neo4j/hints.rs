@@ -60,6 +60,7 @@ pub(super) fn measure(study: &Study) -> Result<Hinted, LabError> {
         let live = crate::live_policies().into_iter().map(|policy| {
             stage.play(&Setting {
                 policy,
+                pools: None,
                 cache_pages,
                 threads: 1,
                 io: IoMode::Buffered.into(),

@@ -45,6 +45,7 @@ pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<(Vec<i64>, Vec<Measur
                     &questions,
                     &three_hop::Setting {
                         policy: policy.to_owned(),
+                        pools: None,
                         cache_bytes: mib << 20,
                         cache_share: None,
                         threads,

@@ -270,6 +270,7 @@ pub(super) fn engine_and_simulator(
     let mut compared = Vec::new();
     let setting = |policy: &str, evictor| Setting {
         policy: policy.to_owned(),
+        pools: None,
         cache_pages: pages,
         threads: 1,
         io: IoMode::Buffered.into(),
