@@ -8,7 +8,7 @@
 //! too much or died, its statements run again, each prefix ending one statement later, until the
 //! one is found. Afterwards the database opens with the same memory, and `graven check` finds it
 //! sound. Each process has a seed of its own, made of the seed and its number, so that
-//! `--process N` runs one of them again.
+//! `--process N` runs one of them again, and prints its statements with `--show`.
 //!
 //! # Concurrency
 //! Two processes run at a time, each in a folder of its own.
@@ -56,6 +56,8 @@ struct Options {
     program: Option<PathBuf>,
     light: bool,
     process: Option<usize>,
+    /// The statements are printed and not run.
+    show: bool,
 }
 
 /// How much is asked of a process.
@@ -94,11 +96,16 @@ fn options(args: &[String]) -> Result<Options, String> {
         program: None,
         light: false,
         process: None,
+        show: false,
     };
     let mut args = args.iter();
     while let Some(name) = args.next() {
-        if name == "--light" {
-            options.light = true;
+        match name.as_str() {
+            "--light" => options.light = true,
+            "--show" => options.show = true,
+            _ => {}
+        }
+        if matches!(name.as_str(), "--light" | "--show") {
             continue;
         }
         let value = args.next().ok_or(format!("{name} needs a value"))?;
@@ -110,7 +117,7 @@ fn options(args: &[String]) -> Result<Options, String> {
             "--program" => options.program = Some(PathBuf::from(value)),
             "--process" => options.process = Some(count()?),
             _ => {
-                let known = "--statements N, --seed S, --program FILE, --process N, --light";
+                let known = "--statements N, --seed S, --program FILE, --process N, --light, --show";
                 return Err(format!("the options are {known}"));
             }
         }
@@ -220,6 +227,10 @@ fn process(
     let mut generator = Generator::new(options.seed ^ of_process, options.light);
     let statements = (0..weight.together).map(|_| generator.statement());
     let statements: Vec<String> = statements.collect();
+    if options.show {
+        statements.iter().for_each(|it| println!("{it};"));
+        return Ok(());
+    }
     let place = Place {
         program,
         folder,
