@@ -16,7 +16,8 @@
 //! # Costs
 //! 2,000 statements take 8 to 12 minutes on two cores, each of them at most [`Weight::timeout`].
 //! With `--light` (shorter data, less time for each) they take 2 to 4 minutes, also with the
-//! program that the tests have built (`--program target/debug/graven`).
+//! program that the tests have built (`--program target/debug/graven`): continuous integration runs
+//! these, with one seed.
 
 mod generate;
 
@@ -113,11 +114,13 @@ fn options(args: &[String]) -> Result<Options, String> {
         let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         match name.as_str() {
             "--statements" => options.statements = count()?,
+            "--seed" if value == "day" => options.seed = today(),
             "--seed" => options.seed = number()?,
             "--program" => options.program = Some(PathBuf::from(value)),
             "--process" => options.process = Some(count()?),
             _ => {
-                let known = "--statements N, --seed S, --program FILE, --process N, --light, --show";
+                let known =
+                    "--statements N, --seed S, --program FILE, --process N, --light, --show";
                 return Err(format!("the options are {known}"));
             }
         }
