@@ -3,8 +3,8 @@
 //!
 //! # How it works
 //! A record batch or a page is read as a whole where it fits the memory limit ([`ipc_size`],
-//! [`parquet_pages`]) and handed out in parts whose values take at most so many bytes. Texts stay in
-//! the pages they stand in until then: a thousand rows may have the same large one.
+//! [`crate::parquet_pages`]) and handed out in parts whose values take at most so many bytes. Texts
+//! stay in the pages they stand in until then: a thousand rows may have the same large one.
 //!
 //! A Parquet file's row groups are passed over where the statistics of a column show that no value
 //! in them can meet a condition ([`Bound`]). What a condition leaves is still to be filtered by
