@@ -37,6 +37,7 @@ pub mod literal;
 mod npy;
 mod options;
 mod parquet_pages;
+mod parquet_schema;
 mod shape;
 mod sink;
 mod source;

@@ -16,6 +16,8 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::parquet_schema;
+
 /// Bytes of a value of a list on its way, at least.
 const VALUE_BYTES: u64 = 4;
 
@@ -35,6 +37,22 @@ impl Pages {
             limit,
             nested: true,
         }
+    }
+
+    /// Looks at how deep the columns nest, before the library does.
+    pub(crate) fn check_columns(&self) -> Result<()> {
+        /// Bytes at the end: the length of the description, and what a file ends with.
+        const END: u64 = 8;
+        let Some(end) = self.len().checked_sub(END) else {
+            return Ok(());
+        };
+        let length = self.get_bytes(end, 4)?;
+        let length = u32::from_le_bytes(length[..].try_into().unwrap_or_default());
+        let Some(start) = end.checked_sub(length.into()) else {
+            return Ok(());
+        };
+        let description = self.get_bytes(start, length as usize)?;
+        parquet_schema::check(&description).map_err(ParquetError::General)
     }
 
     fn check(&self, what: &str, bytes: u64) -> Result<()> {

@@ -112,7 +112,9 @@ pub(crate) fn describe(
     guarded(name, || match format {
         Format::Parquet => {
             let pages = Pages::new(file, limit as u64);
-            let builder = ParquetRecordBatchReaderBuilder::try_new(pages);
+            let builder = pages
+                .check_columns()
+                .and_then(|()| ParquetRecordBatchReaderBuilder::try_new(pages));
             let builder = builder.map_err(|error| file_error(name, error))?;
             let rows = builder.metadata().file_metadata().num_rows();
             Ok((columns(name, builder.schema())?, u64::try_from(rows).ok()))
@@ -245,6 +247,7 @@ impl Tables {
     ) -> Result<Self> {
         let failed = |error: parquet::errors::ParquetError| file_error(name, error);
         let mut pages = Pages::new(file, limit as u64);
+        pages.check_columns().map_err(failed)?;
         let found = ArrowReaderMetadata::load(&pages, ArrowReaderOptions::new());
         let found = found.map_err(failed)?;
         let places = places(name, found.schema(), wanted)?;

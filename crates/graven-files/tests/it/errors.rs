@@ -148,7 +148,7 @@ fn rows_with_errors_are_left_out_and_counted() {
 #[test]
 fn pages_and_batches_beyond_the_limit_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let long = "long text ".repeat(500_000);
+    let long = "long text ".repeat(300_000);
     for kind in ["parquet", "arrow"] {
         let path = folder.path().join(format!("long.{kind}"));
         let name = path.to_str().expect("text");
@@ -168,8 +168,8 @@ fn pages_and_batches_beyond_the_limit_are_refused() {
         let said = little.map(|(_, rows)| rows.len()).expect_err(kind);
         let said = said.to_string();
         assert!(said.contains("with this memory limit at most"), "{said}");
-        // A hundred megabytes of text, of which a part at a time is a row.
+        // Sixty megabytes of text, of which a part at a time is a row.
         let (_, all) = rows(&source(&path), &options(64 << 20), None).expect(kind);
-        assert_eq!(all, vec![vec![Datum::text(&long)]; 20]);
+        assert!(all == vec![vec![Datum::text(&long)]; 20], "{kind}");
     }
 }

@@ -484,9 +484,7 @@ fn many_connected_nodes_are_deleted_before_their_relationships() {
     let store = open_spilling(data, log, 512 << 20, None, false).unwrap();
     let begin = || store.begin(TransactionOptions::default()).unwrap();
     let one = begin();
-    let nodes = one
-        .create_nodes(&[LabelId(0)], 150_000, Vec::new())
-        .unwrap();
+    let nodes = one.create_nodes(&[], 150_000, Vec::new()).unwrap();
     let pairs = nodes.iter().zip(&nodes[1..]).step_by(2);
     let pairs: Vec<RelId> = pairs
         .map(|(a, b)| {
