@@ -76,6 +76,10 @@ type See<'a> = &'a mut dyn FnMut((bool, u64)) -> Result<(), Refused>;
 
 impl Sizes<'_> {
     fn bytes(&mut self, at: u64, length: u64) -> Result<Vec<u8>, Refused> {
+        let end = self.file.seek(SeekFrom::End(0))?;
+        if at.checked_add(length).is_none_or(|behind| behind > end) {
+            return Err(damaged("it is cut"));
+        }
         if length > self.limit {
             return Err(Refused::Why(format!(
                 "says what is in it with {length} bytes, and with this memory limit at most {} \
