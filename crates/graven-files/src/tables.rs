@@ -302,9 +302,11 @@ impl Tables {
     /// About how many bytes it holds, with what is read next.
     pub(crate) fn held(&self) -> usize {
         let current = self.current.as_ref();
+        let batch = current.map_or(0, |(batch, _)| batch.get_array_memory_size());
         match self.with_batch {
             true => self.held,
-            false => self.held + current.map_or(0, |(batch, _)| batch.get_array_memory_size()),
+            // Half of it are unpacked pages, which texts of the batch may stand in.
+            false => self.held.max(self.held / 2 + batch),
         }
     }
 
