@@ -8,7 +8,7 @@
 //! too much or died, its statements run again, each prefix ending one statement later, until the
 //! one is found. Afterwards the database opens with the same memory, and `graven check` finds it
 //! sound. Each process has a seed of its own, made of the seed and its number, so that
-//! `--process N` runs one of them again.
+//! `--process N` runs one of them again, and prints its statements with `--show`.
 //!
 //! # Concurrency
 //! Two processes run at a time, each in a folder of its own.
@@ -16,7 +16,8 @@
 //! # Costs
 //! 2,000 statements take 8 to 12 minutes on two cores, each of them at most [`Weight::timeout`].
 //! With `--light` (shorter data, less time for each) they take 2 to 4 minutes, also with the
-//! program that the tests have built (`--program target/debug/graven`).
+//! program that the tests have built (`--program target/debug/graven`): continuous integration runs
+//! these, with one seed.
 
 mod generate;
 
@@ -56,6 +57,8 @@ struct Options {
     program: Option<PathBuf>,
     light: bool,
     process: Option<usize>,
+    /// The statements are printed and not run.
+    show: bool,
 }
 
 /// How much is asked of a process.
@@ -94,11 +97,16 @@ fn options(args: &[String]) -> Result<Options, String> {
         program: None,
         light: false,
         process: None,
+        show: false,
     };
     let mut args = args.iter();
     while let Some(name) = args.next() {
-        if name == "--light" {
-            options.light = true;
+        match name.as_str() {
+            "--light" => options.light = true,
+            "--show" => options.show = true,
+            _ => {}
+        }
+        if matches!(name.as_str(), "--light" | "--show") {
             continue;
         }
         let value = args.next().ok_or(format!("{name} needs a value"))?;
@@ -106,11 +114,13 @@ fn options(args: &[String]) -> Result<Options, String> {
         let count = || number().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         match name.as_str() {
             "--statements" => options.statements = count()?,
+            "--seed" if value == "day" => options.seed = today(),
             "--seed" => options.seed = number()?,
             "--program" => options.program = Some(PathBuf::from(value)),
             "--process" => options.process = Some(count()?),
             _ => {
-                let known = "--statements N, --seed S, --program FILE, --process N, --light";
+                let known =
+                    "--statements N, --seed S, --program FILE, --process N, --light, --show";
                 return Err(format!("the options are {known}"));
             }
         }
@@ -220,6 +230,10 @@ fn process(
     let mut generator = Generator::new(options.seed ^ of_process, options.light);
     let statements = (0..weight.together).map(|_| generator.statement());
     let statements: Vec<String> = statements.collect();
+    if options.show {
+        statements.iter().for_each(|it| println!("{it};"));
+        return Ok(());
+    }
     let place = Place {
         program,
         folder,

@@ -3,6 +3,8 @@
 use std::env;
 use std::process::{Command, Stdio};
 
+use crate::graphs::target;
+use crate::memory;
 use crate::run::{cargo, run};
 use crate::{slowest, tidy};
 
@@ -10,7 +12,12 @@ use crate::{slowest, tidy};
 /// gives the same verdict on every machine. `PROPTEST_RNG_SEED=random cargo xtask test` draws anew.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "20011");
 
-/// Formatting, tidy rules, lints, tests (documentation examples included).
+/// The seed of the statements with large values, unless `GRAVEN_MEMORY_SEED` names one; `day` is
+/// one that changes every day.
+const MEMORY_SEED: &str = "20781";
+
+/// Formatting, tidy rules, lints, tests (documentation examples included), then 2,000 light
+/// statements with large values, which take about two minutes, with the program of the tests.
 ///
 /// # Errors
 /// The first step that fails, by its command line.
@@ -37,7 +44,12 @@ pub(crate) fn all() -> Result<(), String> {
     let tests = slowest::run(&mut with_seed(slowest::timed_tests()));
     let mut examples = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     examples.arg("--doc");
-    tests.and(run(&mut with_seed(examples)))
+    let examples = run(&mut with_seed(examples));
+    let seed = env::var("GRAVEN_MEMORY_SEED").unwrap_or_else(|_| MEMORY_SEED.to_owned());
+    let program = target().join("debug/graven").display().to_string();
+    let args = ["--light", "--program", &program, "--seed", &seed];
+    let memory = memory::memory(&args.map(str::to_owned));
+    tests.and(examples).and(memory)
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.

@@ -1,5 +1,5 @@
-//! The C library's allocator, told how much freed memory to keep for the next statement and how
-//! vectors grow.
+//! The C library's allocator, told how much freed memory to keep for the next statement, when to
+//! give back the rest, and how vectors grow.
 //!
 //! # How it works
 //! Statements one after the other take arrays of some hundred kilobytes and free them at their end.
@@ -17,11 +17,22 @@
 //! allocated anew: from what waits, without any lock, or in the heap of the thread that lets it
 //! grow.
 //!
+//! A heap shrinks only at its end: below a piece that stays, freed memory stays resident, and the
+//! next statement may need its bytes elsewhere, for pages or large texts. So the allocator counts
+//! what the process holds. Where that has fallen by 8 MiB ([`FALLEN`]), and by an eighth of what it
+//! was, `malloc_trim` gives the free pages within all heaps back to the system.
+//!
+//! # Concurrency
+//! Each thread counts for itself and adds to the shared count once for each [`STEP`] bytes. One
+//! thread at a time gives memory back; the others go on without.
+//!
 //! # Costs
-//! Up to 4 MiB a thread that no budget counts; part of what a process may take in addition to the
-//! memory limit.
+//! Up to 4 MiB a thread and 8 MiB a process that no budget counts; part of what a process may take
+//! in addition to the memory limit. Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 
 /// Bytes kept.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -34,17 +45,70 @@ const ALONE: libc::c_int = 1 << 20;
 /// Bytes up to which pieces wait for the thread that frees them.
 const SMALL: usize = 1032;
 
+/// Bytes after which a thread tells what it has counted.
+const STEP: isize = 256 << 10;
+
+/// Bytes by which what is held falls before free pages are given back.
+const FALLEN: isize = 8 << 20;
+
+thread_local! {
+    /// Bytes allocated less those freed on this thread that [`HELD`] does not know of.
+    static COUNTED: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Bytes allocated and not freed; what it was at most since free pages were given back.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+static MOST: AtomicIsize = AtomicIsize::new(0);
+
+/// A thread gives free pages back.
+static GIVING: AtomicBool = AtomicBool::new(false);
+
+/// Counts bytes, negative ones where they are freed.
+fn count(bytes: isize) {
+    let counted = COUNTED.get() + bytes;
+    match -STEP < counted && counted < STEP {
+        true => COUNTED.set(counted),
+        false => {
+            COUNTED.set(0);
+            tell(counted);
+        }
+    }
+}
+
+/// Whether what is held has fallen enough for free pages to be given back.
+fn has_fallen(most: isize, held: isize) -> bool {
+    most - held > FALLEN.max(most / 8)
+}
+
+#[cold]
+fn tell(counted: isize) {
+    let held = HELD.fetch_add(counted, Ordering::Relaxed) + counted;
+    let most = MOST.fetch_max(held, Ordering::Relaxed).max(held);
+    if has_fallen(most, held) && !GIVING.swap(true, Ordering::Acquire) {
+        MOST.store(held, Ordering::Relaxed);
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        // SAFETY: it may be called at any time, by any thread, that holds no lock of the allocator;
+        // this one is between two of its calls.
+        unsafe {
+            libc::malloc_trim(0);
+        }
+        GIVING.store(false, Ordering::Release);
+    }
+}
+
 /// See the file header.
 pub(crate) struct Allocator;
 
 // SAFETY: everything is the system's allocator, by its own contract.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
         // SAFETY: as the caller says.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size().cast_signed());
         // SAFETY: as the caller says.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -52,9 +116,11 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: as the caller says.
         unsafe { System.dealloc(at, layout) }
+        count(-layout.size().cast_signed());
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size.cast_signed() - layout.size().cast_signed());
         if layout.size() > SMALL || size <= layout.size() {
             // SAFETY: as the caller says.
             return unsafe { System.realloc(at, layout, size) };
@@ -81,5 +147,21 @@ pub(crate) fn keep_freed_memory() {
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
         libc::mallopt(libc::M_MMAP_THRESHOLD, ALONE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: little that is freed is kept for the next statement, and so is a part of much.
+    #[test]
+    fn free_pages_are_given_back_by_what_was_held() {
+        const MIB: isize = 1 << 20;
+        assert!(!has_fallen(20 * MIB, 12 * MIB));
+        assert!(has_fallen(20 * MIB, 11 * MIB));
+        assert!(!has_fallen(800 * MIB, 710 * MIB));
+        assert!(has_fallen(800 * MIB, 690 * MIB));
+        assert!(has_fallen(0, -9 * MIB));
     }
 }

@@ -61,6 +61,14 @@ enum Warm {
 pub(crate) fn close(db: &Database) -> Result<(), Failure> {
     db.close()?;
     if let Some(log) = db.needed_log() {
+        if !log.exists() {
+            eprintln!(
+                "{} was read without its log: {} is missing still, and commits may be in it",
+                db.path().display(),
+                log.display()
+            );
+            return Ok(());
+        }
         eprintln!(
             "{} has commits that are not in {} yet, folding them in would have taken too long: \
                 keep both files together, or run \

@@ -126,6 +126,7 @@ pub fn execute(
         .map_or(snapshot, |transaction| transaction.snapshot());
     let limit = context.budget.limit();
     let rt = runtime(context, params, snapshot, writer);
+    rt.charge_params()?;
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(rt.meter.as_ref());
     let names = rt.snapshot.names_known();

@@ -25,7 +25,7 @@
 //! One thread at a time uses a `Growth`; it is shared only to be found on that thread.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -325,6 +325,13 @@ pub(crate) fn bytes_of_new(value: &Value) -> usize {
         1 => Share::default().of(value),
         _ => 0,
     }
+}
+
+/// Heap bytes that the parameters of a statement take here: the caller has values of its own, and
+/// texts are shared with them.
+pub(crate) fn bytes_of_params(params: &BTreeMap<Arc<str>, Value>) -> u64 {
+    let mut share = Share::default();
+    params.values().map(|value| share.of(value) as u64).sum()
 }
 
 /// A text that is charged as it grows.

@@ -93,6 +93,7 @@ impl Resting {
             }
         };
         let rt = runtime(context, params, snapshot, writer);
+        rt.charge_params()?;
         let _metered = Metered::on(rt.meter.as_ref());
         root.renew(&rt)?;
         Ok(Execution {

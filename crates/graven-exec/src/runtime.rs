@@ -26,7 +26,7 @@ use crate::dense_columns::DenseColumns;
 use crate::error::{ExecError, Result};
 use crate::file_access::FileAccess;
 use crate::gathered;
-use crate::growth::Growth;
+use crate::growth::{Growth, bytes_of_params};
 use crate::operators::WholeLists;
 use crate::procedures::Procedures;
 use crate::relationship_runs::RelationshipRuns;
@@ -196,6 +196,14 @@ pub(crate) fn threads_within(limit: u64, threads: usize) -> usize {
 }
 
 impl Runtime {
+    /// Charges what the parameters take here.
+    ///
+    /// # Errors
+    /// The budget has no room for them.
+    pub(crate) fn charge_params(&self) -> Result<()> {
+        self.growth.keep(bytes_of_params(&self.params))
+    }
+
     /// Nothing held yet, for an operator that can spill.
     pub(crate) fn spilling_memory(&self, operator: &'static str, remedy: &'static str) -> Memory {
         Memory::of_spilling(&self.budget, self.tuning.spill_at, operator, remedy)

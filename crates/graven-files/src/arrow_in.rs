@@ -15,7 +15,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, StructArray};
+use arrow_buffer::ArrowNativeType as _;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, Duration};
@@ -114,6 +115,88 @@ pub(crate) fn cells(array: &ArrayRef, is_uuid: bool) -> Result<Cells, BadCell> {
         }
     }
     Ok(Cells::Data(data))
+}
+
+/// About how many bytes the values of a column take as [`Cells`].
+pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
+    /// Of a value that is a cell of its own, beside what it holds.
+    const CELL: usize = size_of::<Datum>() + 16;
+    let plain = matches!(
+        array.data_type(),
+        DataType::Int64 | DataType::Int32 | DataType::Float64
+    );
+    if plain && array.null_count() == 0 {
+        return 8 * array.len();
+    }
+    let held = match array.data_type() {
+        DataType::Utf8 => spanned(array.as_string::<i32>().value_offsets()),
+        DataType::LargeUtf8 => spanned(array.as_string::<i64>().value_offsets()),
+        DataType::Binary => spanned(array.as_binary::<i32>().value_offsets()),
+        DataType::LargeBinary => spanned(array.as_binary::<i64>().value_offsets()),
+        DataType::Utf8View => viewed(array.as_string_view().views()),
+        DataType::BinaryView => viewed(array.as_binary_view().views()),
+        DataType::FixedSizeBinary(width) => array
+            .len()
+            .saturating_mul(usize::try_from(*width).unwrap_or(0)),
+        DataType::List(_) => bytes_of(&items_of_lists::<i32>(array).0),
+        DataType::LargeList(_) => bytes_of(&items_of_lists::<i64>(array).0),
+        DataType::FixedSizeList(_, width) => bytes_of(&items_of_fixed(array, *width)),
+        DataType::Struct(_) => {
+            let columns = array.as_struct().columns().iter();
+            columns.map(bytes_of).fold(0, usize::saturating_add)
+        }
+        DataType::Map(_, _) => {
+            let entries = entries_of_maps(array);
+            let columns = entries.columns().iter();
+            columns.map(bytes_of).fold(0, usize::saturating_add)
+        }
+        DataType::Dictionary(_, _) => {
+            let values = array.as_any_dictionary().values();
+            let held = bytes_of(values);
+            // All are shared or, where they are many, decoded one by one.
+            match values.len() > array.len() {
+                true => (held / values.len()).saturating_mul(array.len()),
+                false => held,
+            }
+        }
+        _ => 0,
+    };
+    array.len().saturating_mul(CELL).saturating_add(held)
+}
+
+/// Bytes between the first and the last of these offsets.
+fn spanned<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
+    let (first, last) = (offsets.first(), offsets.last());
+    last.map_or(0, |it| it.as_usize()) - first.map_or(0, |it| it.as_usize())
+}
+
+/// Bytes of what views show: their length is the first half of their first half.
+fn viewed(views: &[u128]) -> usize {
+    let lengths = views.iter().map(|view| *view as u32 as usize);
+    lengths.fold(0, usize::saturating_add)
+}
+
+/// Items of the lists, and where they begin among all.
+fn items_of_lists<O: OffsetSizeTrait>(array: &ArrayRef) -> (ArrayRef, usize) {
+    let array = array.as_list::<O>();
+    let offsets = array.value_offsets();
+    let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
+    (array.values().slice(first, last - first), first)
+}
+
+fn items_of_fixed(array: &ArrayRef, width: i32) -> ArrayRef {
+    let array = array.as_fixed_size_list();
+    let width = usize::try_from(width).unwrap_or(0);
+    let offset = array.value_offset_at(0);
+    array.values().slice(offset, width * array.len())
+}
+
+/// Keys and values of the maps.
+fn entries_of_maps(array: &ArrayRef) -> StructArray {
+    let array = array.as_map();
+    let offsets = array.value_offsets();
+    let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
+    array.entries().slice(first, last - first)
 }
 
 fn uuid_text(bytes: &[u8]) -> String {
@@ -351,10 +434,9 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
         DataType::List(_) => lists::<i32>(array),
         DataType::LargeList(_) => lists::<i64>(array),
         DataType::FixedSizeList(_, width) => {
+            let items = items_of_fixed(array, *width);
             let array = array.as_fixed_size_list();
             let width = usize::try_from(*width).unwrap_or(0);
-            let offset = array.value_offset_at(0);
-            let items = array.values().slice(offset, width * array.len());
             let items = data(&items).map_err(|(at, why)| (at / width.max(1), why))?;
             let row = |row: usize| match array.is_null(row) {
                 true => Datum::NULL,
@@ -378,14 +460,16 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
             Ok((0..array.len()).map(row).collect())
         }
         DataType::Map(_, _) => {
+            let entries = entries_of_maps(array);
+            let (keys, values) = (data(entries.column(0))?, data(entries.column(1))?);
             let array = array.as_map();
-            let (keys, values) = (data(array.keys())?, data(array.values())?);
+            let first = array.value_offsets()[0] as usize;
             let row = |row: usize| {
                 if array.is_null(row) {
                     return Ok(Datum::NULL);
                 }
-                let place =
-                    array.value_offsets()[row] as usize..array.value_offsets()[row + 1] as usize;
+                let offsets = &array.value_offsets()[row..];
+                let place = offsets[0] as usize - first..offsets[1] as usize - first;
                 let entries = place.map(|at| match &keys[at] {
                     Datum::Value(P::String(key)) => Ok((key.clone(), values[at].clone())),
                     Datum::Value(P::Integer(key)) => {
@@ -399,8 +483,19 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
         }
         DataType::Dictionary(_, _) => {
             let array = array.as_any_dictionary();
-            let values = data(array.values())?;
             let keys = array.normalized_keys();
+            if array.values().len() > array.len() {
+                let one = |row: usize| match array.is_null(row) {
+                    true => Ok(Datum::NULL),
+                    false => {
+                        let value = data(&array.values().slice(keys[row], 1));
+                        let value = value.map_err(|(_, why)| (row, why))?;
+                        Ok(value.into_iter().next().unwrap_or(Datum::NULL))
+                    }
+                };
+                return (0..array.len()).map(one).collect();
+            }
+            let values = data(array.values())?;
             let row = |row: usize| match array.is_null(row) {
                 true => Datum::NULL,
                 false => values.get(keys[row]).cloned().unwrap_or(Datum::NULL),
@@ -412,10 +507,9 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
 }
 
 fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
+    let (items, first) = items_of_lists::<O>(array);
     let array = array.as_list::<O>();
     let offsets = array.value_offsets();
-    let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
-    let items = array.values().slice(first, last - first);
     let items = data(&items).map_err(|(at, why)| {
         let row = offsets.partition_point(|o| o.as_usize() - first <= at);
         (row.saturating_sub(1), why)

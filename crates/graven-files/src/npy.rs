@@ -125,13 +125,16 @@ impl Rows {
         ((0..self.columns).map(column).collect(), Some(self.rows))
     }
 
-    /// Up to so many rows of these columns; none at the end.
+    /// Up to so many rows of these columns, and of about so many bytes; none at the end.
     pub(crate) fn next(
         &mut self,
-        rows: usize,
+        (rows, bytes): (usize, usize),
         wanted: &[usize],
     ) -> Result<Option<(Vec<Cells>, usize, u64)>> {
         let before = self.done;
+        // As they stand in the file, and as values.
+        let of_row = self.columns * self.size + wanted.len() * size_of::<Datum>();
+        let rows = rows.min(bytes / of_row.max(1)).max(1);
         let count = usize::try_from(self.rows - before)
             .unwrap_or(usize::MAX)
             .min(rows);

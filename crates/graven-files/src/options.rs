@@ -82,6 +82,15 @@ pub struct Options {
     pub record_bytes: usize,
 }
 
+impl Options {
+    /// Bytes of a record batch or page that are read at a time.
+    pub(crate) fn batch_bytes(&self) -> usize {
+        /// The writers of other programs end a page at 1 MiB.
+        const MIN: usize = 2 << 20;
+        (2 * self.record_bytes).max(MIN)
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Options {

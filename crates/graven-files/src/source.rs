@@ -116,7 +116,8 @@ pub fn describe(
                     described.0
                 }
                 Format::Parquet | Format::Arrow => {
-                    let described = tables::describe(name, open(name)?, format)?;
+                    let described =
+                        tables::describe(name, open(name)?, format, options.batch_bytes())?;
                     rows = described.1;
                     described.0
                 }
@@ -294,7 +295,8 @@ impl Reader {
         self.next_file += 1;
         let current = match &self.source {
             Source::Frame(name, frame) if at == 0 => {
-                Current::Tables(Tables::of_frame(name, frame, &names)?)
+                let limit = self.options.batch_bytes();
+                Current::Tables(Tables::of_frame(name, frame, &names, limit)?)
             }
             Source::Frame(..) => return Ok(false),
             Source::Files(files) => {
@@ -332,7 +334,8 @@ impl Reader {
                     }
                     Some(format) => {
                         let wanted = (names.as_slice(), self.bounds.as_slice());
-                        let tables = Tables::open(name, file, format, wanted, rows)?;
+                        let most = (rows, self.options.batch_bytes());
+                        let tables = Tables::open(name, file, format, wanted, most)?;
                         self.groups.0 += tables.groups.0;
                         self.groups.1 += tables.groups.1;
                         Current::Tables(tables)
@@ -345,8 +348,9 @@ impl Reader {
         Ok(true)
     }
 
-    /// Up to so many rows, fewer where they take so many bytes, perhaps none of them where all had
-    /// errors; `None` at the end of the last file.
+    /// Up to so many rows, fewer where they take so many bytes; perhaps none of them, where all had
+    /// errors or a file was just opened ([`Reader::held`] knows what it takes then); `None` at the
+    /// end of the last file.
     ///
     /// # Errors
     /// A file, a row or a value that cannot be read.
@@ -355,16 +359,21 @@ impl Reader {
     /// Never: a file that was opened is there.
     pub fn next(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         loop {
-            if self.current.is_none() && !self.open(open, rows)? {
-                return Ok(None);
+            if self.current.is_none() {
+                let opened = self.open(open, rows)?;
+                let none = || Cells::Data(Vec::new());
+                return Ok(opened.then(|| Chunk {
+                    columns: self.wanted.iter().map(|_| none()).collect(),
+                    len: 0,
+                }));
             }
             let chunk = match self.current.as_mut().expect("opened") {
                 Current::Csv(_) | Current::Json(_) => self.rows(rows, bytes)?,
-                Current::Tables(tables) => match tables.next(rows)? {
+                Current::Tables(tables) => match tables.next(rows, bytes)? {
                     None => None,
                     Some(part) => Some(self.declared(part)?),
                 },
-                Current::Npy(npy) => match npy.next(rows, &self.wanted)? {
+                Current::Npy(npy) => match npy.next((rows, bytes), &self.wanted)? {
                     None => None,
                     Some(part) => Some(self.declared(part)?),
                 },

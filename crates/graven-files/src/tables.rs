@@ -2,6 +2,10 @@
 //! wanted are read.
 //!
 //! # How it works
+//! A record batch or a page is read as a whole where it fits the memory limit ([`ipc_size`],
+//! [`crate::parquet_pages`]) and handed out in parts whose values take at most so many bytes. Texts
+//! stay in the pages they stand in until then: a thousand rows may have the same large one.
+//!
 //! A Parquet file's row groups are passed over where the statistics of a column show that no value
 //! in them can meet a condition ([`Bound`]). What a condition leaves is still to be filtered by
 //! rows.
@@ -16,17 +20,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
 
 use crate::arrow_in;
 use crate::bound::Bound;
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
+use crate::ipc_size::{self, Refused};
 use crate::options::Format;
+use crate::parquet_pages::Pages;
 
 /// A stream of Arrow's batches that a program hands over, to be read once.
 #[derive(Clone)]
@@ -93,29 +102,37 @@ fn guarded<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|_| Err(file_error(name, "is damaged: it cannot be decoded")))
 }
 
-/// The columns of a file, and its rows where it says so.
+/// The columns of a file, and its rows where it says so; at most `limit` bytes are read at a time.
 pub(crate) fn describe(
     name: &str,
     file: File,
     format: Format,
+    limit: usize,
 ) -> Result<(Vec<Column>, Option<u64>)> {
     guarded(name, || match format {
         Format::Parquet => {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(file);
+            let pages = Pages::new(file, limit as u64);
+            let builder = pages
+                .check_columns()
+                .and_then(|()| ParquetRecordBatchReaderBuilder::try_new(pages));
             let builder = builder.map_err(|error| file_error(name, error))?;
             let rows = builder.metadata().file_metadata().num_rows();
             Ok((columns(name, builder.schema())?, u64::try_from(rows).ok()))
         }
-        _ => Ok((columns(name, &ipc(name, file, None)?.schema())?, None)),
+        _ => {
+            let (batches, _) = ipc(name, file, None, limit)?;
+            Ok((columns(name, &batches.schema())?, None))
+        }
     })
 }
 
-/// The batches of an IPC file or stream.
+/// The batches of an IPC file or stream, and the bytes that reading them takes.
 fn ipc(
     name: &str,
     mut file: File,
     projection: Option<Vec<usize>>,
-) -> Result<Box<dyn RecordBatchReader + Send>> {
+    limit: usize,
+) -> Result<(Box<dyn RecordBatchReader + Send>, usize)> {
     let mut magic = [0; 6];
     let io = |source| Error::Io {
         file: name.to_owned(),
@@ -124,13 +141,19 @@ fn ipc(
     let wrong = |error: ArrowError| file_error(name, format!("is no Arrow IPC file: {error}"));
     // Descriptors of one file share their place in it.
     file.rewind().map_err(io)?;
-    let is_file = file.read_exact(&mut magic).is_ok() && magic == *b"ARROW1";
+    let is_file = file.read_exact(&mut magic).is_ok() && magic == *ipc_size::MAGIC;
+    let held =
+        ipc_size::held(&mut file, is_file, limit as u64).map_err(|refused| match refused {
+            Refused::Io(source) => io(source),
+            Refused::Why(why) => file_error(name, why),
+        })?;
     file.rewind().map_err(io)?;
     let file = BufReader::with_capacity(256 << 10, file);
-    Ok(match is_file {
+    let batches: Box<dyn RecordBatchReader + Send> = match is_file {
         true => Box::new(FileReader::try_new(file, projection).map_err(wrong)?),
         false => Box::new(StreamReader::try_new(file, projection).map_err(wrong)?),
-    })
+    };
+    Ok((batches, usize::try_from(held).unwrap_or(usize::MAX)))
 }
 
 enum Batches {
@@ -148,47 +171,57 @@ pub(crate) struct Tables {
     places: Vec<(usize, bool)>,
     /// Rows of the batches before the current one.
     before: u64,
+    /// Bytes that reading takes, and whether the current batch is part of them.
     held: usize,
+    with_batch: bool,
+    /// Bytes that are read at a time, and that a row may take.
+    limit: usize,
     /// Row groups read and passed over.
     pub(crate) groups: (usize, usize),
 }
 
 impl Tables {
+    /// The tables of a file; at most `limit` bytes of it are read at a time.
     pub(crate) fn open(
         name: &str,
         file: File,
         format: Format,
         (wanted, bounds): (&[String], &[Bound]),
-        rows: usize,
+        (rows, limit): (usize, usize),
     ) -> Result<Self> {
         guarded(name, || match format {
-            Format::Parquet => Self::parquet(name, file, wanted, bounds, rows),
+            Format::Parquet => Self::parquet(name, file, (wanted, bounds), (rows, limit)),
             _ => {
-                let schema = ipc(
-                    name,
-                    file.try_clone().map_err(|e| file_error(name, e))?,
-                    None,
-                )?;
+                let again = file.try_clone().map_err(|e| file_error(name, e))?;
+                let (schema, _) = ipc(name, again, None, limit)?;
                 let places = places(name, &schema.schema(), wanted)?;
+                drop(schema);
                 let projection = places.iter().map(|(at, _)| *at).collect();
-                let batches = ipc(name, file, Some(projection))?;
-                Self::of(name, Batches::Others(batches), wanted)
+                let (batches, held) = ipc(name, file, Some(projection), limit)?;
+                let mut tables = Self::of(name, Batches::Others(batches), wanted, limit)?;
+                (tables.held, tables.with_batch) = (held, true);
+                Ok(tables)
             }
         })
     }
 
     /// The tables of a frame, which may be read once.
-    pub(crate) fn of_frame(name: &str, frame: &Frame, wanted: &[String]) -> Result<Self> {
+    pub(crate) fn of_frame(
+        name: &str,
+        frame: &Frame,
+        wanted: &[String],
+        limit: usize,
+    ) -> Result<Self> {
         let taken = frame.take().ok_or_else(|| {
             file_error(
                 name,
                 "has been read before: a stream can be read once; give a new one",
             )
         })?;
-        Self::of(name, Batches::Others(taken), wanted)
+        Self::of(name, Batches::Others(taken), wanted, limit)
     }
 
-    fn of(name: &str, batches: Batches, wanted: &[String]) -> Result<Self> {
+    fn of(name: &str, batches: Batches, wanted: &[String], limit: usize) -> Result<Self> {
         let schema = match &batches {
             Batches::Parquet(batches) => batches.schema(),
             Batches::Others(batches) => batches.schema(),
@@ -200,6 +233,8 @@ impl Tables {
             current: None,
             before: 0,
             held: 0,
+            with_batch: false,
+            limit,
             groups: (0, 0),
         })
     }
@@ -207,47 +242,72 @@ impl Tables {
     fn parquet(
         name: &str,
         file: File,
-        wanted: &[String],
-        bounds: &[Bound],
-        rows: usize,
+        (wanted, bounds): (&[String], &[Bound]),
+        (rows, limit): (usize, usize),
     ) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file);
-        let builder = builder.map_err(|error| file_error(name, error))?;
-        let places = places(name, builder.schema(), wanted)?;
+        let failed = |error: parquet::errors::ParquetError| file_error(name, error);
+        let mut pages = Pages::new(file, limit as u64);
+        pages.check_columns().map_err(failed)?;
+        let found = ArrowReaderMetadata::load(&pages, ArrowReaderOptions::new());
+        let found = found.map_err(failed)?;
+        let places = places(name, found.schema(), wanted)?;
+        let fields = places.iter().map(|(at, _)| found.schema().field(*at));
+        pages.nested = fields.into_iter().any(|it| it.data_type().is_nested());
+        let views = ArrowReaderOptions::new().with_schema(with_views(found.schema()));
+        let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), views);
+        let metadata = metadata.map_err(failed)?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
         let all = builder.metadata().num_row_groups();
         let kept = kept_groups(&builder, bounds);
         let roots = places.iter().map(|(at, _)| *at);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-        let held = kept.iter().map(|group| {
-            let columns = builder
-                .metadata()
-                .row_group(*group)
-                .columns()
-                .iter()
-                .enumerate();
-            let read = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
-            // A page is read at a time, packed and unpacked.
-            read.map(|(_, c)| 2 * c.uncompressed_size().clamp(0, 1 << 20))
-                .sum::<i64>()
-        });
-        let held = usize::try_from(held.max().unwrap_or(0)).unwrap_or(0);
+        // Unpacked bytes of the wanted columns of each group.
+        let sizes = |group: usize| {
+            let columns = builder.metadata().row_group(group).columns();
+            let read = columns.iter().enumerate();
+            let read = read.filter(|(leaf, _)| mask.leaf_included(*leaf));
+            let size = |it: i64| usize::try_from(it).unwrap_or(0);
+            read.map(move |(_, it)| size(it.uncompressed_size()))
+                .collect::<Vec<_>>()
+        };
+        // A page is read at a time, packed and unpacked.
+        let held = |group: &usize| {
+            let sizes = sizes(*group).into_iter();
+            sizes.map(|bytes| 2 * bytes.min(1 << 20)).sum::<usize>()
+        };
+        let rows_of = |group: &usize| {
+            let rows = builder.metadata().row_group(*group).num_rows();
+            let rows = usize::try_from(rows).unwrap_or(0).max(1);
+            let of_row = sizes(*group).into_iter().sum::<usize>() / rows;
+            (limit / 2 / of_row.max(1)).max(1)
+        };
+        let held = kept.iter().map(held).max().unwrap_or(0);
+        let rows = kept.iter().map(rows_of).min().unwrap_or(rows).min(rows);
         let groups = (kept.len(), all - kept.len());
         let batches = builder
             .with_row_groups(kept)
             .with_projection(mask)
             .with_batch_size(rows)
             .build()
-            .map_err(|error| file_error(name, error))?;
-        let mut tables = Self::of(name, Batches::Parquet(batches), wanted)?;
+            .map_err(failed)?;
+        let mut tables = Self::of(name, Batches::Parquet(batches), wanted, limit)?;
+        for ((_, is_uuid), (_, found)) in tables.places.iter_mut().zip(places) {
+            *is_uuid = found;
+        }
         tables.held = held;
         tables.groups = groups;
         Ok(tables)
     }
 
-    /// About how many bytes it holds.
+    /// About how many bytes it holds, with what is read next.
     pub(crate) fn held(&self) -> usize {
         let current = self.current.as_ref();
-        self.held + current.map_or(0, |(batch, _)| batch.get_array_memory_size())
+        let batch = current.map_or(0, |(batch, _)| batch.get_array_memory_size());
+        match self.with_batch {
+            true => self.held,
+            // Half of it are unpacked pages, which texts of the batch may stand in.
+            false => self.held.max(self.held / 2 + batch),
+        }
     }
 
     fn advance(&mut self) -> Result<bool> {
@@ -275,15 +335,48 @@ impl Tables {
         }
     }
 
-    /// Up to so many rows; none at the end. Next to them the number of the row before the first.
-    pub(crate) fn next(&mut self, rows: usize) -> Result<Option<(Vec<Cells>, usize, u64)>> {
+    /// Up to so many rows of about so many bytes; none at the end. Next to them the number of the
+    /// row before the first.
+    pub(crate) fn next(
+        &mut self,
+        rows: usize,
+        bytes: usize,
+    ) -> Result<Option<(Vec<Cells>, usize, u64)>> {
         if !self.advance()? {
             return Ok(None);
         }
         let (batch, done) = self.current.as_mut().expect("advanced");
-        let count = rows.min(batch.num_rows() - *done);
+        let mut count = rows.min(batch.num_rows() - *done);
         let before = self.before + *done as u64;
-        let part = batch.slice(*done, count);
+        let mut part = batch.slice(*done, count);
+        loop {
+            let columns = self.places.iter().map(|(at, _)| part.column(*at));
+            let takes = columns
+                .map(arrow_in::bytes_of)
+                .fold(0, usize::saturating_add);
+            if takes <= bytes {
+                break;
+            }
+            if count == 1 {
+                // As an object of JSON, it may be larger than what is read at a time.
+                let most = self.limit.saturating_mul(2).max(bytes);
+                if takes > most {
+                    return Err(file_error(
+                        &self.name,
+                        format!(
+                            "row {}: its values take about {takes} bytes, and with this memory \
+                                limit at most {most} are read; read fewer columns, or raise the \
+                                memory limit",
+                            before + 1
+                        ),
+                    ));
+                }
+                break;
+            }
+            let fits = (count as u128 * bytes as u128 / takes as u128) as usize;
+            count = fits.clamp(1, count / 2);
+            part = batch.slice(*done, count);
+        }
         *done += count;
         let name = &self.name;
         let cells = self.places.iter().map(|(at, is_uuid)| {
@@ -318,8 +411,27 @@ fn places(name: &str, schema: &SchemaRef, wanted: &[String]) -> Result<Vec<(usiz
     wanted.iter().map(place).collect()
 }
 
+/// The schema with texts that stay in the pages they stand in.
+fn with_views(schema: &SchemaRef) -> SchemaRef {
+    fn view(field: &FieldRef) -> FieldRef {
+        let ty = match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+            DataType::List(item) => DataType::List(view(item)),
+            DataType::LargeList(item) => DataType::LargeList(view(item)),
+            DataType::FixedSizeList(item, width) => DataType::FixedSizeList(view(item), *width),
+            DataType::Struct(fields) => DataType::Struct(fields.iter().map(view).collect()),
+            DataType::Map(entries, sorted) => DataType::Map(view(entries), *sorted),
+            _ => return Arc::clone(field),
+        };
+        Arc::new(Field::clone(field).with_data_type(ty))
+    }
+    let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 /// Row groups in which values may meet all conditions.
-fn kept_groups(builder: &ParquetRecordBatchReaderBuilder<File>, bounds: &[Bound]) -> Vec<usize> {
+fn kept_groups(builder: &ParquetRecordBatchReaderBuilder<Pages>, bounds: &[Bound]) -> Vec<usize> {
     let groups = builder.metadata().row_groups();
     let mut keeps = vec![true; groups.len()];
     for bound in bounds {

@@ -74,6 +74,8 @@ struct State {
     counters: WriteCounters,
     /// Deleted nodes that may still have relationships.
     deleted: BTreeSet<u64>,
+    /// How many of them had relationships when they were looked at last.
+    connected: usize,
     schema_changed: bool,
 }
 
@@ -98,6 +100,7 @@ impl Store {
                 reservation: self.budget().empty_reservation("transaction"),
                 counters: WriteCounters::default(),
                 deleted: BTreeSet::new(),
+                connected: 0,
                 schema_changed: false,
             }),
         })

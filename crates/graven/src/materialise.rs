@@ -4,8 +4,9 @@
 //! Labels and properties are read through the statement's snapshot when a row leaves the library. A
 //! node that occurs several times in one batch is read once and shared. Between batches nothing is
 //! kept, so memory does not grow with the result: nodes and relationships of large values are not
-//! kept for other rows, and the lists and maps of a row are charged until the next row: a list that
-//! the executor has once may be a thousand here.
+//! kept for other rows, and what is made for a row is charged until the next row: lists, maps,
+//! nodes, relationships and paths. The executor has 8 bytes for a node that may have a thousand
+//! properties here, and once a list that is here a thousand times.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -41,17 +42,16 @@ pub(crate) struct Materialiser {
     deleted: Option<DeletedRelationships>,
     /// What the values of the row are charged.
     memory: Option<Reservation>,
-    /// Bytes of lists and maps of the row that are still to be charged.
+    /// Bytes of the row that are still to be charged.
     uncharged: usize,
-    /// Bytes of the values of nodes and relationships that are kept.
+    /// Bytes of the nodes and relationships that are kept.
     kept: usize,
 }
 
-/// Bytes of values that nodes and relationships may have which are kept for other rows of the
-/// batch.
+/// Bytes of nodes and relationships that are kept for other rows of the batch.
 const KEPT_MAX: usize = 1 << 20;
 
-/// Bytes of lists and maps that are charged together.
+/// Bytes that are charged together.
 const TOGETHER: usize = 64 << 10;
 
 /// About what the tree of a map takes for an entry: its nodes are half full.
@@ -59,6 +59,18 @@ const ENTRY_BYTES: usize = 2 * size_of::<(Arc<str>, Value)>();
 
 /// What the tree of a map takes at least: a node of eleven entries.
 const TREE_BYTES: usize = 12 * size_of::<(Arc<str>, Value)>();
+
+/// What an entity takes beside its properties and labels: itself, and its place among those that
+/// are kept.
+const ENTITY_BYTES: usize = size_of::<Relationship>() + 64;
+
+/// Bytes of a map of so many entries beside what the entries hold.
+fn map_bytes(entries: usize) -> usize {
+    match entries {
+        0 => 0,
+        entries => TREE_BYTES.max(entries * ENTRY_BYTES),
+    }
+}
 
 impl Materialiser {
     pub(crate) fn new(snapshot: Snapshot) -> Self {
@@ -86,7 +98,7 @@ impl Materialiser {
         }
     }
 
-    /// Charges for a list or map of so many bytes, before it is made.
+    /// Charges for so many bytes, before they are there.
     fn charge(&mut self, bytes: usize) -> Result<(), Error> {
         let Some(memory) = &mut self.memory else {
             return Ok(());
@@ -154,28 +166,61 @@ impl Materialiser {
                 Value::List(items.collect::<Result<_, _>>()?)
             }
             Inner::Map(map) => {
-                self.charge(TREE_BYTES.max(map.entries().len() * ENTRY_BYTES))?;
+                self.charge(map_bytes(map.entries().len()))?;
                 let entries = map.entries().iter();
                 let entries = entries.map(|(k, v)| Ok((Arc::clone(k), self.value(v.clone())?)));
                 Value::Map(entries.collect::<Result<_, Error>>()?)
             }
             Inner::Node(id) => Value::Node(self.node(id)?),
             Inner::Relationship(id) => Value::Relationship(self.relationship(id)?),
-            Inner::Path(path) => Value::Path(Arc::new(Path {
-                nodes: path
-                    .nodes
-                    .iter()
-                    .map(|id| self.node(*id))
-                    .collect::<Result<_, _>>()?,
-                relationships: path
-                    .relationships
-                    .iter()
-                    .map(|id| self.relationship(*id))
-                    .collect::<Result<_, _>>()?,
-            })),
+            Inner::Path(path) => {
+                let parts = path.nodes.len() + path.relationships.len();
+                self.charge(size_of::<Path>() + 16 + parts * size_of::<Arc<Node>>())?;
+                let nodes = path.nodes.iter().map(|id| self.node(*id));
+                let nodes = nodes.collect::<Result<_, _>>()?;
+                let relationships = path.relationships.iter();
+                let relationships = relationships.map(|id| self.relationship(*id));
+                Value::Path(Arc::new(Path {
+                    nodes,
+                    relationships: relationships.collect::<Result<_, _>>()?,
+                }))
+            }
             Inner::Stored(stored) => property(stored.as_ref().clone()),
             other => Value::from(other.to_string()),
         })
+    }
+
+    /// The properties of an entity of `own` bytes, and the bytes of both, charged.
+    fn properties(
+        &mut self,
+        own: usize,
+        columns: Vec<(Arc<str>, graven_storage::Column)>,
+        id: u64,
+    ) -> Result<(BTreeMap<Arc<str>, Value>, usize), Error> {
+        let mut bytes = own + map_bytes(columns.len());
+        self.charge(bytes)?;
+        let mut properties = BTreeMap::new();
+        for (name, column) in columns {
+            // A long value is charged before it is read.
+            let (mut refused, mut asked) = (None, 0);
+            let memory = &mut self.memory;
+            let value = column.get_with_room(id, &mut |room| {
+                asked += usize::try_from(room).unwrap_or(usize::MAX);
+                refused = memory.as_mut().and_then(|it| it.grow(room).err());
+                refused.is_none()
+            })?;
+            if let Some(refused) = refused {
+                return Err(refused.into());
+            }
+            let value = property(value.unwrap_or(PropertyValue::Null));
+            if !matches!(value, Value::Null) {
+                let held = value.bytes() - size_of::<Value>();
+                self.charge(held.saturating_sub(asked))?;
+                bytes += held;
+                properties.insert(name, value);
+            }
+        }
+        Ok((properties, bytes))
     }
 
     fn node(&mut self, id: NodeId) -> Result<Arc<Node>, Error> {
@@ -191,28 +236,24 @@ impl Materialiser {
         }
         let catalog = self.snapshot.catalog();
         let labels = self.snapshot.labels_of(id)?;
-        let mut properties = BTreeMap::new();
-        for key in self.snapshot.node_keys(id)? {
-            let (Some(name), Some(column)) =
-                (catalog.key_name(key), self.snapshot.node_column(key))
-            else {
-                continue;
-            };
-            insert(
-                &mut properties,
-                name,
-                stored(&mut self.memory, &column, id.0)?,
-            );
-        }
+        let keys = self.snapshot.node_keys(id)?;
+        let columns = keys.into_iter().filter_map(|key| {
+            let column = self.snapshot.node_column(key)?;
+            Some((Arc::clone(catalog.key_name(key)?), column))
+        });
+        let columns: Vec<_> = columns.collect();
+        let labels: Vec<Arc<str>> = labels
+            .into_iter()
+            .filter_map(|l| catalog.label_name(l).cloned())
+            .collect();
+        let own = ENTITY_BYTES + labels.len() * size_of::<Arc<str>>();
+        let (properties, bytes) = self.properties(own, columns, id.0)?;
         let node = Arc::new(Node {
             id: id.0,
-            labels: labels
-                .into_iter()
-                .filter_map(|l| catalog.label_name(l).cloned())
-                .collect(),
+            labels,
             properties,
         });
-        self.keep(node.properties.values().map(Value::bytes).sum());
+        self.keep(bytes);
         self.nodes.insert(id.0, Arc::clone(&node));
         Ok(node)
     }
@@ -241,60 +282,27 @@ impl Materialiser {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut properties = BTreeMap::new();
         let keys = match gone {
             Some(_) => Vec::new(),
             None => self.snapshot.relationship_keys(id)?,
         };
-        for key in keys {
-            let (Some(name), Some(column)) = (
-                catalog.key_name(key),
-                self.snapshot.relationship_column(rel_type, key),
-            ) else {
-                continue;
-            };
-            insert(
-                &mut properties,
-                name,
-                stored(&mut self.memory, &column, id.0)?,
-            );
-        }
+        let columns = keys.into_iter().filter_map(|key| {
+            let column = self.snapshot.relationship_column(rel_type, key)?;
+            Some((Arc::clone(catalog.key_name(key)?), column))
+        });
+        let columns: Vec<_> = columns.collect();
+        let name = catalog.type_name(rel_type).cloned();
+        let (properties, bytes) = self.properties(ENTITY_BYTES, columns, id.0)?;
         let relationship = Arc::new(Relationship {
             id: id.0,
-            rel_type: catalog
-                .type_name(rel_type)
-                .cloned()
-                .unwrap_or_else(|| Arc::from("")),
+            rel_type: name.unwrap_or_else(|| Arc::from("")),
             start: start.0,
             end: end.0,
             properties,
         });
-        self.keep(relationship.properties.values().map(Value::bytes).sum());
+        self.keep(bytes);
         self.relationships.insert(id.0, Arc::clone(&relationship));
         Ok(relationship)
-    }
-}
-
-/// A property, charged before it is read where it is long.
-fn stored(
-    memory: &mut Option<Reservation>,
-    column: &graven_storage::Column,
-    id: u64,
-) -> Result<PropertyValue, Error> {
-    let mut refused = None;
-    let value = column.get_with_room(id, &mut |bytes| {
-        refused = memory.as_mut().and_then(|memory| memory.grow(bytes).err());
-        refused.is_none()
-    })?;
-    match refused {
-        Some(refused) => Err(refused.into()),
-        None => Ok(value.unwrap_or(PropertyValue::Null)),
-    }
-}
-
-fn insert(properties: &mut BTreeMap<Arc<str>, Value>, name: &Arc<str>, value: PropertyValue) {
-    if !value.is_null() {
-        properties.insert(Arc::clone(name), property(value));
     }
 }
 

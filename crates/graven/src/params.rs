@@ -67,6 +67,12 @@ impl Params {
         self.values.iter()
     }
 
+    /// Bytes that the values take, about.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.values.values().map(|value| value.bytes() as u64).sum()
+    }
+
     /// Names and values by ascending name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.values.iter().map(|(name, value)| (&**name, value))

@@ -10,6 +10,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
 use clap::Args;
+use graven::pagecache::Reservation;
 use graven::{Database, Params};
 
 use crate::argument;
@@ -55,6 +56,7 @@ impl Shell {
             format: Format::or_default(self.format),
             fail_fast: self.fail_fast,
             params: Params::new(),
+            params_memory: None,
             stats: false,
             failed: false,
             statements: Statements::new(connection, &self.promised),
@@ -90,12 +92,29 @@ struct Session {
     statements: Statements,
     format: Format,
     params: Params,
+    /// What the parameters take of the memory limit; an attached process has none of its own.
+    params_memory: Option<Reservation>,
     fail_fast: bool,
     stats: bool,
     failed: bool,
 }
 
 impl Session {
+    /// Keeps these parameters, charged to the memory limit.
+    fn set_params(&mut self, params: Params) -> Result<(), String> {
+        if self.params_memory.is_none()
+            && let Ok(cache) = self.db.cache()
+        {
+            self.params_memory = Some(cache.budget().empty_reservation("parameters"));
+        }
+        if let Some(memory) = &mut self.params_memory {
+            let resized = memory.resize(params.memory());
+            resized.map_err(|refused| format!("the parameters do not fit: {refused}"))?;
+        }
+        self.params = params;
+        Ok(())
+    }
+
     fn read_terminal(&mut self, mut editor: Editor) -> Result<(), Failure> {
         eprintln!(
             "Graven {} - {}\nEnd a statement with a semicolon. :help for help, :quit to leave.",
@@ -248,10 +267,11 @@ impl Session {
                 Ok(())
             }
             Ok(Command::Param(params)) => {
+                let mut all = self.params.clone();
                 for param in params {
-                    self.params.set(param.name, param.value);
+                    all.set(param.name, param.value);
                 }
-                Ok(())
+                self.set_params(all)
             }
             Ok(Command::Params) => {
                 for (name, value) in self.params.iter() {

@@ -125,3 +125,21 @@ fn no_file_is_open_to_more_users_than_the_data_file() {
         }
     }
 }
+
+#[test]
+fn a_log_that_is_missing_is_not_told_to_be_kept() {
+    let folder = folder("care-without-log");
+    let db = folder.join("d.graven").display().to_string();
+    let (mut child, input) = owner(&db);
+    child.kill().expect("it runs");
+    child.wait().expect("killed");
+    drop(input);
+    std::fs::remove_file(format!("{db}-wal")).expect("there is a log");
+    let said = graven(["query", &db, "--without-log", "MATCH (n) RETURN count(n)"]).ok();
+    let missing = "was read without its log: ";
+    assert!(said.err.contains(missing), "{}", said.err);
+    assert!(!said.err.contains("keep both files"), "{}", said.err);
+    // With it, or told to go on without, the database opens; else it does not.
+    let refused = graven(["query", &db, "RETURN 1"]);
+    assert!(refused.err.contains("is missing"), "{}", refused.err);
+}

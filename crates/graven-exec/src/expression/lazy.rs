@@ -65,17 +65,19 @@ pub(super) fn or_by_row<T>(
     }
 }
 
-/// Calls `one` with each row alone.
+/// Calls `one` with each row alone; what it charges is given back before the next.
 fn each_row<T>(
     rows: Rows<'_>,
     rt: &Runtime,
     mut one: impl FnMut(Rows<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let mut results = Vec::with_capacity(rows.len());
+    let held = rt.growth.held();
     for row in 0..row_number(rows.len()) {
         rt.check_cancelled()?;
         let selection = rows.compose(&[row]);
         results.push(one(rows.select(&selection))?);
+        rt.growth.keep(held)?;
     }
     Ok(results)
 }

@@ -1,7 +1,7 @@
 //! Goal: an error names file, line, column and value; rows with errors can be left out and are
 //! counted.
 
-use graven_files::{Column, Kind, Options};
+use graven_files::{Cells, Column, Datum, Kind, Options, Shape, Sink};
 
 use super::{describe, open, rows, some_rows, source};
 
@@ -141,4 +141,35 @@ fn rows_with_errors_are_left_out_and_counted() {
     assert_eq!(reader.left_out, 2);
     let lines: Vec<_> = reader.faults.iter().map(|fault| fault.line).collect();
     assert_eq!(lines, [Some(3), Some(4)]);
+}
+
+/// A file whose pages or batches say that they take more than the limit is refused before they are
+/// read, and so is a row; what fits is read a part at a time.
+#[test]
+fn pages_and_batches_beyond_the_limit_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = "long text ".repeat(300_000);
+    for kind in ["parquet", "arrow"] {
+        let path = folder.path().join(format!("long.{kind}"));
+        let name = path.to_str().expect("text");
+        let cells = Cells::Data(vec![Datum::text(&long); 20]);
+        let mut shape = Shape::default();
+        (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
+        let file = std::fs::File::create(&path).expect("created");
+        let columns = vec![("t".to_owned(), shape)];
+        let mut sink = Sink::create(name, file, &Options::default(), columns).expect("begun");
+        sink.write(&[cells], 20).expect("written");
+        sink.finish().expect("finished");
+        let options = |record_bytes| Options {
+            record_bytes,
+            ..Options::default()
+        };
+        let little = rows(&source(&path), &options(1 << 20), None);
+        let said = little.map(|(_, rows)| rows.len()).expect_err(kind);
+        let said = said.to_string();
+        assert!(said.contains("with this memory limit at most"), "{said}");
+        // Sixty megabytes of text, of which a part at a time is a row.
+        let (_, all) = rows(&source(&path), &options(64 << 20), None).expect(kind);
+        assert!(all == vec![vec![Datum::text(&long)]; 20], "{kind}");
+    }
 }

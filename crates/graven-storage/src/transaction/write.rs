@@ -408,7 +408,8 @@ impl Transaction {
             let deleted = self.delete_one_node(state, node)?;
             if deleted {
                 state.deleted.insert(node.0);
-                if state.deleted.len() > DELETED_MAX {
+                // Those that stay are not looked at again for each that comes.
+                if state.deleted.len() > DELETED_MAX.max(2 * state.connected) {
                     self.forget_alone(state)?;
                 }
             }
@@ -429,6 +430,7 @@ impl Transaction {
                 kept.insert(node);
             }
         }
+        state.connected = kept.len();
         state.deleted = kept;
         Ok(())
     }

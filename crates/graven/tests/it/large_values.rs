@@ -367,3 +367,51 @@ fn sources_of_too_many_columns_are_refused() {
         assert!(error.contains(wanted), "{name}: {error}");
     }
 }
+
+/// Nodes, relationships and paths are numbers for the executor and complete in a row: what they
+/// take there is charged. In rows of their own there is room for each.
+#[test]
+fn nodes_relationships_and_paths_of_a_row_are_charged() {
+    let (_folder, path, db) = in_folder(256 * MIB);
+    let made = "UNWIND range(1, 20000) AS i CREATE (:P {i: i, t: 'text ' + i, u: [i, i]})\
+        -[:R {j: i}]->(:Q)";
+    value(&db.connect(), made).expect("made");
+    drop(db);
+    let db = open(&path, 8 * MIB).expect("opens");
+    let connection = db.connect();
+    for end in ["n", "r", "p", "[n, r]", "{a: p}", "nodes(p)"] {
+        let all = format!("MATCH p = (n:P)-[r:R]->() RETURN collect({end})");
+        let error = value(&connection, &all).expect_err(&all);
+        assert_eq!(error.code(), "Memory.Limit", "{all}: {error}");
+        let each = format!("MATCH p = (n:P)-[r:R]->() RETURN {end}");
+        value(&connection, &each).expect(&each);
+    }
+}
+
+/// What a statement has of its parameters beside the caller is charged.
+#[test]
+fn lists_and_maps_of_parameters_are_charged() {
+    let (_folder, _, db) = in_folder(8 * MIB);
+    let connection = db.connect();
+    let with = |items: usize| {
+        let items: Vec<Value> = (0..items as i64).map(Value::Integer).collect();
+        let params = Params::new().with("p", items);
+        let mut result = connection.query("RETURN size($p)", &params)?;
+        result.next_row()
+    };
+    with(50_000).expect("there is room");
+    let error = with(1_000_000).expect_err("there is none");
+    assert_eq!(error.code(), "Memory.Limit", "{error}");
+    with(50_000).expect("it was given back");
+}
+
+/// A condition that is computed row by row, as an operand fails for some rows, gives back what it
+/// took for a row before the next.
+#[test]
+fn conditions_row_by_row_give_back_what_they_took() {
+    let (_folder, _, db) = in_folder(8 * MIB);
+    let text = "UNWIND range(0, 499) AS x WITH x WHERE x = 0 OR (1 / x >= 0 AND \
+        size([y IN range(1, 3000) | 'a text of some length ' + y]) > 5) RETURN count(*)";
+    let count = value(&db.connect(), text).expect(text);
+    assert_eq!(count, Value::Integer(500));
+}

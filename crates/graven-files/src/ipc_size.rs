@@ -1,0 +1,190 @@
+//! What reading an Arrow IPC file takes, known before it is read.
+//!
+//! # How it works
+//! A record batch is read as a whole. Its size stands before it, and where its buffers are packed,
+//! the size of what is in a buffer stands before that. The sizes are read first, those of a file by
+//! its footer and those of a stream by its messages, and what is too large is refused: the reader
+//! itself would allocate whatever the file says.
+//!
+//! # Invariants
+//! * FI-11 No record batch, footer or schema is read that takes more than the limit.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use arrow_ipc::{Footer, Message, MessageHeader, root_as_footer, root_as_message};
+
+/// Bytes at the beginning and at the end of a file.
+pub(crate) const MAGIC: &[u8; 6] = b"ARROW1";
+
+/// Stands before the length of a message.
+const CONTINUATION: u32 = u32::MAX;
+
+/// Why a file is not read.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    Io(io::Error),
+    Why(String),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::Io(error)
+    }
+}
+
+fn damaged(why: impl std::fmt::Display) -> Refused {
+    Refused::Why(format!("is no Arrow IPC file: {why}"))
+}
+
+/// Reads sizes; nothing of more than `limit` bytes.
+struct Sizes<'a> {
+    file: &'a mut File,
+    limit: u64,
+}
+
+/// Bytes that the reader of a file holds at most at a time: all dictionaries and one batch.
+///
+/// # Errors
+/// Something takes more than `limit` bytes; the file is damaged or cannot be read.
+pub(crate) fn held(file: &mut File, is_file: bool, limit: u64) -> Result<u64, Refused> {
+    let mut sizes = Sizes { file, limit };
+    let (mut dictionaries, mut largest) = (0_u64, 0);
+    let mut see = |(of_dictionary, bytes): (bool, u64)| {
+        match of_dictionary {
+            true => dictionaries += bytes,
+            false => largest = largest.max(bytes),
+        }
+        match dictionaries + largest > limit {
+            true => Err(Refused::Why(format!(
+                "has a record batch or dictionaries of {} bytes, and with this memory limit at \
+                    most {limit} are read at a time; write the file with fewer rows in a batch, \
+                    write Parquet, or raise the memory limit",
+                dictionaries + largest
+            ))),
+            false => Ok(()),
+        }
+    };
+    match is_file {
+        true => sizes.of_file(&mut see)?,
+        false => sizes.of_stream(&mut see)?,
+    }
+    Ok(dictionaries + largest)
+}
+
+type See<'a> = &'a mut dyn FnMut((bool, u64)) -> Result<(), Refused>;
+
+impl Sizes<'_> {
+    fn bytes(&mut self, at: u64, length: u64) -> Result<Vec<u8>, Refused> {
+        let end = self.file.seek(SeekFrom::End(0))?;
+        if at.checked_add(length).is_none_or(|behind| behind > end) {
+            return Err(damaged("it is cut"));
+        }
+        if length > self.limit {
+            return Err(Refused::Why(format!(
+                "says what is in it with {length} bytes, and with this memory limit at most {} \
+                    are read; raise it",
+                self.limit
+            )));
+        }
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        self.file.seek(SeekFrom::Start(at))?;
+        self.file.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Four bytes, or none at the end.
+    fn number(&mut self, at: u64) -> Result<Option<u32>, Refused> {
+        let mut bytes = [0; 4];
+        self.file.seek(SeekFrom::Start(at))?;
+        match self.file.read_exact(&mut bytes) {
+            Ok(()) => Ok(Some(u32::from_le_bytes(bytes))),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn of_file(&mut self, see: See<'_>) -> Result<(), Refused> {
+        let end = self.file.seek(SeekFrom::End(0))?;
+        let foot = end.checked_sub(10).ok_or_else(|| damaged("it is cut"))?;
+        let length = u64::from(self.number(foot)?.unwrap_or(0));
+        let at = foot.checked_sub(length);
+        let bytes = self.bytes(at.ok_or_else(|| damaged("its footer is too long"))?, length)?;
+        let footer: Footer<'_> = root_as_footer(&bytes).map_err(damaged)?;
+        let blocks = [footer.dictionaries(), footer.recordBatches()];
+        for block in blocks.into_iter().flatten().flatten() {
+            let number = |n: i64| u64::try_from(n).map_err(|_| damaged("a size is negative"));
+            let at = number(block.offset())?;
+            let (meta, body) = (
+                number(block.metaDataLength().into())?,
+                number(block.bodyLength())?,
+            );
+            // The reader takes as much as the footer says, whatever the message says.
+            let whole = meta.saturating_add(body);
+            see((false, whole))?;
+            let first = self.number(at)?;
+            let head = if first == Some(CONTINUATION) { 8 } else { 4 };
+            let meta_at = at.saturating_add(head);
+            let bytes = self.bytes(meta_at, meta.saturating_sub(head))?;
+            let message = root_as_message(&bytes).map_err(damaged)?;
+            see(self.message(&message, at.saturating_add(meta), whole)?)?;
+        }
+        Ok(())
+    }
+
+    fn of_stream(&mut self, see: See<'_>) -> Result<(), Refused> {
+        let mut at = 0_u64;
+        while let Some(mut length) = self.number(at)? {
+            at += 4;
+            if length == CONTINUATION {
+                length = self.number(at)?.unwrap_or(0);
+                at += 4;
+            }
+            if length == 0 {
+                break;
+            }
+            let bytes = self.bytes(at, length.into())?;
+            at += u64::from(length);
+            let message = root_as_message(&bytes).map_err(damaged)?;
+            let body = u64::try_from(message.bodyLength());
+            let body = body.map_err(|_| damaged("a size is negative"))?;
+            let whole = body.saturating_add(length.into());
+            see(self.message(&message, at, whole)?)?;
+            at = (at.checked_add(body)).ok_or_else(|| damaged("a size is too large"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is of a dictionary, and its `whole` bytes with those that they unpack to.
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        body: u64,
+        whole: u64,
+    ) -> Result<(bool, u64), Refused> {
+        let of_dictionary = message.header_type() == MessageHeader::DictionaryBatch;
+        let batch = match of_dictionary {
+            true => message
+                .header_as_dictionary_batch()
+                .and_then(|it| it.data()),
+            false => message.header_as_record_batch(),
+        };
+        let packed = batch.filter(|batch| batch.compression().is_some());
+        let buffers = packed.and_then(|batch| batch.buffers());
+        let mut bytes = whole;
+        for buffer in buffers.into_iter().flatten() {
+            if buffer.length() < 8 {
+                continue;
+            }
+            let at = u64::try_from(buffer.offset()).unwrap_or(u64::MAX);
+            let at = body.saturating_add(at);
+            self.file.seek(SeekFrom::Start(at.min(i64::MAX as u64)))?;
+            let mut head = [0; 8];
+            self.file.read_exact(&mut head)?;
+            // Less than 0: it is not packed.
+            let unpacked = u64::try_from(i64::from_le_bytes(head)).unwrap_or(0);
+            bytes = bytes.saturating_add(unpacked);
+        }
+        Ok((of_dictionary, bytes))
+    }
+}
