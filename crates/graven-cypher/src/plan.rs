@@ -699,6 +699,10 @@ pub enum IndexPart {
     },
     /// That it is text that begins so.
     StartsWith(Expr),
+    /// That it is text that contains this; all texts of the index are looked at.
+    Contains(Expr),
+    /// That it is text that ends so; likewise.
+    EndsWith(Expr),
 }
 
 /// The order in which an index scan hands out nodes.

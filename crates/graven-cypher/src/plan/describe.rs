@@ -397,6 +397,12 @@ impl Plan {
             IndexPart::StartsWith(text) => {
                 format!(" {} starts with {}", quoted(key), self.expression(text))
             }
+            IndexPart::Contains(text) => {
+                format!(" {} contains {}", quoted(key), self.expression(text))
+            }
+            IndexPart::EndsWith(text) => {
+                format!(" {} ends with {}", quoted(key), self.expression(text))
+            }
             IndexPart::Range { low, high } => {
                 let mut text = String::new();
                 let sides = low.iter().map(|b| ('>', b));
