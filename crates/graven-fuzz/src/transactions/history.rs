@@ -245,6 +245,11 @@ impl Steps<'_> {
         let mut graph = Graph::default();
         graph.nodes.push(Some(Node::default()));
         let writing = self.random.chance(35);
-        generate::short(self.random, writing, &graph)
+        generate::query(
+            self.random,
+            writing,
+            &graph,
+            number as u64 * 7919 + self.all.len() as u64,
+        )
     }
 }
