@@ -1,9 +1,10 @@
 //! `cargo xtask test`: set-up and every check in one command, cheapest first.
 
 use std::env;
+use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::run::{cargo, run};
+use crate::run::{cargo, root, run};
 use crate::tidy;
 
 /// What property tests draw from, and the seed unless the environment names one: the same commit
@@ -32,7 +33,20 @@ pub(crate) fn all() -> Result<(), String> {
     if env::var_os(SEED.0).is_none() {
         tests.env(SEED.0, SEED.1);
     }
-    run(&mut tests)
+    let times = root().join("target/check-times.txt");
+    let _ = fs::remove_file(&times);
+    tests.env("GRAVEN_CHECK_TIMES", &times);
+    let done = run(&mut tests);
+    print_times(&fs::read_to_string(&times).unwrap_or_default());
+    done
+}
+
+/// Prints what the fuzzer's checks took, and the sum: they may take five minutes in all.
+fn print_times(lines: &str) {
+    let seconds = |line: &str| line.split(' ').next()?.parse::<f64>().ok();
+    let sum: f64 = lines.lines().filter_map(seconds).sum();
+    eprint!("the fuzzer's checks:\n{lines}");
+    eprintln!("{sum:.1} s in all");
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.
