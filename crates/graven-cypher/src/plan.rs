@@ -705,6 +705,18 @@ pub enum IndexPart {
     EndsWith(Expr),
 }
 
+impl IndexPart {
+    /// What is demanded of a text, in words and as the other text.
+    pub(crate) fn text(&self) -> Option<(&'static str, &Expr)> {
+        match self {
+            IndexPart::All | IndexPart::Range { .. } => None,
+            IndexPart::StartsWith(text) => Some(("starts with", text)),
+            IndexPart::Contains(text) => Some(("contains", text)),
+            IndexPart::EndsWith(text) => Some(("ends with", text)),
+        }
+    }
+}
+
 /// The order in which an index scan hands out nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOrder {
