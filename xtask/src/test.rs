@@ -1,6 +1,7 @@
 //! `cargo xtask test`: set-up and every check in one command, cheapest first.
 
 use std::env;
+use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::graphs::target;
@@ -35,13 +36,17 @@ pub(crate) fn all() -> Result<(), String> {
         "-D",
         "warnings",
     ]))?;
+    let times = target().join("check-times.txt");
+    let _ = fs::remove_file(&times);
     let with_seed = |mut tests: Command| {
         if env::var_os(SEED.0).is_none() {
             tests.env(SEED.0, SEED.1);
         }
+        tests.env("GRAVEN_CHECK_TIMES", &times);
         tests
     };
     let tests = slowest::run(&mut with_seed(slowest::timed_tests()));
+    print_times(&fs::read_to_string(&times).unwrap_or_default());
     let mut examples = cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]);
     examples.arg("--doc");
     let examples = run(&mut with_seed(examples));
@@ -50,6 +55,14 @@ pub(crate) fn all() -> Result<(), String> {
     let args = ["--light", "--program", &program, "--seed", &seed];
     let memory = memory::memory(&args.map(str::to_owned));
     tests.and(examples).and(memory)
+}
+
+/// Prints what the fuzzer's checks took, and the sum: they may take five minutes in all.
+fn print_times(lines: &str) {
+    let seconds = |line: &str| line.split(' ').next()?.parse::<f64>().ok();
+    let sum: f64 = lines.lines().filter_map(seconds).sum();
+    eprint!("the fuzzer's checks:\n{lines}");
+    eprintln!("{sum:.1} s in all");
 }
 
 /// Installs a toolchain component where a toolchain manager is there to do it.

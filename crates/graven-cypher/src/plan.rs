@@ -699,6 +699,22 @@ pub enum IndexPart {
     },
     /// That it is text that begins so.
     StartsWith(Expr),
+    /// That it is text that contains this; all texts of the index are looked at.
+    Contains(Expr),
+    /// That it is text that ends so; likewise.
+    EndsWith(Expr),
+}
+
+impl IndexPart {
+    /// What is demanded of a text, in words and as the other text.
+    pub(crate) fn text(&self) -> Option<(&'static str, &Expr)> {
+        match self {
+            IndexPart::All | IndexPart::Range { .. } => None,
+            IndexPart::StartsWith(text) => Some(("starts with", text)),
+            IndexPart::Contains(text) => Some(("contains", text)),
+            IndexPart::EndsWith(text) => Some(("ends with", text)),
+        }
+    }
 }
 
 /// The order in which an index scan hands out nodes.

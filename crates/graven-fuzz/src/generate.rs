@@ -116,11 +116,6 @@ pub(crate) fn query(random: &mut Random, writing: bool, graph: &Graph, number: u
     }
 }
 
-/// A statement that reads, then writes if it shall.
-pub(crate) fn short(random: &mut Random, writing: bool, graph: &Graph) -> Query {
-    Generator::new(random, graph).statement(writing)
-}
-
 impl<'a> Generator<'a> {
     fn new(random: &'a mut Random, graph: &Graph) -> Generator<'a> {
         Generator {

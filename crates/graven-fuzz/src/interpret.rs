@@ -39,6 +39,14 @@ pub(crate) enum Stop {
     Failed,
 }
 
+impl Stop {
+    /// Whether the library must answer alike; otherwise it is not asked. What fails need not be
+    /// computed everywhere.
+    pub(crate) fn is_known(self) -> bool {
+        self == Stop::Connected
+    }
+}
+
 /// Answer of a query: columns and rows.
 pub(crate) struct Answer {
     pub(crate) columns: Vec<String>,

@@ -66,7 +66,7 @@ pub(crate) fn shrink(
 }
 
 /// The code of the error, if the library answered with one: a smaller form has to fail alike.
-fn code(how: &str) -> Option<String> {
+pub(crate) fn code(how: &str) -> Option<String> {
     let first = how.split(':').next()?;
     let is_code = first.contains("Error") && !first.contains(' ');
     is_code.then(|| first.to_owned())

@@ -11,6 +11,7 @@
 pub(crate) mod key;
 pub(crate) mod page;
 mod range;
+mod text_test;
 pub(crate) mod tree;
 pub(crate) mod writer;
 
@@ -32,7 +33,8 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-pub use range::IndexRange;
+pub use range::{IndexRange, IndexStep};
+use text_test::TextTest;
 
 #[derive(Debug)]
 struct Inner {
@@ -259,7 +261,9 @@ impl Index {
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn within(&self, equal: &[PropertyValue], next: &IndexPart<'_>) -> Result<IndexRange> {
         let open = (Bound::Unbounded, Bound::Unbounded);
-        let bounds = keys_bytes(equal).and_then(|prefix| next.bounds(prefix));
+        let prefix = keys_bytes(equal);
+        let test = prefix.as_ref().and_then(|prefix| next.test(prefix.len()));
+        let bounds = prefix.and_then(|prefix| next.bounds(prefix));
         let Some((low, high)) = bounds else {
             return Ok(IndexRange::new(
                 self.clone(),
@@ -270,7 +274,7 @@ impl Index {
             ));
         };
         let start = bound_key(&low).map_or(&[][..], cut).to_vec();
-        Ok(IndexRange::new(self.clone(), start, low, high, true))
+        Ok(IndexRange::new(self.clone(), start, low, high, true).testing(test))
     }
 
     /// Whether exactly so many entities are in the index; false where that is not known without
@@ -397,6 +401,10 @@ pub enum IndexPart<'a> {
     Range(Bound<&'a PropertyValue>, Bound<&'a PropertyValue>),
     /// Text that begins so.
     StartsWith(&'a str),
+    /// Text that contains this.
+    Contains(&'a str),
+    /// Text that ends so.
+    EndsWith(&'a str),
     /// Of a class of comparable values, see [`key`].
     Class(u8),
 }
@@ -425,12 +433,24 @@ impl IndexPart<'_> {
         key_bytes(value).map(|key| class_bounds(&key).0)
     }
 
+    /// What is tested of each text that lies behind so many bytes of the key.
+    fn test(&self, before: usize) -> Option<TextTest> {
+        match self {
+            IndexPart::Contains(text) => Some(TextTest::new(before, text, false)),
+            IndexPart::EndsWith(text) => Some(TextTest::new(before, text, true)),
+            _ => None,
+        }
+    }
+
     /// Bounds of the whole key; `None` if nothing can lie between them.
     fn bounds(&self, prefix: Vec<u8>) -> Option<(KeyBound, KeyBound)> {
         let with = |more: &[u8]| [&prefix[..], more].concat();
         let below = |key: Vec<u8>| successor(key).map_or(Bound::Unbounded, Bound::Excluded);
         Some(match self {
             IndexPart::All => (Bound::Included(prefix.clone()), below(prefix)),
+            IndexPart::Contains(_) | IndexPart::EndsWith(_) => {
+                return IndexPart::Class(0x40).bounds(prefix);
+            }
             IndexPart::Class(class) => {
                 let (first, behind) = class_bounds(&[*class]);
                 (

@@ -57,7 +57,7 @@ pub use free_space::{Extent, FreeSpace};
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
 pub use index::key::key_bytes;
 pub use index::writer::IndexWriter;
-pub use index::{Index, IndexPart, IndexRange};
+pub use index::{Index, IndexPart, IndexRange, IndexStep};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
 pub use recovery::{FOLD_ON_CLOSE, OpenOptions};

@@ -4,8 +4,10 @@
 //! A body is computed over a batch of elements, where no subquery can run. So
 //! `[x IN list WHERE p | e]` with a pattern or subquery in `p` or `e` is read as
 //! `COLLECT { UNWIND list AS x WITH * WHERE p RETURN e }`, and `all(x IN list WHERE p)` as
-//! `all(x IN COLLECT { UNWIND list AS x RETURN p } WHERE x)`; a null list stays null. Lists with an
-//! aggregate in them are left as they are, because an aggregate belongs to the clause around.
+//! `all(x IN COLLECT { UNWIND list AS x RETURN p } WHERE x)`; a null list stays null, which a
+//! `CASE` around it says. A list that looks into the graph itself is computed once, in a `WITH` of
+//! one row more. Lists with an aggregate in them are left as they are, because an aggregate belongs
+//! to the clause around.
 
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, Projection, ProjectionItem, Query, SingleQuery,
@@ -71,20 +73,100 @@ pub(super) fn with_subquery(expr: &Expr) -> Option<Expr> {
         _ => return None,
     };
     let (list, value) = rewritten;
-    // The list is asked for twice to see whether it is null: not where that would double work again
-    // and again.
-    if matches!(list.kind, ExprKind::List(_)) || needs_graph(list) {
+    let Some(source) = source(list) else {
         return Some(value);
+    };
+    if needs_graph(source) {
+        return once(expr, list);
     }
     let is_null = make(ExprKind::Unary {
         op: UnaryOp::IsNull,
-        operand: list.clone(),
+        operand: Box::new(source.clone()),
     });
     Some(make(ExprKind::Case {
         subject: None,
         branches: vec![(is_null, make(ExprKind::Null))],
         otherwise: Some(Box::new(value)),
     }))
+}
+
+/// What is null where this list is; none where it never is.
+fn source(list: &Expr) -> Option<&Expr> {
+    match &list.kind {
+        ExprKind::List(_) | ExprKind::PatternComprehension { .. } => None,
+        ExprKind::Subquery {
+            kind: SubqueryKind::Collect,
+            ..
+        } => None,
+        ExprKind::ListComprehension { list, .. } => source(list),
+        _ => Some(list),
+    }
+}
+
+/// `COLLECT { WITH list AS name RETURN [x IN name ...] }[0]`: the list is computed once, and asked
+/// for twice.
+fn once(expr: &Expr, list: &Expr) -> Option<Expr> {
+    let name = Name {
+        text: "  list".into(),
+        span: list.span,
+    };
+    let mut over = expr.clone();
+    match &mut over.kind {
+        ExprKind::ListComprehension { list, .. } | ExprKind::Quantifier { list, .. } => {
+            **list = variable(&name);
+        }
+        _ => return None,
+    }
+    let span = expr.span;
+    let clause = |kind| Clause { kind, span };
+    let columns = |expr, name| {
+        let alias = Some(name);
+        projection(None, vec![ProjectionItem { expr, alias }])
+    };
+    let clauses = vec![
+        clause(ClauseKind::With {
+            projection: columns(list.clone(), name.clone()),
+            filter: None,
+        }),
+        clause(ClauseKind::Return(columns(with_subquery(&over)?, name))),
+    ];
+    let make = |kind| Expr {
+        kind,
+        span,
+        height: expr.height,
+    };
+    Some(make(ExprKind::Index {
+        base: Box::new(collected(clauses, expr)),
+        index: Box::new(make(ExprKind::Integer(0))),
+    }))
+}
+
+fn projection(star: Option<Span>, items: Vec<ProjectionItem>) -> Projection {
+    Projection {
+        distinct: false,
+        star,
+        items,
+        order: Vec::new(),
+        skip: None,
+        limit: None,
+    }
+}
+
+/// `COLLECT { clauses }` in the place of an expression.
+fn collected(clauses: Vec<Clause>, whole: &Expr) -> Expr {
+    let query = Query {
+        first: SingleQuery { clauses },
+        unions: Vec::new(),
+    };
+    Expr {
+        kind: ExprKind::Subquery {
+            kind: SubqueryKind::Collect,
+            query: Box::new(query),
+            written: false,
+        },
+        span: whole.span,
+        height: whole.height,
+    }
 }
 
 fn variable(name: &Name) -> Expr {
@@ -110,14 +192,6 @@ pub(super) fn needs_graph(expr: &Expr) -> bool {
 fn collect(whole: &Expr, name: &Name, list: &Expr, filter: Option<Expr>, value: Expr) -> Expr {
     let span = whole.span;
     let clause = |kind| Clause { kind, span };
-    let projection = |star: Option<Span>, items| Projection {
-        distinct: false,
-        star,
-        items,
-        order: Vec::new(),
-        skip: None,
-        limit: None,
-    };
     let mut clauses = vec![clause(ClauseKind::Unwind {
         list: list.clone(),
         name: name.clone(),
@@ -134,17 +208,5 @@ fn collect(whole: &Expr, name: &Name, list: &Expr, filter: Option<Expr>, value: 
     });
     let item = ProjectionItem { expr: value, alias };
     clauses.push(clause(ClauseKind::Return(projection(None, vec![item]))));
-    let query = Query {
-        first: SingleQuery { clauses },
-        unions: Vec::new(),
-    };
-    Expr {
-        kind: ExprKind::Subquery {
-            kind: SubqueryKind::Collect,
-            query: Box::new(query),
-            written: false,
-        },
-        span,
-        height: whole.height,
-    }
+    collected(clauses, whole)
 }

@@ -193,9 +193,7 @@ impl QueryGraph {
     pub(crate) fn variables(&self) -> BTreeSet<VarId> {
         let mut all: BTreeSet<VarId> = self.nodes.iter().copied().collect();
         for edge in &self.edges {
-            all.insert(edge.rel);
-            let groups = edge.repeated.iter().flat_map(|repeated| &repeated.groups);
-            all.extend(groups.map(|(_, list)| *list));
+            all.extend(edge.made());
         }
         all.extend(self.paths.iter().map(|(path, _)| *path));
         all
@@ -280,6 +278,15 @@ pub(crate) struct Edge {
     pub repeated: Option<Box<Repeated>>,
 }
 
+impl Edge {
+    /// What following it binds besides its ends: the relationship or list, and the lists of what a
+    /// repetition names.
+    pub(crate) fn made(&self) -> impl Iterator<Item = VarId> {
+        let groups = self.repeated.iter().flat_map(|repeated| &repeated.groups);
+        [self.rel].into_iter().chain(groups.map(|(_, list)| *list))
+    }
+}
+
 /// A quantified pattern of several relationships, or with conditions on its nodes.
 #[derive(Clone)]
 pub(crate) struct Repeated {
@@ -291,6 +298,14 @@ pub(crate) struct Repeated {
     pub rels: Vec<VarId>,
     /// Its named parts, and the lists of them over all repetitions.
     pub groups: Vec<(VarId, VarId)>,
+}
+
+impl Repeated {
+    /// Its conditions, which may read what is around it.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &Expr> {
+        let of_edges = self.graph.edges.iter().flat_map(|edge| &edge.filters);
+        self.graph.predicates.iter().chain(of_edges)
+    }
 }
 
 /// `WITH` or `RETURN`.

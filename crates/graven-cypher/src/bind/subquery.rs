@@ -163,7 +163,9 @@ impl Binder<'_> {
         }
         for read in guard.iter().flat_map(Expr::variables) {
             imports.push(read);
-            if let Some(other) = self.subqueries.get(&read) {
+            // What is a column by now needs nothing of what it was computed from.
+            let open = self.is_open_subquery(read);
+            if let Some(other) = self.subqueries.get(&read).filter(|_| open) {
                 imports.extend(&other.imports);
             }
         }

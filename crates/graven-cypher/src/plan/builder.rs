@@ -355,12 +355,7 @@ impl Builder<'_> {
                 read.extend(self.needs(filter));
             }
             if let Some(repeated) = &edge.repeated {
-                let inside = repeated
-                    .graph
-                    .predicates
-                    .iter()
-                    .chain(repeated.graph.edges.iter().flat_map(|e| &e.filters));
-                read.extend(inside.flat_map(|p| self.needs(p)));
+                read.extend(repeated.conditions().flat_map(|p| self.needs(p)));
             }
         }
         for predicate in &graph.predicates {

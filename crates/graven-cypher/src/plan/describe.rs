@@ -393,10 +393,6 @@ impl Plan {
     /// What an index demands of one property.
     fn index_part(&self, key: &Arc<str>, part: &IndexPart) -> String {
         match part {
-            IndexPart::All => String::new(),
-            IndexPart::StartsWith(text) => {
-                format!(" {} starts with {}", quoted(key), self.expression(text))
-            }
             IndexPart::Range { low, high } => {
                 let mut text = String::new();
                 let sides = low.iter().map(|b| ('>', b));
@@ -410,6 +406,9 @@ impl Plan {
                 }
                 text
             }
+            _ => part.text().map_or(String::new(), |(how, text)| {
+                format!(" {} {how} {}", quoted(key), self.expression(text))
+            }),
         }
     }
 

@@ -14,7 +14,7 @@
 //! # Source
 //! Cardenas, "Analysis and performance of inverted data base structures", 1975.
 
-use crate::plan::Forecast;
+use crate::plan::{Forecast, IndexPart};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cost::{Cost, Hop, MOST};
@@ -189,6 +189,16 @@ impl<'a> Making<'a> {
             Operator::IndexSeek { label, key, .. } | Operator::IndexRange { label, key, .. } => {
                 let keys = std::slice::from_ref(key);
                 self.index(label, keys, inputs, rows)
+            }
+            Operator::IndexScan {
+                label,
+                keys,
+                equal,
+                part: IndexPart::Contains(_) | IndexPart::EndsWith(_),
+                ..
+            } if equal.is_empty() => {
+                let size = self.stored(Stored::Index { label, keys });
+                size.map_or(0.0, |size| size.pages as f64 * inputs)
             }
             Operator::IndexScan { label, keys, .. } => self.index(label, keys, inputs, rows),
             Operator::Expand { pattern, .. } => {

@@ -1,8 +1,11 @@
-//! Ways to find nodes by an index over several properties, and by how a text begins.
+//! Ways to find nodes by an index over several properties, and by what a text begins with, contains
+//! or ends with.
 //!
 //! # How it works
 //! An index is of use where the first of its properties must equal something known and the next one
-//! lies in a range, begins with a text, or need only be there. A node without one of the properties
+//! lies in a range, begins with a text, or need only be there. What a text contains or ends with is
+//! tested of all texts behind the equal values, which takes the pages of the index and none of the
+//! nodes. A node without one of the properties
 //! is not in the index, so each of them must be in a condition that null does not meet. Conditions
 //! on properties behind the range stay.
 
@@ -16,9 +19,11 @@ use crate::cost::Cost;
 use crate::plan::candidate::{Access, Candidate, Subject, comparison};
 use crate::schema_view::LabelIndex;
 
-/// Share of the nodes within one bound, and of those with a beginning.
+/// Share of the nodes within one bound, of those with a beginning, and of those whose text contains
+/// something.
 const BOUND_SHARE: f64 = 0.3;
 const BEGINNING_SHARE: f64 = 0.02;
+const CONTAINING_SHARE: f64 = 0.05;
 
 /// A condition on a property: its place, what it says, and what with.
 type Compared = (usize, BinaryOp, Expr);
@@ -94,7 +99,7 @@ impl Way<'_> {
         };
         let alone = keys.len() == 1;
         let of_use = match part {
-            IndexPart::StartsWith(_) => true,
+            IndexPart::StartsWith(_) | IndexPart::Contains(_) | IndexPart::EndsWith(_) => true,
             IndexPart::Range { .. } => !alone,
             IndexPart::All => !alone && !equal.is_empty(),
         };
@@ -151,10 +156,25 @@ impl Way<'_> {
         let low = bound(BinaryOp::GreaterOrEqual, BinaryOp::Greater);
         let high = bound(BinaryOp::LessOrEqual, BinaryOp::Less);
         let share = match (&low, &high) {
-            (None, None) => return (IndexPart::All, 1.0),
+            (None, None) => return self.inner_text(key, covers),
             (Some(_), Some(_)) => BOUND_SHARE * BOUND_SHARE,
             _ => BOUND_SHARE,
         };
         (IndexPart::Range { low, high }, share)
+    }
+
+    /// What the text must contain or end with, if anything.
+    fn inner_text(&self, key: &Arc<str>, covers: &mut Vec<usize>) -> (IndexPart, f64) {
+        let parts = [
+            (BinaryOp::Contains, IndexPart::Contains as fn(Expr) -> _),
+            (BinaryOp::EndsWith, IndexPart::EndsWith),
+        ];
+        for (wanted, part) in parts {
+            if let Some((idx, text)) = self.first(key, |op| op == wanted) {
+                covers.push(idx);
+                return (part(text), CONTAINING_SHARE);
+            }
+        }
+        (IndexPart::All, 1.0)
     }
 }

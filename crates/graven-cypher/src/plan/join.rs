@@ -183,7 +183,10 @@ fn found(graph: &QueryGraph, step: &OrderStep) -> Vec<VarId> {
         OrderStep::Find { node, .. } => vec![*node],
         OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => {
             let edge = &graph.edges[*edge];
-            vec![edge.rel, edge.from, edge.to]
+            [edge.from, edge.to]
+                .into_iter()
+                .chain(edge.made())
+                .collect()
         }
     }
 }
@@ -198,7 +201,15 @@ fn stands_alone(graph: &QueryGraph, step: &OrderStep, after: &BTreeSet<VarId>) -
             let edge = &graph.edges[*edge];
             let filters = edge.filters.iter();
             let mut read = filters.flat_map(|filter| filter.variables());
-            read.all(|var| var == edge.each || after.contains(&var))
+            let own = read.all(|var| var == edge.each || after.contains(&var));
+            // What repeats may read what is around it.
+            own && edge.repeated.iter().all(|repeated| {
+                let inside = repeated.graph.variables();
+                let each = repeated.graph.edges.iter().map(|edge| edge.each);
+                let inside: BTreeSet<VarId> = inside.into_iter().chain(each).collect();
+                let mut read = repeated.conditions().flat_map(Expr::variables);
+                read.all(|var| inside.contains(&var))
+            })
         }
     }
 }

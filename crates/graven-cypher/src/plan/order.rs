@@ -228,7 +228,9 @@ impl Search<'_> {
     fn available(&self, state: &State) -> BTreeSet<VarId> {
         let mut available = self.problem.bound.clone();
         available.extend(&state.nodes);
-        available.extend(state.edges.iter().map(|&e| self.problem.graph.edges[e].rel));
+        for edge in state.edges.iter().map(|&e| &self.problem.graph.edges[e]) {
+            available.extend(edge.made());
+        }
         available
     }
 

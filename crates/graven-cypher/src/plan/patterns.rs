@@ -5,6 +5,9 @@
 //! one operator, and every condition is put right after the step that makes it decidable;
 //! conditions on a single relationship alone go into the expansion itself. Relationships of one
 //! `MATCH` must differ: each expansion names the earlier ones whose types overlap with its own.
+//!
+//! # Invariants
+//! * CY-69 Every condition of a pattern is applied by its end: none waits for what never comes.
 
 use crate::plan::join::Pending;
 use crate::plan::join::overlap;
@@ -66,6 +69,10 @@ impl Builder<'_> {
             partial.bound.insert(path);
         }
         self.decidable(partial, &mut pending);
+        debug_assert!(
+            pending.conditions.iter().all(Option::is_none),
+            "CY-69: a condition of a pattern is lost"
+        );
         for node in &graph.nodes {
             let labels = order::label_conditions(&graph.predicates, *node)
                 .into_iter()

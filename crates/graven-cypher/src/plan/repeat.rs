@@ -30,8 +30,8 @@ impl Builder<'_> {
             false => (repeated.exit, repeated.entry),
         };
         let mut read: Vec<VarId> = vec![entry];
-        for predicate in &repeated.graph.predicates {
-            let outer = predicate.variables();
+        for condition in repeated.conditions() {
+            let outer = self.needs(condition);
             read.extend(outer.into_iter().filter(|var| partial.bound.contains(var)));
         }
         read.sort_unstable();

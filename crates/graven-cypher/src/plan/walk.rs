@@ -100,7 +100,9 @@ impl Operator {
                     IndexPart::Range { low, high } => {
                         low.iter().chain(high).for_each(|(e, _)| visit(e));
                     }
-                    IndexPart::StartsWith(text) => visit(text),
+                    IndexPart::StartsWith(text)
+                    | IndexPart::Contains(text)
+                    | IndexPart::EndsWith(text) => visit(text),
                 }
             }
             O::IndexRange { low, high, .. } => low.iter().chain(high).for_each(|(e, _)| visit(e)),

@@ -134,6 +134,8 @@ impl Instantiator<'_> {
         let part = match part {
             IndexPart::All => Part::All,
             IndexPart::StartsWith(text) => Part::StartsWith(self.compile(&layout, text)?),
+            IndexPart::Contains(text) => Part::Contains(self.compile(&layout, text)?),
+            IndexPart::EndsWith(text) => Part::EndsWith(self.compile(&layout, text)?),
             IndexPart::Range { low, high } => Part::Range {
                 low: bound(low)?,
                 high: bound(high)?,

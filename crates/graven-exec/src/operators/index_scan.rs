@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Inclusion, IndexOrder, SortOrder};
 use graven_storage::{
-    self as storage, Index, IndexPart, KeyId, LabelId, PropertyValue, SchemaEntity,
+    self as storage, Index, IndexPart, IndexStep, KeyId, LabelId, PropertyValue, SchemaEntity,
 };
 
 use super::fan_out::FanOut;
@@ -41,6 +41,20 @@ pub(crate) enum Part {
         high: Option<(Compiled, Inclusion)>,
     },
     StartsWith(Compiled),
+    Contains(Compiled),
+    EndsWith(Compiled),
+}
+
+impl Part {
+    /// What is demanded of a text, as an index is asked for it.
+    fn of_text<'t>(&self, text: &'t str) -> Option<IndexPart<'t>> {
+        match self {
+            Part::All | Part::Range { .. } => None,
+            Part::StartsWith(_) => Some(IndexPart::StartsWith(text)),
+            Part::Contains(_) => Some(IndexPart::Contains(text)),
+            Part::EndsWith(_) => Some(IndexPart::EndsWith(text)),
+        }
+    }
 }
 
 /// What is looked for.
@@ -122,7 +136,7 @@ impl Sought {
         let part: Vec<&Compiled> = match &self.part {
             Part::All => Vec::new(),
             Part::Range { low, high } => low.iter().chain(high).map(|(e, _)| e).collect(),
-            Part::StartsWith(text) => vec![text],
+            Part::StartsWith(text) | Part::Contains(text) | Part::EndsWith(text) => vec![text],
         };
         let all = self.equal.iter().chain(part);
         all.map(|e| e.column(Rows::all(batch), rt)).collect()
@@ -203,7 +217,7 @@ impl Stream {
         stream.equal = equal;
         match &sought.part {
             Part::All => {}
-            Part::StartsWith(_) => match &part[0] {
+            Part::StartsWith(_) | Part::Contains(_) | Part::EndsWith(_) => match &part[0] {
                 Value::String(text) => stream.text = Some(Arc::clone(text)),
                 _ => return Ok(stream),
             },
@@ -284,7 +298,7 @@ impl Stream {
                 return Ok(());
             }
             Section::Class(class, sorts) => (IndexPart::Class(*class), *sorts),
-            Section::Whole => (self.part(), false),
+            Section::Whole => (self.part(sought), false),
         };
         let mut range = index.within(&self.equal, &part)?;
         if sorts {
@@ -300,9 +314,11 @@ impl Stream {
         Ok(())
     }
 
-    fn part(&self) -> IndexPart<'_> {
-        match (&self.text, &self.low, &self.high) {
-            (Some(text), ..) => IndexPart::StartsWith(text),
+    fn part(&self, sought: &Sought) -> IndexPart<'_> {
+        let text = self.text.as_ref();
+        let text = text.and_then(|text| sought.part.of_text(text));
+        match (text, &self.low, &self.high) {
+            (Some(part), ..) => part,
             (None, Bound::Unbounded, Bound::Unbounded) => IndexPart::All,
             (None, low, high) => IndexPart::Range(low.as_ref(), high.as_ref()),
         }
@@ -318,16 +334,17 @@ impl Stream {
         let range = self.range.as_mut().expect("asked for by the caller");
         let mut run = Vec::new();
         loop {
-            match range.next_marked()? {
-                Some((id, true)) if sought.order.is_some() => run.push(id.0),
-                Some((id, _)) if run.is_empty() => return Ok(Some(id.0)),
-                Some((id, _)) => {
+            match range.step()? {
+                IndexStep::Nothing => rt.check_cancelled()?,
+                IndexStep::Node(id, true) if sought.order.is_some() => run.push(id.0),
+                IndexStep::Node(id, _) if run.is_empty() => return Ok(Some(id.0)),
+                IndexStep::Node(id, _) => {
                     let run = self.sorted(run, sought, memory, rt)?;
                     self.ready.extend(run);
                     self.ready.push_back(id.0);
                     return Ok(None);
                 }
-                None => {
+                IndexStep::End => {
                     self.range = None;
                     let run = self.sorted(run, sought, memory, rt)?;
                     self.ready.extend(run);
@@ -416,10 +433,16 @@ impl Stream {
                         let nulls = sought.order.is_some_and(|order| order.nulls);
                         nulls || own.iter().all(|value| !value.is_null())
                     }
-                    Part::StartsWith(_) => match (&next, &part[0]) {
-                        (Value::String(text), Value::String(start)) => text.starts_with(&**start),
-                        _ => false,
-                    },
+                    Part::StartsWith(_) | Part::Contains(_) | Part::EndsWith(_) => {
+                        match (&next, &part[0]) {
+                            (Value::String(own), Value::String(wanted)) => match &sought.part {
+                                Part::Contains(_) => own.contains(&**wanted),
+                                Part::EndsWith(_) => own.ends_with(&**wanted),
+                                _ => own.starts_with(&**wanted),
+                            },
+                            _ => false,
+                        }
+                    }
                     Part::Range { .. } => within(&next, sought.inclusions(), part),
                 };
                 if fits {
@@ -466,8 +489,8 @@ fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
         return VecDeque::from([Section::Whole]);
     };
     match sought.part {
-        Part::Range { .. } | Part::StartsWith(_) => return VecDeque::from([Section::Whole]),
         Part::All => {}
+        _ => return VecDeque::from([Section::Whole]),
     }
     let classes = IndexPart::CLASSES.iter();
     let mut all: Vec<Section> = classes

@@ -450,7 +450,8 @@ impl Generator<'_> {
             node.properties = vec![(key, item.clone())];
             let node_only = self.variable(|v| v.kind == Kind::Node);
             inner.push(match node_only {
-                Some(v) if !merges && self.random.chance(40) => {
+                // The lists of other rows might read the label.
+                Some(v) if !merges && one_row && self.random.chance(60) => {
                     let label = *self.random.pick(crate::graph::LABELS);
                     Clause::Change(vec![Change::Label(v.name, label)])
                 }

@@ -246,7 +246,11 @@ impl Generator<'_> {
         let earlier: Vec<String> = self
             .before
             .iter()
-            .filter(|v| v.kind == Kind::Rel && self.scope.iter().any(|own| own.name == v.name))
+            .filter(|v| v.kind == Kind::Rel)
+            .filter(|v| {
+                let mut own = self.scope.iter();
+                own.any(|own| own.name == v.name && own.kind == v.kind)
+            })
             .map(|v| v.name.clone())
             .collect();
         if binds && length == Length::One && !earlier.is_empty() && self.random.chance(8) {

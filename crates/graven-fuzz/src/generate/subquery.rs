@@ -14,11 +14,14 @@ impl Generator<'_> {
         }
     }
 
-    /// Names that the subquery must not give again; those that were so before.
+    /// Names that the subquery must not give again; those that were so before. `(*)` also takes
+    /// what nothing may use any more, such as names of what was deleted.
     fn reserve(&mut self, import: Import, given: &[Variable]) -> Vec<String> {
+        let given = given.iter().map(|v| v.name.clone());
         let names: Vec<String> = match import {
             Import::With => Vec::new(),
-            Import::Listed | Import::Star => given.iter().map(|v| v.name.clone()).collect(),
+            Import::Listed => given.collect(),
+            Import::Star => given.chain(self.reserved.iter().cloned()).collect(),
         };
         std::mem::replace(&mut self.reserved, names)
     }

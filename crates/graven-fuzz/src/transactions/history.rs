@@ -245,6 +245,8 @@ impl Steps<'_> {
         let mut graph = Graph::default();
         graph.nodes.push(Some(Node::default()));
         let writing = self.random.chance(35);
-        generate::short(self.random, writing, &graph)
+        // Whose turn it is in the tables, which a history is too short to fill.
+        let turn = self.random.next();
+        generate::query(self.random, writing, &graph, turn)
     }
 }

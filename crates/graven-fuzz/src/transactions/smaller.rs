@@ -3,7 +3,7 @@
 use super::Tally;
 use super::history::{History, Step};
 use super::play::{Difference, play};
-use crate::shrink::{ends, smaller_graphs, smaller_queries};
+use crate::shrink::{code, ends, smaller_graphs, smaller_queries};
 
 /// Tries at most so many smaller forms: each makes a database.
 const TRIES_MAX: usize = 3000;
@@ -21,6 +21,7 @@ pub(crate) fn smallest(history: History, difference: Difference) -> Result<Strin
             // A smaller form has to differ alike.
             if let Some(other) = play(&smaller, &mut Tally::default())?
                 && other.kind == difference.kind
+                && code_of(&other) == code_of(&difference)
             {
                 (history, difference) = (smaller, other);
                 continue 'again;
@@ -29,6 +30,11 @@ pub(crate) fn smallest(history: History, difference: Difference) -> Result<Strin
         break;
     }
     Ok(format!("{}{}", history.text(), difference.how))
+}
+
+/// The code of the error that it is about, if it is about one.
+fn code_of(difference: &Difference) -> Option<String> {
+    difference.how.lines().find_map(code)
 }
 
 fn smaller(history: &History) -> Vec<History> {

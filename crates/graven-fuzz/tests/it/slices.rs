@@ -1,5 +1,7 @@
 //! Generated statements, transactions and noise: a slice of each, and what the slice exercised.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::time::Instant;
 
 use graven_fuzz::{Hunt, Job, functions, noise, run, transactions};
@@ -12,9 +14,15 @@ pub(crate) fn job(seed: u64) -> Job {
     }
 }
 
-/// Says how long a check took; the sum of these is what the fuzzer costs in continuous integration.
+/// Says how long a check took, also to `cargo xtask test`, which prints all of these and the sum.
 pub(crate) fn took(what: &str, start: Instant) {
-    eprintln!("{what}: {:.1} s", start.elapsed().as_secs_f64());
+    let line = format!("{:.1} s {what}", start.elapsed().as_secs_f64());
+    eprintln!("{line}");
+    if let Some(path) = std::env::var_os("GRAVEN_CHECK_TIMES") {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let written = file.and_then(|mut file| writeln!(file, "{line}"));
+        written.expect("the file that GRAVEN_CHECK_TIMES names can be written");
+    }
 }
 
 /// Mutants that so few statements find that a slice of this length may miss them: a volatile

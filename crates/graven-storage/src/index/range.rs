@@ -4,7 +4,8 @@
 //! # How it works
 //! Two streams in the order of (key, id): leaves of the tree, read one at a time, and changed
 //! entries, looked up one after the other. An entry of the tree of which a change is known is left
-//! to the changes. A descending range goes the same way from the other end.
+//! to the changes. A descending range goes the same way from the other end. A range may also test
+//! the texts of its keys ([`TextTest`]); the values behind keys that were cut decide then.
 
 use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
@@ -14,6 +15,7 @@ use crate::delta::overlay::IndexEntries;
 use crate::ids::NodeId;
 use crate::index::key::KEY_BYTES_MAX;
 use crate::index::page::IndexPage;
+use crate::index::text_test::TextTest;
 use graven_pagecache::{PageKind, PageRef};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -62,6 +64,20 @@ pub struct IndexRange {
     found: Vec<Found>,
     changed: Option<Changed>,
     descending: bool,
+    /// What the texts of the keys must have.
+    test: Option<TextTest>,
+}
+
+/// What one step of a range came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexStep {
+    /// A node, and whether it may be out of order with neighbours of the same mark: their keys
+    /// were cut.
+    Node(NodeId, bool),
+    /// A page without anything that fits: there may be more.
+    Nothing,
+    /// There is no more.
+    End,
 }
 
 impl IndexRange {
@@ -97,7 +113,14 @@ impl IndexRange {
             found: Vec::new(),
             changed,
             descending: false,
+            test: None,
         }
+    }
+
+    /// Only the entries whose texts pass the test.
+    pub(super) fn testing(mut self, test: Option<TextTest>) -> IndexRange {
+        self.test = test;
+        self
     }
 
     /// The same entries from the last to the first; to be called before any of them is taken.
@@ -124,12 +147,42 @@ impl IndexRange {
     /// # Errors
     /// What pinning gives; [`crate::Error::Damaged`].
     pub fn next_marked(&mut self) -> Result<Option<(NodeId, bool)>> {
-        while let Some(found) = self.next_entry()? {
-            if !found.compare || self.value_matches(found.id)? {
-                return Ok(Some((NodeId(found.id), found.cut)));
+        loop {
+            match self.step()? {
+                IndexStep::Node(node, cut) => return Ok(Some((node, cut))),
+                IndexStep::Nothing => {}
+                IndexStep::End => return Ok(None),
             }
         }
-        Ok(None)
+    }
+
+    /// As [`IndexRange::next_marked`], but reads one leaf at most: what reads a whole index for few
+    /// nodes can be stopped in between.
+    ///
+    /// # Errors
+    /// As [`IndexRange::next_marked`].
+    pub fn step(&mut self) -> Result<IndexStep> {
+        if !self.fill_found()? {
+            return Ok(IndexStep::Nothing);
+        }
+        let Some(found) = self.next_entry()? else {
+            return Ok(IndexStep::End);
+        };
+        Ok(match !found.compare || self.value_matches(found.id)? {
+            true => IndexStep::Node(NodeId(found.id), found.cut),
+            false => IndexStep::Nothing,
+        })
+    }
+
+    /// Whether an entry within the bounds is to be left out, as far as its key tells.
+    fn fails(&self, key: &[u8]) -> bool {
+        let whole = key.len() < KEY_BYTES_MAX;
+        whole && self.test.as_ref().is_some_and(|test| !test.holds(key))
+    }
+
+    /// Whether the value behind a key within the bounds decides.
+    fn is_open(&self, side: Side, cut: bool) -> bool {
+        side == Side::Unknown || cut && self.test.is_some()
     }
 
     fn side(&self, key: &[u8]) -> Side {
@@ -165,6 +218,7 @@ impl IndexRange {
                     Side::Below => done |= self.descending,
                     Side::Above if self.descending => return Ok(false),
                     Side::Above => done = true,
+                    Side::Inside if self.fails(key) => {}
                     Side::Inside | Side::Unknown => {
                         let key: Option<Arc<[u8]>> = entries.map(|_| key.into());
                         let known = match entries.zip(key.as_ref()) {
@@ -174,7 +228,7 @@ impl IndexRange {
                         match known {
                             Ok(None) => found.push(Found {
                                 id,
-                                compare: side == Side::Unknown,
+                                compare: self.is_open(side, is_cut),
                                 cut: is_cut,
                                 key,
                             }),
@@ -200,13 +254,14 @@ impl IndexRange {
         Ok(())
     }
 
-    /// Makes `found` hold the next entry of the tree, if there is one.
-    fn fill_found(&mut self) -> Result<()> {
+    /// Makes `found` hold the next entry of the tree, if there is one; false if a leaf had none.
+    fn fill_found(&mut self) -> Result<bool> {
         while self.found.is_empty()
             && let Some((page, level)) = self.stack.pop()
         {
             if level == 0 {
                 self.read_leaf(page)?;
+                return Ok(!self.found.is_empty() || self.stack.is_empty());
             } else {
                 let last = bound_key(&self.high).map(cut);
                 let children = self.index.children(page, level, &self.start, last)?;
@@ -217,7 +272,7 @@ impl IndexRange {
                 self.stack.extend(children);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes `next` of the changes hold the next added entry within the bounds, if there is one.
@@ -243,11 +298,13 @@ impl IndexRange {
             if side == behind {
                 break;
             }
-            if side != before && change == Change::Added {
+            let fails = side == Side::Inside && self.fails(&key.0);
+            if side != before && change == Change::Added && !fails {
+                let cut = key.0.len() == KEY_BYTES_MAX;
                 changed.next = Some(Found {
                     id: key.1,
-                    compare: side == Side::Unknown,
-                    cut: key.0.len() == KEY_BYTES_MAX,
+                    compare: self.is_open(side, cut),
+                    cut,
                     key: Some(key.0.clone()),
                 });
             }
@@ -258,7 +315,6 @@ impl IndexRange {
     }
 
     fn next_entry(&mut self) -> Result<Option<Found>> {
-        self.fill_found()?;
         self.fill_changed()?;
         let Some(changed) = &mut self.changed else {
             return Ok(self.found.pop());
@@ -292,7 +348,8 @@ impl IndexRange {
             Bound::Excluded(high) => key < *high,
             Bound::Unbounded => true,
         };
-        Ok(above && below)
+        let fits = self.test.as_ref().is_none_or(|test| test.holds(&key));
+        Ok(above && below && fits)
     }
 }
 

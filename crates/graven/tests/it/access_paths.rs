@@ -416,3 +416,65 @@ fn no_plan_is_much_worse_than_the_best_forced_one() {
     }
     assert!(worst.0 <= 2.0, "{worst:?}");
 }
+
+/// What a text contains or ends with is tested in the index, whose pages are all that is read.
+#[test]
+fn texts_are_tested_in_their_index() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let connection = open(&folder);
+    run(
+        &connection,
+        "UNWIND range(1, 20000) AS i CREATE (n:Other {t: 'text ' + toString(i) + ' of another', x: \
+            i}) WITH n, i WHERE i % 20 = 0 SET n:T REMOVE n:Other",
+    );
+    run(&connection, "CREATE TEXT INDEX FOR (n:T) ON (n.t)");
+    connection.database().checkpoint().expect("checkpoint");
+    // Texts that are longer than the keys of an index, and changes on top of the tree.
+    let long = "CREATE (:T {t: reduce(t = 'long', x IN range(1, 2000) | t + 'y') + $end})";
+    for end in ["needle", "other"] {
+        let params = Params::new().with("end", end);
+        rows(&connection, long, &params);
+    }
+    run(
+        &connection,
+        "MATCH (n:T {t: 'text 40 of another'}) SET n.t = 'a needle'",
+    );
+    run(
+        &connection,
+        "MATCH (n:T {t: 'text 60 of another'}) DELETE n",
+    );
+    for op in ["CONTAINS", "ENDS WITH"] {
+        for wanted in [
+            "needle",
+            "y",
+            "0 of another",
+            "nowhere",
+            "",
+            "text 60 of another",
+        ] {
+            let params = Params::new().with("x", wanted);
+            let text = format!("MATCH (n:T) WHERE n.t {op} $x RETURN n.t");
+            let explained = plan(&connection, &format!("EXPLAIN {text}"), &params);
+            assert!(explained.contains("IndexScan"), "{explained}");
+            let scanned = text.replace("WHERE", "USING SCAN n:T WHERE");
+            let forced = plan(&connection, &format!("EXPLAIN {scanned}"), &params);
+            assert!(!forced.contains("IndexScan"), "{forced}");
+            let found = |text: &str| {
+                let rows = rows(&connection, text, &params);
+                let mut texts: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+                texts.sort();
+                texts
+            };
+            assert_eq!(found(&text), found(&scanned), "{text} {wanted}");
+        }
+        let params = Params::new().with("x", "0 of another that is nowhere");
+        let text = format!("MATCH (n:T) WHERE n.t {op} $x RETURN count(*)");
+        let own = touched(&connection, &text, &params);
+        let scan = touched(
+            &connection,
+            &text.replace("WHERE", "USING SCAN n:T WHERE"),
+            &params,
+        );
+        assert!(own * 2 < scan, "{text}: {own}, by a scan {scan}");
+    }
+}
