@@ -1,4 +1,5 @@
-//! What an entry in the table of procedures says: what a procedure takes and gives, and what runs it.
+//! What an entry in the table of procedures says: what a procedure takes and gives, and what runs
+//! it.
 
 use std::sync::Arc;
 
