@@ -528,6 +528,8 @@ pub enum Operator {
         name: Arc<str>,
         args: Vec<Expr>,
         yields: Vec<(Arc<str>, VarId)>,
+        /// It changes the graph.
+        writes: bool,
         at: Span,
     },
     /// Creates nodes and relationships, once per input row, and binds them.

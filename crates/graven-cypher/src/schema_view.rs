@@ -183,4 +183,6 @@ pub struct ProcedureView {
     pub optional: usize,
     /// Result columns in order: name, kind.
     pub columns: Vec<(String, TypeSet)>,
+    /// It changes the graph, in the transaction of the statement that calls it.
+    pub writes: bool,
 }

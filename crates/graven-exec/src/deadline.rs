@@ -22,6 +22,12 @@ impl Deadline {
         Some(Self { at, timeout })
     }
 
+    /// The time that is left.
+    #[must_use]
+    pub fn left(self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
     /// Whether a statement with this deadline and this flag may go on.
     ///
     /// # Errors

@@ -156,6 +156,7 @@ pub(crate) fn runtime(
         snapshot,
         settled: alone,
         writer,
+        transaction: context.transaction,
         params,
         growth: Growth::new(
             Arc::clone(&context.budget),

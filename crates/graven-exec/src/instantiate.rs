@@ -711,6 +711,7 @@ impl<'a> Instantiator<'a> {
                 name,
                 args,
                 yields,
+                writes,
                 at,
                 ..
             } => {
@@ -722,7 +723,13 @@ impl<'a> Instantiator<'a> {
                     .iter()
                     .map(|(column, v)| (column.clone(), layout.slot_or_add(*v)))
                     .collect();
-                Box::new(Procedure::new(input, (name.clone(), *at), args, yields))
+                Box::new(Procedure::new(
+                    input,
+                    (name.clone(), *at),
+                    args,
+                    yields,
+                    *writes,
+                ))
             }
             other => {
                 return Err(ExecError::Plan {

@@ -17,7 +17,7 @@ use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{
     Catalog, Index, IndexRange, KeyId, LabelId, NodeId, NodeRanges, PropertyValue, RelId, Snapshot,
-    TypeId,
+    Transaction, TypeId,
 };
 
 use crate::batch::BATCH_ROWS;
@@ -139,6 +139,8 @@ pub(crate) struct Runtime {
     pub(crate) snapshot: Snapshot,
     /// Present where the statement writes; the snapshot is then the live one of its transaction.
     pub(crate) writer: Option<Writer>,
+    /// The transaction that the statement runs in, whether or not it writes.
+    pub(crate) transaction: Option<Arc<Transaction>>,
     /// Nothing that the statement sees changes while it runs, and what it reads is not recorded: it
     /// is in no transaction.
     pub(crate) settled: bool,
@@ -219,6 +221,7 @@ impl Runtime {
             snapshot: self.snapshot.clone(),
             settled: self.settled,
             writer: None,
+            transaction: self.transaction.clone(),
             params: Arc::clone(&self.params),
             budget: Arc::clone(&self.budget),
             spill: self.spill.clone(),

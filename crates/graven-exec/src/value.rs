@@ -24,8 +24,11 @@ pub mod equality;
 pub mod format;
 pub mod hash;
 pub mod order;
+pub(crate) mod standing;
 
 use std::sync::Arc;
+
+pub use standing::Standing;
 
 use graven_storage::{NodeId, PropertyValue, RelId};
 
@@ -65,6 +68,8 @@ pub enum Value {
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     entries: Vec<(Arc<str>, Value)>,
+    /// What it stands for; none: it is a map and nothing else.
+    standing: Option<Box<Standing>>,
 }
 
 impl Map {
@@ -81,7 +86,25 @@ impl Map {
             }
             same
         });
-        Self { entries }
+        Self {
+            entries,
+            standing: None,
+        }
+    }
+
+    /// The map of these properties, which stands for a node or relationship.
+    #[must_use]
+    pub fn standing_for(standing: Standing, properties: Vec<(Arc<str>, Value)>) -> Self {
+        Self {
+            standing: Some(Box::new(standing)),
+            ..Self::new(properties)
+        }
+    }
+
+    /// What it stands for, if anything.
+    #[must_use]
+    pub fn standing(&self) -> Option<&Standing> {
+        self.standing.as_deref()
     }
 
     /// The value under `key`.
@@ -146,7 +169,11 @@ impl Value {
             Self::String(_) => "String",
             Self::Bytes(_) => "Bytes",
             Self::List(_) => "List",
-            Self::Map(_) => "Map",
+            Self::Map(map) => match map.standing() {
+                None => "Map",
+                Some(Standing::Node { .. }) => "Node",
+                Some(Standing::Relationship { .. }) => "Relationship",
+            },
             Self::Node(_) => "Node",
             Self::Relationship(_) => "Relationship",
             Self::Path(_) => "Path",
@@ -171,6 +198,7 @@ impl Value {
             }
             Self::Map(map) => {
                 ARC_HEADER
+                    + map.standing().map_or(0, Standing::heap_bytes)
                     + map
                         .entries()
                         .iter()

@@ -20,7 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graven_cypher::Plan;
 use graven_cypher::plan::{Expr, Operator, VarId, VarKind, WrittenNames};
 use graven_pagecache::Budget;
-use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, Transaction, TypeId};
+use graven_storage::{
+    KeyId, LabelId, NodeId, PropertyValue, RelId, Transaction, TypeId, WriteCounters,
+};
 
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
@@ -60,6 +62,12 @@ impl Needs {
             deleted: asks_for_deleted(plan),
         }
     }
+}
+
+/// What a transaction has done, and how many names it knows, before a procedure is called.
+pub(crate) struct BeforeCall {
+    counters: WriteCounters,
+    names: usize,
 }
 
 /// Names interned while a statement runs.
@@ -119,6 +127,51 @@ impl Writer {
                 Mutex::new((DeletedRelationships::new(), memory))
             }),
             any_deleted: AtomicBool::new(false),
+        }
+    }
+
+    /// What is known before a procedure writes in the same transaction.
+    pub(crate) fn before_call(&self, known: &Snapshot) -> BeforeCall {
+        // From now on it is what the statement knew before.
+        known.catalog();
+        BeforeCall {
+            counters: self.transaction.counters(),
+            names: self.transaction.unrecorded_snapshot().names_known(),
+        }
+    }
+
+    /// Takes note of what a procedure has deleted, and of names that it has brought about and that
+    /// the statement's snapshot does not know.
+    pub(crate) fn after_call(&self, before: &BeforeCall, known: &Snapshot) {
+        let now = self.transaction.counters();
+        if now.nodes_deleted > before.counters.nodes_deleted
+            || now.relationships_deleted > before.counters.relationships_deleted
+        {
+            self.any_deleted.store(true, Ordering::Relaxed);
+        }
+        let snapshot = self.transaction.unrecorded_snapshot();
+        if snapshot.names_known() == before.names {
+            return;
+        }
+        let (catalog, known) = (snapshot.catalog(), known.catalog());
+        let mut late = self.late();
+        for name in catalog.labels() {
+            if let (None, Some(id)) = (known.label(name), catalog.label(name)) {
+                late.labels.insert(Arc::clone(name), id);
+            }
+        }
+        for name in catalog.keys() {
+            if let (None, Some(id)) = (known.key(name), catalog.key(name)) {
+                late.keys.insert(Arc::clone(name), id);
+            }
+        }
+        for name in catalog.types() {
+            if let (None, Some(id)) = (known.rel_type(name), catalog.rel_type(name)) {
+                let is_new = late.types.insert(Arc::clone(name), id).is_none();
+                if is_new && self.needs.follows_any {
+                    self.outrun.store(true, Ordering::Relaxed);
+                }
+            }
         }
     }
 

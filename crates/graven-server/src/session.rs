@@ -467,6 +467,12 @@ impl<W: Write> Session<W> {
         let access = self.access.clone().reading_only(only_reads(extra));
         let connection = self.connection.clone().with_access(access);
         let timeout = least(connection.timeout(), timer.left());
+        let connection = match extra.get("tx_metadata") {
+            Some(said @ Value::Map(said_of)) if !said_of.is_empty() => {
+                connection.with_metadata(said)
+            }
+            _ => connection,
+        };
         Ok((connection.with_timeout(timeout), timer))
     }
 

@@ -118,6 +118,31 @@ class Driver(unittest.TestCase):
             transaction.close()
             self.assertEqual(caught.exception.code, "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration")
 
+    def test_what_is_said_of_a_transaction_is_shown(self):
+        with self.driver.session() as session, session.begin_transaction(metadata={"app": "ledger"}) as transaction:
+            said = transaction.run("CALL tx.getMetaData()").single()["metadata"]
+            self.assertEqual(said, {"app": "ledger"})
+            shown = "SHOW TRANSACTIONS YIELD metaData WHERE metaData.app = 'ledger' RETURN count(*) AS n"
+            self.assertEqual(transaction.run(shown).single()["n"], 1)
+
+    def test_a_schema_is_drawn_as_nodes_and_relationships(self):
+        self.driver.execute_query("CREATE (:Drawn {x: 1})-[:TO]->(:Other)")
+        nodes, _ = self.driver.execute_query("CALL db.schema.visualization()").records[0]
+        drawn = next(node for node in nodes if "Drawn" in node.labels)
+        self.assertEqual(drawn["name"], "Drawn")
+
+    def test_procedures_write_in_the_transaction_of_the_caller(self):
+        with self.driver.session() as session, session.begin_transaction() as transaction:
+            text = "CALL apoc.merge.node(['Merged'], {id: $id}, {x: 1}) YIELD node RETURN node"
+            self.assertEqual(transaction.run(text, id=7).single()["node"]["x"], 1)
+            transaction.rollback()
+        found = self.driver.execute_query("MATCH (n:Merged) RETURN count(n) AS n").records[0]
+        self.assertEqual(found["n"], 0)
+        with self.driver.session(default_access_mode="READ") as session:
+            with self.assertRaises(ClientError) as caught:
+                session.run("CALL apoc.create.node(['A'], {})").consume()
+            self.assertEqual(caught.exception.code, "Neo.ClientError.Statement.AccessMode")
+
     def test_rows_of_a_transaction_leave_while_it_runs(self):
         self.driver.execute_query("UNWIND range(1, 10) AS x CREATE (:N {x: x})")
         with self.driver.session(fetch_size=2) as session, session.begin_transaction() as transaction:

@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::statements::Seat;
+use crate::value::Value;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Connection {
     began: Option<SystemTime>,
     /// What its statements may do.
     access: Access,
+    /// What is said of its statements and transactions: a map.
+    metadata: Option<graven_exec::Value>,
 }
 
 pub use prepared::Prepared;
@@ -85,6 +88,7 @@ impl Connection {
             timeout: None,
             began: None,
             access: Access::default(),
+            metadata: None,
         }
     }
 
@@ -152,6 +156,32 @@ impl Connection {
 
     pub(crate) fn set_access(&mut self, access: Access) {
         self.access = access;
+    }
+
+    /// The same connection, of whose statements and transactions this is said: a map, which
+    /// `SHOW TRANSACTIONS YIELD metaData` shows, and `CALL tx.getMetaData()` gives.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # let db = graven::Database::open("social.graven", graven::Config::default())?;
+    /// use graven::{Params, Value};
+    /// let said = Value::Map([("app".into(), Value::from("ledger"))].into());
+    /// let connection = db.connect().with_metadata(&said);
+    /// let result = connection.query("CALL tx.getMetaData()", &Params::new());
+    /// # let _ = result;
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_metadata(mut self, said: &Value) -> Connection {
+        self.metadata = Some(to_inner(said));
+        self
+    }
+
+    /// Notes at this place what is said of what sits there.
+    pub(crate) fn says(&self, seat: &Seat) {
+        if let Some(said) = &self.metadata {
+            seat.occupant().set_metadata(said.clone());
+        }
     }
 
     /// What its statements may do.

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use graven_exec::{Column, DeletedRelationships, Value as Inner};
+use graven_exec::{Column, DeletedRelationships, Standing, Value as Inner};
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::{NodeId, PropertyValue, RelId, Snapshot};
 
@@ -165,6 +165,7 @@ impl Materialiser {
                 let items = items.iter().map(|item| self.value(item.clone()));
                 Value::List(items.collect::<Result<_, _>>()?)
             }
+            Inner::Map(map) if map.standing().is_some() => self.standing(&map)?,
             Inner::Map(map) => {
                 self.charge(map_bytes(map.entries().len()))?;
                 let entries = map.entries().iter();
@@ -256,6 +257,34 @@ impl Materialiser {
         self.keep(bytes);
         self.nodes.insert(id.0, Arc::clone(&node));
         Ok(node)
+    }
+
+    /// The node or relationship that a map stands for.
+    fn standing(&mut self, map: &graven_exec::Map) -> Result<Value, Error> {
+        self.charge(TREE_BYTES.max(map.entries().len() * ENTRY_BYTES))?;
+        let entries = map.entries().iter();
+        let properties = entries.map(|(k, v)| Ok((Arc::clone(k), self.value(v.clone())?)));
+        let properties = properties.collect::<Result<_, Error>>()?;
+        Ok(match map.standing() {
+            Some(Standing::Relationship {
+                id,
+                rel_type,
+                start,
+                end,
+            }) => Value::Relationship(Arc::new(Relationship {
+                id: *id,
+                rel_type: Arc::clone(rel_type),
+                start: start.node_id().unwrap_or_default(),
+                end: end.node_id().unwrap_or_default(),
+                properties,
+            })),
+            Some(Standing::Node { id, labels }) => Value::Node(Arc::new(Node {
+                id: *id,
+                labels: labels.clone(),
+                properties,
+            })),
+            None => Value::Map(properties),
+        })
     }
 
     fn relationship(&mut self, id: RelId) -> Result<Arc<Relationship>, Error> {

@@ -4,39 +4,48 @@
 //! # How it works
 //! One table ([`table`]) says what each procedure takes, what it gives, and which function runs it;
 //! the binder checks calls against the same table that runs them. Procedures that the program adds
-//! are in [`registered`].
+//! are in [`registered`]; statements that procedures run, in [`inner`].
 
+mod apoc;
 mod cache;
 mod care;
 mod compatible;
 mod contents;
+mod entry;
+mod inner;
 mod log;
 pub(crate) mod registered;
 mod schema_list;
 mod show;
+mod statistics;
 mod table;
 mod user;
+mod vector;
 mod warm;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use graven_cypher::{ProcedureView, TypeSet};
-use graven_exec::{ExecError, ProcedureResult, Procedures, Refused, Value};
-use graven_storage::catalog::NameList;
+use graven_exec::{
+    Caller, ExecContext, ExecError, MoreRows, ProcedureResult, Procedures, Refused, Value,
+};
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
 use crate::care::{backup as copy, backup_since};
-use crate::database::Database;
+use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::exchange;
 use crate::instance::Inner;
 use crate::materialise::{Materialiser, to_inner};
 use crate::right::Right;
+use crate::statements::Occupant;
 use registered::Registry;
 
-use table::{Body, Field, TABLE};
+use entry::{Body, Field, Named};
+use inner::Call;
+use table::TABLE;
 
 /// Rows of values.
 type Rows = Vec<Vec<Value>>;
@@ -51,37 +60,52 @@ pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
         arguments: fields(procedure.arguments),
         optional: procedure.optional,
         columns: fields(procedure.columns),
+        writes: procedure.writes(),
     })
 }
 
 /// All procedures of this build.
-fn all() -> impl Iterator<Item = &'static table::Procedure> {
-    TABLE.iter().chain(compatible::TABLE)
+fn all() -> impl Iterator<Item = &'static entry::Procedure> {
+    let own = TABLE
+        .iter()
+        .chain(compatible::TABLE)
+        .chain(statistics::TABLE);
+    let own = own.chain(vector::TABLE);
+    own.chain(apoc::TABLES.iter().copied().flatten())
 }
 
 /// Whether a procedure does something besides giving rows.
 pub(crate) fn acts(name: &str, registry: &Registry) -> bool {
     match find(name) {
-        Some(procedure) => procedure.right == Right::Admin,
+        Some(procedure) => procedure.right > Right::Read && !procedure.writes(),
         None => (registry.find(name)).is_some_and(|procedure| procedure.right > Right::Read),
     }
 }
 
-fn find(name: &str) -> Option<&'static table::Procedure> {
+fn find(name: &str) -> Option<&'static entry::Procedure> {
     all().find(|p| p.name == name)
 }
 
 /// Runs procedures on one database.
 pub(crate) struct OnDatabase {
     pub(crate) database: Arc<Inner>,
-    /// The handle on it through which the statement runs.
-    pub(crate) home: Database,
-    /// What the statement that calls may do.
-    pub(crate) access: Access,
+    /// That of the statement that calls.
+    pub(crate) connection: Connection,
+    /// What that statement runs with.
+    pub(crate) context: ExecContext,
+    /// Its place among those that run, or that of its transaction.
+    pub(crate) occupant: Arc<Occupant>,
+    /// How many statements it lies within.
+    pub(crate) depth: usize,
 }
 
 impl Procedures for OnDatabase {
-    fn call(&self, name: &str, args: &[Value]) -> Result<ProcedureResult, ExecError> {
+    fn call(
+        &self,
+        name: &str,
+        args: &[Value],
+        caller: &Caller<'_>,
+    ) -> Result<ProcedureResult, ExecError> {
         let Some(procedure) = find(name) else {
             return self.call_registered(name, args);
         };
@@ -90,28 +114,62 @@ impl Procedures for OnDatabase {
             message,
         };
         self.check(procedure.right, name)?;
-        let rows = match procedure.run {
-            Body::OfDatabase(run) => run(&self.database, args).map_err(failed)?,
-            Body::OfCaller(run) => run(self, args)?,
+        let call = Call {
+            on: self,
+            caller,
+            name,
+            right: procedure.right,
         };
-        let columns = procedure
-            .columns
-            .iter()
-            .map(|(name, _)| Arc::from(*name))
-            .collect();
-        Ok(ProcedureResult { columns, rows })
+        let (mut rows, mut more) = (Rows::new(), None);
+        match procedure.run {
+            Body::OfDatabase(run) => rows = run(&self.database, args).map_err(failed)?,
+            Body::OfCaller(run) => rows = run(self, args)?,
+            Body::OfCall(run) => rows = run(&call, args)?,
+            Body::Statement(text) => {
+                let started = call.start(text, procedure.named(args)?)?;
+                more = Some(Box::new(started) as Box<dyn MoreRows>);
+            }
+            Body::Made(make) => {
+                let params = procedure.named(args)?;
+                let text = make(&Named(&params)).map_err(failed)?;
+                more = Some(Box::new(call.start(&text, params)?));
+            }
+            Body::Streams(run) => more = Some(run(&call, args)?),
+        }
+        let columns = procedure.columns.iter().map(|(name, _)| Arc::from(*name));
+        Ok(ProcedureResult {
+            columns: columns.collect(),
+            rows,
+            more,
+        })
     }
 }
 
 impl OnDatabase {
+    /// What its statements may do.
+    fn access(&self) -> &Access {
+        self.connection.access()
+    }
+
+    /// For the procedures that a statement within this one calls.
+    fn deeper(&self) -> Self {
+        OnDatabase {
+            database: Arc::clone(&self.database),
+            connection: self.connection.clone(),
+            context: self.context.clone(),
+            occupant: Arc::clone(&self.occupant),
+            depth: self.depth + 1,
+        }
+    }
+
     /// Whether the statement may call a procedure that needs this right.
     fn check(&self, right: Right, name: &str) -> Result<(), ExecError> {
-        if self.access.is_unbounded() {
+        if self.access().is_unbounded() {
             return Ok(());
         }
-        let user = || self.access.listed_user(&self.database.store);
+        let user = || self.access().listed_user(&self.database.store);
         let what = format!("the procedure {name}");
-        let checked = self.access.check(user, (right, false), &what);
+        let checked = self.access().check(user, (right, false), &what);
         checked.map_err(|error| {
             let message = error.message().to_owned();
             match error.code() {
@@ -151,6 +209,7 @@ impl OnDatabase {
                 .iter()
                 .map(|row| row.iter().map(to_inner).collect())
                 .collect(),
+            more: None,
         })
     }
 }
@@ -180,7 +239,7 @@ fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
             return Err(failed(what.to_owned()));
         }
     };
-    let files = &caller.access.files;
+    let files = &caller.access().files;
     let refused = |name: &str| {
         let name = name.to_owned();
         move |refused: Refused| match refused {
@@ -225,7 +284,11 @@ fn export_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
         }
         _ => return Err(no_folder("EXPORT DATABASE")),
     };
-    let connection = caller.home.connect().with_access(caller.access.clone());
+    let connection = caller
+        .connection
+        .database()
+        .connect()
+        .with_access(caller.access().clone());
     let written = exchange::export(&connection, folder, format.as_deref());
     let written = written.map_err(|error| inside("EXPORT DATABASE", &error))?;
     let rows = written
@@ -239,7 +302,11 @@ fn import_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
     let [Value::String(folder), ..] = args else {
         return Err(no_folder("IMPORT DATABASE"));
     };
-    let connection = caller.home.connect().with_access(caller.access.clone());
+    let connection = caller
+        .connection
+        .database()
+        .connect()
+        .with_access(caller.access().clone());
     let run = exchange::import(&connection, folder);
     let run = run.map_err(|error| inside("IMPORT DATABASE", &error))?;
     Ok(vec![vec![integer(run)]])
@@ -264,7 +331,7 @@ fn inside(what: &str, error: &Error) -> ExecError {
 fn load_errors(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
     let noted = &caller.database.left_out;
     let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
-    if noted.user != caller.access.user {
+    if noted.user != caller.access().user {
         return Ok(Rows::new());
     }
     let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
@@ -311,18 +378,32 @@ fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
     Ok(rows.collect())
 }
 
-fn names(list: NameList<'_>) -> Vec<Vec<Value>> {
-    list.iter()
-        .map(|name| vec![Value::String(Arc::clone(name))])
-        .collect()
-}
-
 /// A procedure as lists show it.
 struct Described {
     name: String,
     about: &'static str,
     right: Right,
     signature: String,
+    /// Its arguments and its columns, each as a map.
+    arguments: Value,
+    returns: Value,
+}
+
+/// Names with kinds, as lists of procedures and functions describe them.
+fn field_maps<'a>(fields: impl Iterator<Item = (&'a str, TypeSet)>) -> Value {
+    let map = |(name, kind): (&str, TypeSet)| {
+        let kind = kind.to_string();
+        Value::map(vec![
+            ("name".into(), Value::text(name)),
+            ("type".into(), Value::text(&kind)),
+            (
+                "description".into(),
+                Value::text(&format!("{name} :: {kind}")),
+            ),
+            ("isDeprecated".into(), Value::Boolean(false)),
+        ])
+    };
+    Value::list(fields.map(map).collect())
 }
 
 /// Every procedure, those of the program included, by name.
@@ -343,6 +424,8 @@ fn described(registry: &Registry) -> Vec<Described> {
             known(p.arguments),
             known(p.columns)
         ),
+        arguments: field_maps(p.arguments.iter().copied()),
+        returns: field_maps(p.columns.iter().copied()),
     });
     let of_program = registry.all().into_iter().map(|(name, it)| Described {
         about: "added by the program",
@@ -352,6 +435,8 @@ fn described(registry: &Registry) -> Vec<Described> {
             added(&it.view.arguments),
             added(&it.view.columns)
         ),
+        arguments: field_maps(it.view.arguments.iter().map(|(n, kind)| (&**n, *kind))),
+        returns: field_maps(it.view.columns.iter().map(|(n, kind)| (&**n, *kind))),
         name,
     });
     let mut all: Vec<_> = own.chain(of_program).collect();

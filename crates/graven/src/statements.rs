@@ -15,6 +15,7 @@ use std::time::Instant;
 use graven_pagecache::RunningTransaction;
 
 use crate::error::Error;
+use graven_exec::Value;
 
 /// Tables of seats.
 const TABLES: usize = 16;
@@ -55,6 +56,8 @@ pub(crate) struct Occupant {
     pub(crate) user: Option<Arc<str>>,
     cancel: Arc<AtomicBool>,
     terminated: AtomicBool,
+    /// What the program has said of it.
+    metadata: Mutex<Option<Value>>,
     /// Bytes that operators hold.
     pub(crate) memory: Arc<AtomicU64>,
 }
@@ -96,6 +99,7 @@ impl Statements {
             user,
             cancel,
             terminated: AtomicBool::new(false),
+            metadata: Mutex::default(),
             memory,
         });
         lock(&self.tables[at].seats).push(Arc::clone(&occupant));
@@ -149,6 +153,16 @@ impl Occupant {
         lock(&self.text).clone().unwrap_or_else(|| Arc::from(""))
     }
 
+    /// What the program has said of it: a map.
+    pub(crate) fn metadata(&self) -> Value {
+        let said = lock(&self.metadata).clone();
+        said.unwrap_or_else(|| Value::map(Vec::new()))
+    }
+
+    pub(crate) fn set_metadata(&self, said: Value) {
+        *lock(&self.metadata) = Some(said);
+    }
+
     /// In words.
     pub(crate) fn status(&self) -> &'static str {
         if self.terminated.load(Ordering::Relaxed) {
@@ -162,6 +176,11 @@ impl Occupant {
 }
 
 impl Seat {
+    /// What sits here.
+    pub(crate) fn occupant(&self) -> Arc<Occupant> {
+        Arc::clone(&self.occupant)
+    }
+
     /// Where operators count what they hold.
     pub(crate) fn meter(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.occupant.memory)

@@ -288,6 +288,7 @@ impl Connection {
             database
                 .statements
                 .enter(None, self.access().user.clone(), flag, Arc::default());
+        self.says(&seat);
         Ok(Transaction::new(Work::Here {
             connection: self.clone().in_transaction(),
             database,

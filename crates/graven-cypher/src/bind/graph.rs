@@ -98,6 +98,7 @@ pub(crate) enum Step {
         args: Vec<Expr>,
         yields: Vec<(Arc<str>, VarId)>,
         filter: Option<Expr>,
+        writes: bool,
         at: Span,
     },
     Call {

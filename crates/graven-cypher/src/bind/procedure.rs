@@ -37,6 +37,7 @@ impl Binder<'_> {
             args,
             yields,
             filter,
+            writes: view.writes,
             at: call.name.span,
         });
         Ok(standalone.then_some(columns))

@@ -69,6 +69,14 @@ const fn volatile(function: Function) -> Function {
 pub const FUNCTIONS: &[Function] = &[
     function("abs", "abs", (1, 1), NUM, NUM),
     function("acos", "acos", (1, 1), NUM, FLOAT),
+    function(
+        "apoc.any.properties",
+        "apoc.any.properties",
+        (1, 2),
+        ANY,
+        MAP,
+    ),
+    function("apoc.any.property", "apoc.any.property", (2, 2), ANY, ANY),
     function("apoc.coll.avg", "apoc.coll.avg", (1, 1), ANY, FLOAT),
     function(
         "apoc.coll.contains",
@@ -239,6 +247,13 @@ pub const FUNCTIONS: &[Function] = &[
         LIST,
     ),
     function("apoc.convert.toMap", "apoc.convert.tomap", (1, 1), ANY, MAP),
+    volatile(function(
+        "apoc.create.uuid",
+        "apoc.create.uuid",
+        (0, 0),
+        ANY,
+        STR,
+    )),
     function("apoc.map.clean", "apoc.map.clean", (3, 3), ANY, MAP),
     function("apoc.map.flatten", "apoc.map.flatten", (1, 2), ANY, MAP),
     function("apoc.map.fromLists", "apoc.map.fromlists", (2, 2), ANY, MAP),
@@ -290,6 +305,13 @@ pub const FUNCTIONS: &[Function] = &[
         (1, 1),
         ANY,
         STR,
+    ),
+    function(
+        "apoc.meta.cypher.types",
+        "apoc.meta.cypher.types",
+        (1, 1),
+        ANY,
+        MAP,
     ),
     function(
         "apoc.text.camelCase",

@@ -149,8 +149,30 @@ const OF_A_SERVER: &[(&[&str], &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// The whole statement; its first word is next.
+    /// The whole statement; its first word is next. Commands may follow each other; each sees the
+    /// columns of those before, and `RETURN` says then what is given.
     pub(super) fn show(&mut self, start: Span) -> Result<Vec<Clause>> {
+        let (mut clauses, mut first) = (Vec::new(), true);
+        loop {
+            clauses.extend(self.command(start, first)?);
+            if !self.at_command() {
+                break;
+            }
+            first = false;
+        }
+        let returns = clauses.last().map(|last| &last.kind);
+        if !first && !matches!(returns, Some(ClauseKind::Return(_))) {
+            return Err(self.unexpected("`RETURN`, as several commands are one statement"));
+        }
+        Ok(clauses)
+    }
+
+    fn at_command(&self) -> bool {
+        self.is_word("SHOW") || self.is_word("TERMINATE")
+    }
+
+    /// One command, the first one of its statement or another.
+    fn command(&mut self, start: Span, first: bool) -> Result<Vec<Clause>> {
         let terminates = self
             .advance()
             .span
@@ -204,7 +226,7 @@ impl Parser<'_> {
             let _ = self.eat_word("CURRENT");
             self.name("a user")?;
         }
-        self.shown(name, args, only, start)
+        self.shown((name, first), args, only, start)
     }
 
     /// `UNIQUE`, `NODE KEY`, `REL EXISTENCE` and the like before `CONSTRAINTS`, as a condition on
@@ -312,15 +334,17 @@ impl Parser<'_> {
     /// The call, and what `YIELD`, `WHERE` and `RETURN` make of it.
     fn shown(
         &mut self,
-        name: Name,
+        (name, first): (Name, bool),
         args: Vec<Expr>,
         only: Option<Expr>,
         span: Span,
     ) -> Result<Vec<Clause>> {
         let mut yields = first_columns(&name);
+        let mut explicit = false;
         let mut shown = self.named(&yields, span)?;
         let mut bounds = None;
         if self.eat_word("YIELD") {
+            explicit = true;
             yields = self.yields()?;
             shown = self.named(&yields, span)?;
             let projection = match &yields {
@@ -339,6 +363,12 @@ impl Parser<'_> {
             };
         }
         let mut filter = self.where_clause()?;
+        if !first || self.at_command() {
+            if !explicit {
+                return Err(self.unexpected("`YIELD`, as several commands are one statement"));
+            }
+            return self.composed((name, args, yields), (only, filter, bounds), span);
+        }
         let mut before = None;
         match (only, bounds.is_some()) {
             (Some(only), true) => before = Some(only),
@@ -393,10 +423,35 @@ impl Parser<'_> {
         } else {
             clauses.extend(bounds.map(|projection| clause(ClauseKind::Return(projection))));
         }
-        if self.is_word("SHOW") || self.is_word("TERMINATE") {
-            let message =
-                "one statement shows or terminates one thing: send them one after the other";
-            return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
+        Ok(clauses)
+    }
+
+    /// A command before or behind another one: its columns come to those that are there.
+    fn composed(
+        &mut self,
+        (name, args, yields): (Name, Vec<Expr>, Yields),
+        (only, filter, bounds): (Option<Expr>, Option<Expr>, Option<Projection>),
+        span: Span,
+    ) -> Result<Vec<Clause>> {
+        let clause = |kind| Clause { kind, span };
+        let mut clauses = vec![clause(ClauseKind::Call(ProcedureCall {
+            name,
+            args: Some(args),
+            yields,
+            filter: only,
+            shown: true,
+        }))];
+        if filter.is_some() || bounds.is_some() {
+            let all = Projection::of_all(span);
+            let projection = Projection {
+                star: all.star.clone(),
+                items: Vec::new(),
+                ..bounds.unwrap_or(all)
+            };
+            clauses.push(clause(ClauseKind::With { projection, filter }));
+        }
+        if self.is_word("RETURN") {
+            clauses.extend(self.clause()?);
         }
         Ok(clauses)
     }

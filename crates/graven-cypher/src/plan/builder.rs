@@ -204,6 +204,7 @@ impl Builder<'_> {
                 mut args,
                 yields,
                 filter,
+                writes,
                 at,
             } => {
                 self.attach(partial, args.iter_mut());
@@ -214,6 +215,7 @@ impl Builder<'_> {
                     name,
                     args,
                     yields,
+                    writes,
                     at,
                 });
                 if let Some(filter) = filter {

@@ -344,6 +344,7 @@ impl Operator {
                 | Operator::Set { .. }
                 | Operator::Delete { .. }
                 | Operator::Schema { .. }
+                | Operator::Procedure { writes: true, .. }
         )
     }
 }

@@ -120,6 +120,7 @@ impl SchemaView for Social {
             _ => return None,
         };
         Some(ProcedureView {
+            writes: false,
             arguments,
             optional: 0,
             columns,

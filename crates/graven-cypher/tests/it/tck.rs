@@ -303,6 +303,7 @@ fn procedure(signature: &str) -> (String, ProcedureView) {
             .collect()
     };
     let view = ProcedureView {
+        writes: false,
         arguments: fields(arguments),
         optional: 0,
         columns: fields(columns),

@@ -20,6 +20,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     [
         functions::apoc::coll::FUNCTIONS,
         functions::apoc::convert::FUNCTIONS,
+        functions::apoc::entity::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,
         functions::apoc::text::FUNCTIONS,
         functions::graph::FUNCTIONS,

@@ -210,6 +210,7 @@ pub(super) fn has_labels(
                 Some(types.iter().all(|t| *t == Some(rel_type)))
             }
             other => {
+                // Labels are known here by their numbers, which what stands for a node has not.
                 return Err(ExecError::Type {
                     message: format!("{} has no labels", other.type_name()),
                 });

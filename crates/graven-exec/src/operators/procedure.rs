@@ -1,4 +1,9 @@
 //! `CALL name(args) YIELD ...`: one call per input row.
+//!
+//! # How it works
+//! Rows that a procedure makes little by little are taken as they are wanted. What a procedure that
+//! writes has deleted, and the names that it has brought about, are made known to the writer of the
+//! statement, whose operators may meet both.
 
 use std::sync::Arc;
 
@@ -11,7 +16,7 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
 use crate::operator::{BoxedOperator, Operator};
-use crate::procedures::{NoProcedures, ProcedureResult, Procedures as _};
+use crate::procedures::{Caller, NoProcedures, ProcedureResult, Procedures as _};
 use crate::runtime::Runtime;
 
 /// See the file header.
@@ -23,6 +28,8 @@ pub(crate) struct Procedure {
     args: Vec<Compiled>,
     /// Result column wanted and the column it goes to.
     yields: Vec<(Arc<str>, usize)>,
+    /// It changes the graph.
+    writes: bool,
     arguments: Vec<Arc<Column>>,
     /// Result of the current row and how many rows of it are handed out.
     result: Option<(ProcedureResult, usize)>,
@@ -35,6 +42,7 @@ impl Procedure {
         (name, at): (Arc<str>, Span),
         args: Vec<Compiled>,
         yields: Vec<(Arc<str>, usize)>,
+        writes: bool,
     ) -> Self {
         Self {
             input: FanOut::new(input),
@@ -42,6 +50,7 @@ impl Procedure {
             at,
             args,
             yields,
+            writes,
             arguments: Vec::new(),
             result: None,
         }
@@ -49,10 +58,30 @@ impl Procedure {
 
     fn call(&self, row: usize, rt: &Runtime) -> Result<ProcedureResult> {
         let args: Vec<_> = self.arguments.iter().map(|c| c.value(row)).collect();
-        match &rt.procedures {
-            Some(procedures) => procedures.call(&self.name, &args),
-            None => NoProcedures.call(&self.name, &args),
+        let caller = Caller {
+            snapshot: &rt.snapshot,
+            transaction: rt.transaction.as_ref(),
+        };
+        let writer = rt.writer.as_ref().filter(|_| self.writes);
+        let before = writer.map(|writer| writer.before_call(&rt.snapshot));
+        let result = match &rt.procedures {
+            Some(procedures) => procedures.call(&self.name, &args, &caller),
+            None => NoProcedures.call(&self.name, &args, &caller),
+        };
+        if let (Some(writer), Some(before)) = (writer, before) {
+            writer.after_call(&before, &rt.snapshot);
         }
+        let mut result = result?;
+        if result.columns.is_empty() {
+            // There is nothing to hand out, so that all is done now.
+            while let Some(more) = &mut result.more
+                && more.next()?.is_some()
+            {
+                rt.check_cancelled()?;
+            }
+            result.more = None;
+        }
+        Ok(result)
     }
 
     fn column(
@@ -82,6 +111,29 @@ impl Procedure {
     }
 }
 
+impl Procedure {
+    /// The rows after those that were handed out.
+    fn more(&self, result: ProcedureResult, rt: &Runtime) -> Result<(ProcedureResult, usize)> {
+        rt.check_cancelled()?;
+        let ProcedureResult { columns, more, .. } = result;
+        let (mut rows, mut more) = (Vec::new(), more);
+        while let Some(source) = &mut more
+            && rows.is_empty()
+        {
+            match source.next().map_err(|error| error.at(self.at))? {
+                Some(next) => rows = next,
+                None => more = None,
+            }
+        }
+        let result = ProcedureResult {
+            columns,
+            rows,
+            more,
+        };
+        Ok((result, 0))
+    }
+}
+
 impl Operator for Procedure {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         loop {
@@ -97,6 +149,10 @@ impl Operator for Procedure {
                 Some(state) => state,
                 None => (self.call(row, rt).map_err(|error| error.at(self.at))?, 0),
             };
+            let (result, from) = match from == result.rows.len() && result.more.is_some() {
+                true => self.more(result, rt)?,
+                false => (result, from),
+            };
             // A procedure without result columns leaves the rows as they are.
             let row_count = if result.columns.is_empty() {
                 1
@@ -110,7 +166,7 @@ impl Operator for Procedure {
             }
             let rows = vec![u32::try_from(row).expect("a batch is small"); to - from];
             let batch = widen(self.input.batch(), &rows, added);
-            if to == row_count {
+            if to == row_count && result.more.is_none() {
                 self.input.step();
             } else {
                 self.result = Some((result, to));

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use graven_storage::{NodeId, RelId};
 
 use crate::column::{Column, NULL_ID};
-use crate::value::{Map, Path, Value};
+use crate::value::{Map, Path, Standing, Value};
 
 /// Appends a varint.
 pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
@@ -66,6 +66,10 @@ pub(crate) fn put_value(out: &mut Vec<u8>, value: &Value) {
         }
         Value::List(items) => put_list(out, items),
         Value::Map(map) => {
+            if let Some(standing) = map.standing() {
+                out.push(13);
+                put_list(out, &standing.to_parts());
+            }
             put_tagged(out, 8, map.entries().len() as u64);
             for (key, value) in map.entries() {
                 put_number(out, key.len() as u64);
@@ -186,6 +190,14 @@ impl<'a> Take<'a> {
                 self.take(length)?;
                 Value::Stored(Arc::new(stored))
             }
+            13 => match (self.value()?, self.value()?) {
+                (Value::List(parts), Value::Map(map)) => {
+                    let standing = Standing::from_parts(&parts)?;
+                    let map = Map::standing_for(standing, map.entries().to_vec());
+                    Value::Map(Arc::new(map))
+                }
+                _ => return None,
+            },
             _ => return None,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Map, Value, order};
+use super::{Map, Standing, Value, order};
 
 /// The language's `a = b`: `None` where the answer is unknown because a null takes part.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn equals(a: &Value, b: &Value) -> Option<bool> {
             all(a.iter().zip(b.iter()).map(|(x, y)| equals(x, y)))
         }
         (Value::Map(a), Value::Map(b)) => {
-            if !same_keys(a, b) {
+            if !same_keys(a, b) || !same_standing(a, b) {
                 return Some(false);
             }
             all(a
@@ -42,6 +42,11 @@ fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
         }
     }
     result
+}
+
+fn same_standing(a: &Map, b: &Map) -> bool {
+    let id = |map: &Map| map.standing().map(Standing::id);
+    id(a) == id(b)
 }
 
 fn same_keys(a: &Map, b: &Map) -> bool {
@@ -70,6 +75,7 @@ pub fn equivalent(a: &Value, b: &Value) -> bool {
         }
         (Value::Map(a), Value::Map(b)) => {
             same_keys(a, b)
+                && same_standing(a, b)
                 && a.entries()
                     .iter()
                     .zip(b.entries())

@@ -8,7 +8,7 @@
 
 use std::cmp::Ordering;
 
-use super::Value;
+use super::{Standing, Value};
 
 /// Outcome of `<` and friends for two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +102,11 @@ fn compare_integer_float(a: i64, b: f64) -> Ordering {
 /// Rank of the value's type in the order over all values.
 pub(crate) fn type_rank(value: &Value) -> u8 {
     match value {
-        Value::Map(_) => 0,
+        Value::Map(map) => match map.standing() {
+            None => 0,
+            Some(Standing::Node { .. }) => 1,
+            Some(Standing::Relationship { .. }) => 2,
+        },
         Value::Node(_) => 1,
         Value::Relationship(_) => 2,
         Value::List(_) => 3,
@@ -130,6 +134,12 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
         (Value::Node(a), Value::Node(b)) => a.cmp(b),
         (Value::Relationship(a), Value::Relationship(b)) => a.cmp(b),
         (Value::List(a), Value::List(b)) => order_sequences(a.iter(), b.iter()),
+        (Value::Map(x), Value::Map(y)) if x.standing().is_some() || y.standing().is_some() => {
+            let id = |standing: Option<&Standing>| standing.map(Standing::id);
+            type_rank(a)
+                .cmp(&type_rank(b))
+                .then_with(|| id(x.standing()).cmp(&id(y.standing())))
+        }
         (Value::Map(a), Value::Map(b)) => {
             // Smaller maps first, then their keys, then their values by ascending key.
             let (a, b) = (a.entries(), b.entries());

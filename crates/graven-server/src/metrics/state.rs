@@ -64,9 +64,8 @@ pub(crate) fn graph(database: &Database) -> Result<Json, Error> {
     let labels: Json = database.info()?.labels.iter().map(label).collect();
     let ends = rows(
         database,
-        "CALL db.schema.visualization() YIELD nodes, relationships UNWIND relationships AS r
-         RETURN [n IN nodes WHERE n.id = r.start | n.labels[0]][0] AS start, r.type AS type,
-                [n IN nodes WHERE n.id = r.end | n.labels[0]][0] AS end",
+        "CALL db.schema.visualization() YIELD relationships UNWIND relationships AS r
+         RETURN startNode(r).name AS start, type(r) AS type, endNode(r).name AS end",
     )?;
     Ok(json!({"labels": labels, "ends": ends}))
 }

@@ -15,7 +15,7 @@ use crate::schema::{Asked, Schema};
 use crate::statements::Seat;
 use crate::within::{Fate, Within};
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
-use graven_exec::{Deadline, ExecContext, Procedures, Resting, Sources, execute};
+use graven_exec::{Deadline, ExecContext, Resting, Sources, execute};
 use graven_storage::Snapshot;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
@@ -87,6 +87,7 @@ impl Connection {
         let seat = inner
             .statements
             .enter(Some(text), self.access.user.clone(), flag, memory);
+        self.says(&seat);
         if planned.runs_in_transactions() {
             drop(snapshot);
             return Ok(self.in_transactions(inner, planned, params, seat)?.into());
@@ -128,6 +129,32 @@ impl Connection {
             running.begin_now()?;
         }
         Ok(running.into())
+    }
+
+    /// The columns of a statement.
+    pub(crate) fn columns_of(
+        &self,
+        inner: &Inner,
+        text: &str,
+        params: &Params,
+    ) -> Result<Arc<[String]>, Error> {
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(inner, text, params, &snapshot, self.deadline())?;
+        Ok(planned.columns)
+    }
+
+    /// Starts a statement while another one of this connection runs, with transactions of its own:
+    /// both are cancelled together.
+    pub(crate) fn run_within(
+        &self,
+        inner: &Arc<Inner>,
+        text: &str,
+        params: &Params,
+    ) -> Result<QueryResult, Error> {
+        let deadline = self.deadline();
+        let snapshot = inner.store.snapshot();
+        let planned = self.plan(inner, text, params, &snapshot, deadline)?;
+        self.start(inner, planned, params, snapshot, (None, deadline))
     }
 
     /// Runs a statement to its end in a transaction.
@@ -234,17 +261,12 @@ impl Connection {
         transaction: Option<Arc<graven_storage::Transaction>>,
         occasion: &Occasion<'_>,
     ) -> ExecContext {
-        let procedures = || OnDatabase {
-            home: self.db.clone(),
-            database: Arc::clone(inner),
-            access: self.access.clone(),
-        };
-        ExecContext {
+        let mut context = ExecContext {
             budget: Arc::clone(&inner.budget),
             spill: Some(Arc::clone(&inner.spill)),
             cancel: self.cancel.flag(),
             deadline: occasion.deadline,
-            procedures: (planned.calls()).then(|| Arc::new(procedures()) as Arc<dyn Procedures>),
+            procedures: None,
             files: self.access.files.clone(),
             sources: Arc::new(Sources {
                 frames: Arc::clone(occasion.frames),
@@ -255,10 +277,21 @@ impl Connection {
             begun: occasion.begun,
             transaction_began: self.began,
             only_reads: false,
-            transaction,
+            transaction: None,
             meter: Some(occasion.seat.meter()),
             tuning: inner.tuning,
+        };
+        if planned.calls() {
+            context.procedures = Some(Arc::new(OnDatabase {
+                database: Arc::clone(inner),
+                connection: self.clone(),
+                context: context.clone(),
+                occupant: occasion.seat.occupant(),
+                depth: 0,
+            }));
         }
+        context.transaction = transaction;
+        context
     }
 
     /// Whether the statement would change something. Of a statement that another process runs it is
@@ -283,7 +316,7 @@ impl Connection {
     }
 
     /// Refuses a statement that may not be run.
-    pub(super) fn check_access(&self, inner: &Inner, planned: &Planned) -> Result<(), Error> {
+    pub(crate) fn check_access(&self, inner: &Inner, planned: &Planned) -> Result<(), Error> {
         let needs = planned.needs();
         if self.access.is_unbounded() {
             return Ok(());
@@ -322,7 +355,7 @@ impl Connection {
         Ok(Prepared::new(Arc::from(text), self.clone()))
     }
 
-    pub(super) fn plan(
+    pub(crate) fn plan(
         &self,
         inner: &Inner,
         text: &str,

@@ -57,7 +57,12 @@ impl Planned {
             kind,
             write: runs && kind != StatementKind::Reads,
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
-            merge: plan.root.any(&|op| matches!(op, Operator::Merge { .. })),
+            merge: plan.root.any(&|op| {
+                matches!(
+                    op,
+                    Operator::Merge { .. } | Operator::Procedure { writes: true, .. }
+                )
+            }),
             call: plan
                 .root
                 .any(&|op| matches!(op, Operator::Procedure { .. })),

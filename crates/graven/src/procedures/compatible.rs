@@ -10,7 +10,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::Value;
 
-use super::table::{Body, Field, Procedure};
+use super::entry::{Body, Field, Procedure};
 use crate::instance::Inner;
 use crate::right::Right;
 

@@ -11,14 +11,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use graven_exec::Value;
+use graven_exec::{ExecError, Map, Standing, Value};
 use graven_storage::{Catalog, LabelId, SchemaEntity, Snapshot, TypeId};
 
-use crate::database::Database;
-use crate::instance::Inner;
-use crate::params::Params;
+use super::inner::Call;
 
-type Rows = Result<Vec<Vec<Value>>, String>;
+type Rows = Result<Vec<Vec<Value>>, ExecError>;
 
 /// Nodes of a label, relationships of a type that are looked at.
 const SAMPLE: u64 = 2048;
@@ -28,32 +26,29 @@ const RUNS: u64 = 16;
 
 /// What is known of a property: how often it was met, with which types (by `valueType`).
 #[derive(Default)]
-struct Property {
-    met: u64,
+pub(super) struct Property {
+    pub(super) met: u64,
     types: BTreeSet<String>,
 }
 
 /// What was found in a sample: how many entities, and their properties.
 #[derive(Default)]
-struct Sampled {
-    entities: u64,
-    properties: BTreeMap<String, Property>,
+pub(super) struct Sampled {
+    pub(super) entities: u64,
+    pub(super) properties: BTreeMap<String, Property>,
 }
 
 /// Sampled nodes by all their labels.
-type BySet = BTreeMap<Vec<String>, Sampled>;
+pub(super) type BySet = BTreeMap<Vec<String>, Sampled>;
 
-fn failed(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn quoted(name: &str) -> String {
+/// A name as statements have it.
+pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
 /// Ids spread over the nodes with a label.
-fn sample_of(snapshot: &Snapshot, label: LabelId) -> Result<Vec<i64>, String> {
-    let nodes = snapshot.nodes_with_label(label).map_err(failed)?;
+fn sample_of(snapshot: &Snapshot, label: LabelId) -> Result<Vec<Value>, ExecError> {
+    let nodes = snapshot.nodes_with_label(label)?;
     let total = nodes.count();
     let (runs, length) = match total <= SAMPLE {
         true => (1, total),
@@ -72,60 +67,61 @@ fn sample_of(snapshot: &Snapshot, label: LabelId) -> Result<Vec<i64>, String> {
                 range = ranges.next();
             }
             let Some(at) = &range else { return Ok(ids) };
-            ids.push(i64::try_from(at.start + (place - before)).unwrap_or(i64::MAX));
+            ids.push(integer(at.start + (place - before)));
         }
     }
     Ok(ids)
 }
 
-/// Runs a statement about the sample and hands its rows over.
-fn ask(
-    db: &Arc<Inner>,
+/// Runs a statement and hands its rows over.
+pub(super) fn ask(
+    call: &Call<'_>,
     text: &str,
-    params: &Params,
-    visit: &mut dyn FnMut(&[crate::Value]),
-) -> Result<(), String> {
-    let connection = Database::here(Arc::clone(db)).connect();
-    for row in connection.query(text, params).map_err(failed)? {
-        visit(row.map_err(failed)?.values());
+    params: Vec<(Arc<str>, Value)>,
+    visit: &mut dyn FnMut(&[Value]),
+) -> Result<(), ExecError> {
+    for row in call.rows(text, params)? {
+        visit(&row);
     }
     Ok(())
 }
 
-fn text_of(value: &crate::Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        _ => String::new(),
+    }
 }
 
-fn count_of(value: &crate::Value) -> u64 {
-    value.as_integer().unwrap_or_default().unsigned_abs()
+pub(super) fn count_of(value: &Value) -> u64 {
+    match value {
+        Value::Integer(count) => count.unsigned_abs(),
+        _ => 0,
+    }
 }
 
 /// Looks at nodes with a label.
-fn nodes(
-    db: &Arc<Inner>,
-    snapshot: &Snapshot,
-    label: LabelId,
-    found: &mut BySet,
-) -> Result<(), String> {
-    let params = Params::new().with("ids", crate::Value::from(sample_of(snapshot, label)?));
+pub(super) fn nodes(call: &Call<'_>, label: LabelId, found: &mut BySet) -> Result<(), ExecError> {
+    let ids = Value::list(sample_of(call.caller.snapshot, label)?);
+    let params = vec![(Arc::from("ids"), ids)];
     let all = "UNWIND $ids AS i MATCH (n) WHERE id(n) = i RETURN labels(n) AS set, count(*) AS met";
-    let labels = |value: &crate::Value| match value {
-        crate::Value::List(names) => names.iter().map(text_of).collect(),
+    let labels = |value: &Value| match value {
+        Value::List(names) => names.iter().map(text_of).collect(),
         _ => Vec::new(),
     };
-    ask(db, all, &params, &mut |row| {
+    ask(call, all, params.clone(), &mut |row| {
         found.entry(labels(&row[0])).or_default().entities += count_of(&row[1]);
     })?;
     let each = "UNWIND $ids AS i MATCH (n) WHERE id(n) = i UNWIND keys(n) AS key \
                 RETURN labels(n) AS set, key, valueType(n[key]) AS type, count(*) AS met";
-    ask(db, each, &params, &mut |row| {
+    ask(call, each, params, &mut |row| {
         found.entry(labels(&row[0])).or_default().note(&row[1..]);
     })
 }
 
 impl Sampled {
     /// A row of key, type and how often.
-    fn note(&mut self, row: &[crate::Value]) {
+    fn note(&mut self, row: &[Value]) {
         let property = self.properties.entry(text_of(&row[0])).or_default();
         property.met += count_of(&row[2]);
         let kind = text_of(&row[1]).replace(" NOT NULL", "");
@@ -134,42 +130,42 @@ impl Sampled {
 }
 
 /// Looks at relationships of a type.
-fn relationships(db: &Arc<Inner>, rel_type: &str) -> Result<Sampled, String> {
+pub(super) fn relationships(call: &Call<'_>, rel_type: &str) -> Result<Sampled, ExecError> {
     let part = format!(
         "MATCH ()-[r:{}]->() WITH r LIMIT {SAMPLE}",
         quoted(rel_type)
     );
     let mut found = Sampled::default();
     let all = format!("{part} RETURN count(*) AS met");
-    ask(db, &all, &Params::new(), &mut |row| {
+    ask(call, &all, Vec::new(), &mut |row| {
         found.entities = count_of(&row[0])
     })?;
     let each = format!(
         "{part} UNWIND keys(r) AS key RETURN key, valueType(r[key]) AS type, count(*) AS met"
     );
-    ask(db, &each, &Params::new(), &mut |row| found.note(row))?;
+    ask(call, &each, Vec::new(), &mut |row| found.note(row))?;
     Ok(found)
 }
 
-fn labels(catalog: &Catalog) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
+pub(super) fn labels(catalog: &Catalog) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
     (0..).map(LabelId).zip(catalog.labels())
 }
 
-fn types(catalog: &Catalog) -> impl Iterator<Item = (TypeId, &Arc<str>)> {
+pub(super) fn types(catalog: &Catalog) -> impl Iterator<Item = (TypeId, &Arc<str>)> {
     (0..).map(TypeId).zip(catalog.types())
 }
 
-fn integer(value: u64) -> Value {
+pub(super) fn integer(value: u64) -> Value {
     Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-fn strings<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
+pub(super) fn strings<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
     Value::list(names.into_iter().map(Value::text).collect())
 }
 
 /// Those of these names of which this pattern finds something; counts of them are kept.
 fn in_use(
-    db: &Arc<Inner>,
+    call: &Call<'_>,
     names: impl Iterator<Item = Arc<str>>,
     pattern: fn(&str) -> String,
 ) -> Rows {
@@ -177,7 +173,7 @@ fn in_use(
     for name in names {
         let text = format!("MATCH {} RETURN count(*)", pattern(&quoted(&name)));
         let mut count = 0;
-        ask(db, &text, &Params::new(), &mut |row| {
+        ask(call, &text, Vec::new(), &mut |row| {
             count = count_of(&row[0]);
         })?;
         if count > 0 {
@@ -187,16 +183,36 @@ fn in_use(
     Ok(used)
 }
 
-pub(super) fn labels_in_use(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn labels_in_use(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let names = labels(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
-    in_use(db, names, |label| format!("(n:{label})"))
+    in_use(call, names, |label| format!("(n:{label})"))
 }
 
-pub(super) fn types_in_use(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn types_in_use(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let names = types(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
-    in_use(db, names, |name| format!("()-[r:{name}]->()"))
+    in_use(call, names, |name| format!("()-[r:{name}]->()"))
+}
+
+/// Keys of which some node or relationship has a property: the first one that has it is looked for.
+pub(super) fn keys_in_use(call: &Call<'_>, _: &[Value]) -> Rows {
+    let mut used = Vec::new();
+    for name in call.caller.snapshot.catalog().keys() {
+        let key = quoted(name);
+        let text = format!(
+            "RETURN EXISTS {{ MATCH (n) WHERE n.{key} IS NOT NULL }} \
+                OR EXISTS {{ MATCH ()-[r]->() WHERE r.{key} IS NOT NULL }}"
+        );
+        let mut is_used = false;
+        ask(call, &text, Vec::new(), &mut |row| {
+            is_used = matches!(row[0], Value::Boolean(true));
+        })?;
+        if is_used {
+            used.push(vec![Value::String(Arc::clone(name))]);
+        }
+    }
+    Ok(used)
 }
 
 /// A type as the procedures of Neo4j spell it.
@@ -244,67 +260,74 @@ fn meta_type(kind: &str) -> &'static str {
     }
 }
 
-pub(super) fn node_type_properties(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+/// Sampled nodes of all labels.
+pub(super) fn sampled_nodes(call: &Call<'_>) -> Result<BySet, ExecError> {
     let mut found = BySet::new();
-    for (label, _) in labels(snapshot.catalog()) {
+    for (label, _) in labels(call.caller.snapshot.catalog()) {
         let mut own = BySet::new();
-        nodes(db, &snapshot, label, &mut own)?;
+        nodes(call, label, &mut own)?;
         for (set, sampled) in own {
             // A node with two labels is met twice; either sample will do.
             found.entry(set).or_insert(sampled);
         }
     }
-    let mut rows = Vec::new();
-    for (set, sampled) in &found {
-        let node_type: String = set
-            .iter()
-            .map(|name| format!(":{}", quoted(name)))
-            .collect();
-        let row = |property: Option<(&String, &Property)>| {
-            let types = property.map(|(_, p)| p.types.iter().map(|t| Value::text(&spelled(t))));
-            let mandatory = property.is_some_and(|(_, p)| p.met == sampled.entities);
-            vec![
-                Value::text(&node_type),
-                strings(set.iter().map(String::as_str)),
-                property.map_or(Value::Null, |(name, _)| Value::text(name)),
-                types.map_or(Value::Null, |types| Value::list(types.collect())),
-                Value::Boolean(mandatory),
-            ]
+    Ok(found)
+}
+
+impl Sampled {
+    /// Of each property: name, types, whether every entity has it, and how many do; one row with
+    /// nulls where there are none.
+    pub(super) fn described(&self) -> Vec<([Value; 3], u64)> {
+        let row = |(name, property): (&String, &Property)| {
+            let types = property.types.iter().map(|t| Value::text(&spelled(t)));
+            let every = Value::Boolean(property.met == self.entities);
+            let row = [Value::text(name), Value::list(types.collect()), every];
+            (row, property.met)
         };
-        match sampled.properties.is_empty() {
-            true => rows.push(row(None)),
-            false => rows.extend(sampled.properties.iter().map(|p| row(Some(p)))),
+        match self.properties.is_empty() {
+            true => vec![([Value::Null, Value::Null, Value::Boolean(false)], 0)],
+            false => self.properties.iter().map(row).collect(),
+        }
+    }
+}
+
+/// Labels as one text, and as a list.
+pub(super) fn node_type(set: &[String]) -> [Value; 2] {
+    let quoted = set.iter().map(|name| format!(":{}", quoted(name)));
+    let node_type: String = quoted.collect();
+    [
+        Value::text(&node_type),
+        strings(set.iter().map(String::as_str)),
+    ]
+}
+
+pub(super) fn node_type_properties(call: &Call<'_>, _: &[Value]) -> Rows {
+    let mut rows = Vec::new();
+    for (set, sampled) in &sampled_nodes(call)? {
+        for (row, _) in sampled.described() {
+            rows.push(node_type(set).into_iter().chain(row).collect());
         }
     }
     Ok(rows)
 }
 
-pub(super) fn rel_type_properties(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn rel_type_properties(call: &Call<'_>, _: &[Value]) -> Rows {
     let mut rows = Vec::new();
-    for (_, name) in types(snapshot.catalog()) {
-        let sampled = relationships(db, name)?;
-        let rel_type = Value::text(&format!(":{}", quoted(name)));
-        if sampled.properties.is_empty() && sampled.entities > 0 {
-            let mandatory = Value::Boolean(false);
-            rows.push(vec![rel_type.clone(), Value::Null, Value::Null, mandatory]);
+    for (_, name) in types(call.caller.snapshot.catalog()) {
+        let sampled = relationships(call, name)?;
+        if sampled.entities == 0 {
+            continue;
         }
-        for (key, property) in &sampled.properties {
-            let types = property.types.iter().map(|t| Value::text(&spelled(t)));
-            rows.push(vec![
-                rel_type.clone(),
-                Value::text(key),
-                Value::list(types.collect()),
-                Value::Boolean(property.met == sampled.entities),
-            ]);
+        let rel_type = Value::text(&format!(":{}", quoted(name)));
+        for (row, _) in sampled.described() {
+            rows.push([rel_type.clone()].into_iter().chain(row).collect());
         }
     }
     Ok(rows)
 }
 
 /// Labels at the ends of a type, with how many relationships there are between them.
-fn ends(catalog: &Catalog, rel_type: TypeId) -> Vec<(LabelId, LabelId, u64)> {
+pub(super) fn ends(catalog: &Catalog, rel_type: TypeId) -> Vec<(LabelId, LabelId, u64)> {
     let mut found = Vec::new();
     for (start, _) in labels(catalog) {
         if catalog.pattern_count(Some(start), Some(rel_type), None) == 0 {
@@ -320,62 +343,84 @@ fn ends(catalog: &Catalog, rel_type: TypeId) -> Vec<(LabelId, LabelId, u64)> {
     found
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn visualization(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
-    let catalog = snapshot.catalog();
-    let entity = |id: u32, fields: Vec<(&str, Value)>| {
-        let mut entries: Vec<(Arc<str>, Value)> = vec![("id".into(), integer(u64::from(id)))];
-        entries.extend(fields.into_iter().map(|(k, v)| (Arc::from(k), v)));
-        Value::map(entries)
+/// A map that stands for a node.
+pub(super) fn node_standing(number: u64, label: &Arc<str>, properties: Properties) -> Value {
+    let standing = Standing::Node {
+        id: Standing::id_numbered(number),
+        labels: vec![Arc::clone(label)],
     };
-    let is_used = |label: LabelId| catalog.label_count(label) > 0;
-    let used = labels(catalog).filter(|(label, _)| is_used(*label));
-    let nodes = used.map(|(label, name)| {
-        let of = |keys: &[graven_storage::KeyId]| {
-            let names = keys.iter().filter_map(|key| catalog.key_name(*key));
-            Value::text(&names.map(|n| &**n).collect::<Vec<_>>().join(","))
-        };
-        let indexes = catalog.indexes().iter();
-        let indexes = indexes
-            .filter(|i| i.label() == Some(label))
-            .map(|i| of(&i.keys));
-        let constraints = catalog.constraints().iter();
-        let constraints = constraints
-            .filter(|c| c.entity == SchemaEntity::Node(label))
-            .map(|c| Value::String(Arc::clone(&c.name)));
-        let properties = Value::map(vec![
-            ("name".into(), Value::String(Arc::clone(name))),
-            ("indexes".into(), Value::list(indexes.collect())),
-            ("constraints".into(), Value::list(constraints.collect())),
-        ]);
-        entity(
-            label.0,
-            vec![("labels", strings([&**name])), ("properties", properties)],
-        )
-    });
-    let nodes: Vec<Value> = nodes.collect();
+    Value::Map(Arc::new(Map::standing_for(standing, properties)))
+}
+
+/// A map that stands for a relationship.
+pub(super) fn relationship_standing(
+    number: u64,
+    rel_type: &Arc<str>,
+    (start, end): (&Value, &Value),
+    properties: Properties,
+) -> Value {
+    let standing = Standing::Relationship {
+        id: Standing::id_numbered(number),
+        rel_type: Arc::clone(rel_type),
+        start: start.clone(),
+        end: end.clone(),
+    };
+    Value::Map(Arc::new(Map::standing_for(standing, properties)))
+}
+
+/// Properties of what stands for something.
+pub(super) type Properties = Vec<(Arc<str>, Value)>;
+
+/// Names of its indexes and constraints, as tools show a label.
+fn shown_of(catalog: &Catalog, label: LabelId, name: &Arc<str>) -> Properties {
+    let of = |keys: &[graven_storage::KeyId]| {
+        let names = keys.iter().filter_map(|key| catalog.key_name(*key));
+        Value::text(&names.map(|n| &**n).collect::<Vec<_>>().join(","))
+    };
+    let indexes = catalog.indexes().iter();
+    let indexes = indexes
+        .filter(|i| i.label() == Some(label))
+        .map(|i| of(&i.keys));
+    let constraints = catalog.constraints().iter();
+    let constraints = constraints
+        .filter(|c| c.entity == SchemaEntity::Node(label))
+        .map(|c| Value::String(Arc::clone(&c.name)));
+    vec![
+        ("name".into(), Value::String(Arc::clone(name))),
+        ("indexes".into(), Value::list(indexes.collect())),
+        ("constraints".into(), Value::list(constraints.collect())),
+    ]
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn visualization(call: &Call<'_>, _: &[Value]) -> Rows {
+    let catalog = call.caller.snapshot.catalog();
+    let used = labels(catalog).filter(|(label, _)| catalog.label_count(*label) > 0);
+    let nodes: BTreeMap<LabelId, Value> = used
+        .map(|(label, name)| {
+            let properties = shown_of(catalog, label, name);
+            (label, node_standing(u64::from(label.0), name, properties))
+        })
+        .collect();
     let mut relationships = Vec::new();
     for (rel_type, name) in types(catalog) {
         for (start, end, _) in ends(catalog, rel_type) {
             // Counts of types between labels are exact after a checkpoint only.
-            if !(is_used(start) && is_used(end)) {
+            let (Some(start), Some(end)) = (nodes.get(&start), nodes.get(&end)) else {
                 continue;
-            }
-            let id = u32::try_from(relationships.len()).unwrap_or(u32::MAX);
+            };
             let properties = vec![("name".into(), Value::String(Arc::clone(name)))];
-            relationships.push(entity(
-                id,
-                vec![
-                    ("type", Value::String(Arc::clone(name))),
-                    ("start", integer(u64::from(start.0))),
-                    ("end", integer(u64::from(end.0))),
-                    ("properties", Value::map(properties)),
-                ],
+            let number = relationships.len() as u64;
+            relationships.push(relationship_standing(
+                number,
+                name,
+                (start, end),
+                properties,
             ));
         }
     }
-    Ok(vec![vec![Value::list(nodes), Value::list(relationships)]])
+    let nodes = Value::list(nodes.into_values().collect());
+    Ok(vec![vec![nodes, Value::list(relationships)]])
 }
 
 /// A row of `apoc.meta.data`.
@@ -413,7 +458,7 @@ impl Meta<'_> {
 }
 
 /// The one type of a property; of several the first that is not the other's.
-fn one_type(property: &Property) -> &'static str {
+pub(super) fn one_type(property: &Property) -> &'static str {
     let mut kinds: BTreeSet<&str> = property.types.iter().map(|t| meta_type(t)).collect();
     if kinds.len() == 2 && kinds.contains("INTEGER") && kinds.contains("FLOAT") {
         return "FLOAT";
@@ -437,7 +482,7 @@ fn meta_named(kind: &str) -> &'static str {
 }
 
 /// Whether the property alone is unique, is in an index, must be there.
-fn flags(catalog: &Catalog, entity: SchemaEntity, key: &str) -> (bool, bool, bool) {
+pub(super) fn flags(catalog: &Catalog, entity: SchemaEntity, key: &str) -> (bool, bool, bool) {
     let Some(key) = catalog.key(key) else {
         return (false, false, false);
     };
@@ -452,13 +497,13 @@ fn flags(catalog: &Catalog, entity: SchemaEntity, key: &str) -> (bool, bool, boo
     (unique, index, existence)
 }
 
-pub(super) fn meta_data(db: &Arc<Inner>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let mut rows = Vec::new();
     for (label, name) in labels(catalog) {
         let mut found = BySet::new();
-        nodes(db, &snapshot, label, &mut found)?;
+        nodes(call, label, &mut found)?;
         let mut properties: BTreeMap<&String, Property> = BTreeMap::new();
         for (key, met) in found.values().flat_map(|s| &s.properties) {
             let property = properties.entry(key).or_default();
@@ -507,7 +552,7 @@ pub(super) fn meta_data(db: &Arc<Inner>, _: &[Value]) -> Rows {
         }
     }
     for (rel_type, name) in types(catalog) {
-        let sampled = relationships(db, name)?;
+        let sampled = relationships(call, name)?;
         for (key, property) in &sampled.properties {
             let meta = Meta {
                 label: name,

@@ -63,6 +63,7 @@ fn parse(signature: &str) -> Option<(String, ProcedureView)> {
         None => return None,
     };
     let view = ProcedureView {
+        writes: false,
         arguments: fields(arguments)?,
         optional: 0,
         columns: fields(columns)?,

@@ -100,6 +100,52 @@ pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
     Ok(rows.collect())
 }
 
+/// Indexes and constraints of relationships: name, type, properties, status, relationship type.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+pub(super) fn relationship_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
+    let snapshot = db.store.snapshot();
+    let catalog = snapshot.catalog();
+    let row = |name: &Arc<str>, kind: &str, of: SchemaEntity, own: &[KeyId], status: Value| {
+        let SchemaEntity::Relationship(rel_type) = of else {
+            return None;
+        };
+        let rel_type = catalog.type_name(rel_type).cloned().unwrap_or_default();
+        Some(vec![
+            Value::String(Arc::clone(name)),
+            Value::text(kind),
+            keys(catalog, own),
+            status,
+            Value::String(rel_type),
+        ])
+    };
+    let indexes = catalog.indexes().iter().filter_map(|index| {
+        let online = Value::text("ONLINE");
+        row(
+            &index.name,
+            index.kind.name(),
+            index.entity,
+            &index.keys,
+            online,
+        )
+    });
+    let constraints = catalog.constraints().iter().filter_map(|constraint| {
+        let kind = match constraint.kind {
+            ConstraintKind::Unique => "RELATIONSHIP_UNIQUENESS",
+            ConstraintKind::NodeKey => "RELATIONSHIP_KEY",
+            _ => "RELATIONSHIP_PROPERTY_EXISTENCE",
+        };
+        let status = Value::text("");
+        row(
+            &constraint.name,
+            kind,
+            constraint.entity,
+            &constraint.keys,
+            status,
+        )
+    });
+    Ok(indexes.chain(constraints).collect())
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();

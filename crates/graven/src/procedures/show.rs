@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
+use graven_cypher::TypeSet;
 use graven_cypher::functions::{Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
 use graven_storage::PropertyValue;
@@ -12,6 +13,7 @@ use graven_storage::value::{DateTime, Duration};
 
 use super::{OnDatabase, described};
 use crate::instance::Inner;
+use crate::right::Right;
 use crate::statements::Occupant;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
@@ -56,7 +58,7 @@ fn moment(time: SystemTime) -> Value {
 
 /// Whether the caller may see and end what this one runs: its own, or any user's if it is an admin.
 fn concerns(caller: &OnDatabase, occupant: &Occupant) -> bool {
-    let access = &caller.access;
+    let access = caller.access();
     access.is_admin(&caller.database.store) || access.user.is_some() && access.user == occupant.user
 }
 
@@ -94,6 +96,7 @@ pub(super) fn transactions(
             Value::text(occupant.status()),
             Value::from(elapsed),
             super::integer(memory),
+            occupant.metadata(),
         ]);
     }
     Ok(rows)
@@ -131,6 +134,14 @@ pub(super) fn procedures(db: &Arc<Inner>, _: &[Value]) -> Rows {
             text(procedure.right.mode()),
             on_system,
             text(&procedure.signature),
+            procedure.arguments,
+            procedure.returns,
+            Value::Boolean(procedure.right == Right::Admin),
+            Value::Null,
+            Value::Null,
+            Value::Boolean(false),
+            Value::Null,
+            Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
         ]
     });
     Ok(rows.collect())
@@ -142,7 +153,9 @@ pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
     if matches!(args, [Value::Boolean(false)]) {
         return Ok(Vec::new());
     }
-    let row = |name: &str, signature: String, aggregating: bool| {
+    let row = |name: &str, signature: String, (takes, gives): (u8, TypeSet), aggregating: bool| {
+        let names: Vec<String> = (1..=takes).map(|at| format!("input{at}")).collect();
+        let arguments = names.iter().map(|name| (name.as_str(), TypeSet::ANY));
         let category = if aggregating { "Aggregating" } else { "Scalar" };
         vec![
             Value::text(name),
@@ -152,6 +165,11 @@ pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
             Value::Boolean(aggregating),
             Value::Boolean(true),
             Value::Boolean(false),
+            super::field_maps(arguments),
+            Value::text(&gives.to_string()),
+            Value::Null,
+            Value::Null,
+            Value::Null,
         ]
     };
     let available = FUNCTIONS
@@ -167,6 +185,7 @@ pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
             row(
                 f.display,
                 format!("{}({arguments}) :: {}", f.display, f.returns),
+                (f.args_min, f.returns),
                 false,
             )
         })
@@ -175,7 +194,7 @@ pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
     rows.extend(
         aggregates
             .iter()
-            .map(|name| row(name, format!("{name}(value)"), true)),
+            .map(|name| row(name, format!("{name}(value)"), (1, TypeSet::ANY), true)),
     );
     Ok(rows)
 }

@@ -1,40 +1,11 @@
 //! The table of procedures: what each takes and gives, and what runs it.
 
-use std::sync::Arc;
-
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, Value};
+use graven_exec::Value;
 
-use super::{
-    OnDatabase, Rows, cache, care, contents, list, log, names, schema_list, show, user, warm,
-};
-use crate::instance::Inner;
+use super::entry::{Body, Procedure};
+use super::{cache, care, contents, list, log, schema_list, show, user, warm};
 use crate::right::Right;
-
-/// A name with its kind.
-pub(super) type Field = (&'static str, TypeSet);
-
-/// What runs a procedure.
-pub(super) enum Body {
-    /// It asks the database alone.
-    OfDatabase(fn(&Arc<Inner>, &[Value]) -> Result<Rows, String>),
-    /// It is given its caller, too.
-    OfCaller(fn(&OnDatabase, &[Value]) -> Result<Rows, ExecError>),
-}
-
-/// One procedure.
-pub(super) struct Procedure {
-    pub(super) name: &'static str,
-    /// What it does, in a few words.
-    pub(super) about: &'static str,
-    pub(super) arguments: &'static [Field],
-    /// Last arguments that may be left out.
-    pub(super) optional: usize,
-    /// What it needs.
-    pub(super) right: Right,
-    pub(super) columns: &'static [Field],
-    pub(super) run: Body,
-}
 
 /// All of them, by name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -61,7 +32,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("otherLabels", TypeSet::LIST),
             ("elementType", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(contents::meta_data),
+        run: Body::OfCall(contents::meta_data),
     },
     Procedure {
         name: "apoc.schema.nodes",
@@ -197,7 +168,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("label", TypeSet::STRING)],
-        run: Body::OfDatabase(contents::labels_in_use),
+        run: Body::OfCall(contents::labels_in_use),
     },
     Procedure {
         name: "db.ping",
@@ -215,7 +186,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("propertyKey", TypeSet::STRING)],
-        run: Body::OfDatabase(|db, _| Ok(names(db.store.snapshot().catalog().keys()))),
+        run: Body::OfCall(contents::keys_in_use),
     },
     Procedure {
         name: "db.relationshipTypes",
@@ -224,7 +195,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("relationshipType", TypeSet::STRING)],
-        run: Body::OfDatabase(contents::types_in_use),
+        run: Body::OfCall(contents::types_in_use),
     },
     Procedure {
         name: "db.resampleIndex",
@@ -257,7 +228,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("propertyTypes", TypeSet::LIST),
             ("mandatory", TypeSet::BOOLEAN),
         ],
-        run: Body::OfDatabase(contents::node_type_properties),
+        run: Body::OfCall(contents::node_type_properties),
     },
     Procedure {
         name: "db.schema.relTypeProperties",
@@ -271,7 +242,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("propertyTypes", TypeSet::LIST),
             ("mandatory", TypeSet::BOOLEAN),
         ],
-        run: Body::OfDatabase(contents::rel_type_properties),
+        run: Body::OfCall(contents::rel_type_properties),
     },
     Procedure {
         name: "db.schema.visualization",
@@ -280,7 +251,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("nodes", TypeSet::LIST), ("relationships", TypeSet::LIST)],
-        run: Body::OfDatabase(contents::visualization),
+        run: Body::OfCall(contents::visualization),
     },
     Procedure {
         name: "dbms.info",
@@ -611,6 +582,11 @@ pub(super) const TABLE: &[Procedure] = &[
             ("aggregating", TypeSet::BOOLEAN),
             ("isBuiltIn", TypeSet::BOOLEAN),
             ("isDeprecated", TypeSet::BOOLEAN),
+            ("argumentDescription", TypeSet::LIST),
+            ("returnDescription", TypeSet::STRING),
+            ("rolesExecution", TypeSet::LIST),
+            ("rolesBoostedExecution", TypeSet::LIST),
+            ("deprecatedBy", TypeSet::STRING),
         ],
         run: Body::OfDatabase(show::functions),
     },
@@ -652,6 +628,14 @@ pub(super) const TABLE: &[Procedure] = &[
             ("mode", TypeSet::STRING),
             ("worksOnSystem", TypeSet::BOOLEAN),
             ("signature", TypeSet::STRING),
+            ("argumentDescription", TypeSet::LIST),
+            ("returnDescription", TypeSet::LIST),
+            ("admin", TypeSet::BOOLEAN),
+            ("rolesExecution", TypeSet::LIST),
+            ("rolesBoostedExecution", TypeSet::LIST),
+            ("isDeprecated", TypeSet::BOOLEAN),
+            ("deprecatedBy", TypeSet::STRING),
+            ("option", TypeSet::MAP),
         ],
         run: Body::OfDatabase(show::procedures),
     },
@@ -682,6 +666,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("status", TypeSet::STRING),
             ("elapsedTime", TypeSet::DURATION),
             ("memory", TypeSet::INTEGER),
+            ("metaData", TypeSet::MAP),
         ],
         run: Body::OfCaller(show::transactions),
     },

@@ -32,7 +32,7 @@ pub(super) fn users(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
 /// One row: without a name where the user is unknown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
-    let access = &caller.access;
+    let access = caller.access();
     let listed = access
         .listed
         .then(|| access.listed_user(&caller.database.store))

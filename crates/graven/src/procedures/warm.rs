@@ -34,7 +34,7 @@ fn file<'a>(name: &str, args: &'a [Value]) -> Result<&'a str, ExecError> {
 pub(super) fn save(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "graven.cache.save";
     let file = file(NAME, args)?;
-    let to = caller.access.files.new_file(Path::new(file));
+    let to = caller.access().files.new_file(Path::new(file));
     let to = to.map_err(|why| refused(NAME, file, why))?;
     let set = caller.database.store.snapshot().warm_set();
     let set = set.map_err(|e| failed(NAME, e.to_string()))?;
@@ -52,7 +52,7 @@ pub(super) fn save(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
 pub(super) fn load(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "graven.cache.load";
     let file = file(NAME, args)?;
-    let from = caller.access.files.existing(Path::new(file));
+    let from = caller.access().files.existing(Path::new(file));
     let from = from.map_err(|why| refused(NAME, file, why))?;
     let place = from.path().display().to_string();
     let set = warm::read(from.path()).map_err(|why| failed(NAME, why.replace(&place, file)))?;

@@ -1,6 +1,7 @@
 //! Tests of the library from outside, on small files written for each test.
 
 mod access_paths;
+mod apoc;
 mod attach;
 mod computed_labels;
 mod counting;

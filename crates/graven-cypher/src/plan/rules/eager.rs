@@ -309,6 +309,7 @@ impl Rule<'_> {
                 self.sets(items, &mut own.writes);
                 self.copies(items, &mut own.reads);
             }
+            O::Procedure { writes, .. } => own.anything(*writes),
             O::Delete {
                 targets, detach, ..
             } => {
@@ -471,6 +472,32 @@ impl Rule<'_> {
 }
 
 impl Effects {
+    /// All that a procedure may read, and write.
+    fn anything(&mut self, writes: bool) {
+        self.reads.extend([
+            Access::Nodes(None),
+            Access::Relationships(Vec::new()),
+            Access::Property(None, None, None),
+            Access::Label(None, None),
+        ]);
+        if writes {
+            self.writes.extend([
+                Write::Node {
+                    labels: Vec::new(),
+                    any: true,
+                },
+                Write::Relationship(None),
+                Write::Property(None, None, None),
+                Write::Label(None, None),
+                Write::Delete {
+                    var: None,
+                    nodes: true,
+                    relationships: true,
+                },
+            ]);
+        }
+    }
+
     fn finds(&mut self, label: &Arc<str>) {
         self.reads.push(Access::Nodes(Some(label.clone())));
     }

@@ -9,6 +9,7 @@
 
 pub(in crate::expression) mod coll;
 pub(in crate::expression) mod convert;
+pub(in crate::expression) mod entity;
 pub(in crate::expression) mod map;
 pub(in crate::expression) mod text;
 

@@ -6,7 +6,7 @@ use super::wrong;
 use crate::error::Result;
 use crate::expression::signature::{Function, MANY};
 use crate::runtime::Runtime;
-use crate::value::Value;
+use crate::value::{Standing, Value};
 use crate::writing::computed_names;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
@@ -96,7 +96,10 @@ fn id(_: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(as_integer(id.0)),
         Value::Relationship(id) => Ok(as_integer(id.0)),
-        other => Err(wrong("id", "a Node or Relationship", other)),
+        other => match other.standing() {
+            Some(standing) => Ok(Value::Integer(standing.id().cast_signed())),
+            None => Err(wrong("id", "a Node or Relationship", other)),
+        },
     }
 }
 
@@ -105,7 +108,11 @@ fn element_id(rt: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(Value::text(&rt.element_id('n', id.0))),
         Value::Relationship(id) => Ok(Value::text(&rt.element_id('r', id.0))),
-        other => Err(wrong("elementId", "a Node or Relationship", other)),
+        other => match other.standing() {
+            Some(Standing::Node { id, .. }) => Ok(Value::text(&rt.element_id('n', *id))),
+            Some(Standing::Relationship { id, .. }) => Ok(Value::text(&rt.element_id('r', *id))),
+            None => Err(wrong("elementId", "a Node or Relationship", other)),
+        },
     }
 }
 
@@ -115,7 +122,13 @@ fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
         Value::Node(id) => Ok(Value::list(
             rt.labels_of(id.0)?.into_iter().map(Value::String).collect(),
         )),
-        other => Err(wrong("labels", "a Node", other)),
+        other => match other.standing() {
+            Some(Standing::Node { labels, .. }) => {
+                let labels = labels.iter().cloned().map(Value::String);
+                Ok(Value::list(labels.collect()))
+            }
+            _ => Err(wrong("labels", "a Node", other)),
+        },
     }
 }
 
@@ -164,12 +177,18 @@ fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::String(rt.type_name(rt.relationship_type(id.0)?))),
-        other => Err(wrong("type", "a Relationship", other)),
+        other => match other.standing() {
+            Some(Standing::Relationship { rel_type, .. }) => {
+                Ok(Value::String(Arc::clone(rel_type)))
+            }
+            _ => Err(wrong("type", "a Relationship", other)),
+        },
     }
 }
 
 fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
     match &args[0] {
+        Value::Map(map) if map.standing().is_some() => Ok(Value::map(map.entries().to_vec())),
         Value::Null | Value::Map(_) => Ok(args[0].clone()),
         Value::Node(id) => Ok(Value::map(rt.all_node_properties(id.0)?)),
         Value::Relationship(id) => Ok(Value::map(rt.all_relationship_properties(id.0)?)),
@@ -210,7 +229,10 @@ fn start_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.0)),
-        other => Err(wrong("startNode", "a Relationship", other)),
+        other => match other.standing() {
+            Some(Standing::Relationship { start, .. }) => Ok(start.clone()),
+            _ => Err(wrong("startNode", "a Relationship", other)),
+        },
     }
 }
 
@@ -218,7 +240,10 @@ fn end_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.1)),
-        other => Err(wrong("endNode", "a Relationship", other)),
+        other => match other.standing() {
+            Some(Standing::Relationship { end, .. }) => Ok(end.clone()),
+            _ => Err(wrong("endNode", "a Relationship", other)),
+        },
     }
 }
 

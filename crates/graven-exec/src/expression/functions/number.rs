@@ -155,7 +155,7 @@ fn unpredictable() -> u64 {
 }
 
 /// A random UUID (version 4).
-fn random_uuid() -> String {
+pub(super) fn random_uuid() -> String {
     let (high, low) = (unpredictable(), unpredictable());
     let high = high & !0xf000 | 0x4000;
     let low = low & !(0b11 << 62) | 0b10 << 62;

@@ -198,7 +198,7 @@ fn write_map(rt: &Runtime, map: &Map, out: &mut Text) -> Result<()> {
 }
 
 /// The name that Neo4j's schema tools give the type of a value.
-fn type_name(value: &Value) -> String {
+pub(super) fn type_name(value: &Value) -> String {
     let of_list = |items: &[Value]| {
         let mut names = items.iter().map(type_name);
         let first = names.next().unwrap_or_else(|| "ANY".to_owned());

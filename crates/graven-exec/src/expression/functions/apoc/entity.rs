@@ -1,0 +1,84 @@
+//! `apoc.any` and what reads all properties of a node, relationship or map.
+
+use std::sync::Arc;
+
+use super::convert::type_name;
+use super::{list, text, wrong};
+use crate::error::Result;
+use crate::expression::functions::number::random_uuid;
+use crate::expression::property::index;
+use crate::expression::signature::Function;
+use crate::runtime::Runtime;
+use crate::value::Value;
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "apoc.any.properties",
+        arity: (1, 2),
+        body: properties,
+    },
+    Function {
+        name: "apoc.any.property",
+        arity: (2, 2),
+        body: property,
+    },
+    Function {
+        name: "apoc.create.uuid",
+        arity: (0, 0),
+        body: |_, _| Ok(Value::text(&random_uuid())),
+    },
+    Function {
+        name: "apoc.meta.cypher.types",
+        arity: (1, 1),
+        body: types,
+    },
+];
+
+/// Keys and values of a node, relationship or map; none of null.
+fn entries(rt: &Runtime, function: &str, value: &Value) -> Result<Option<Vec<(Arc<str>, Value)>>> {
+    Ok(Some(match value {
+        Value::Null => return Ok(None),
+        Value::Map(map) => map.entries().to_vec(),
+        Value::Node(id) => rt.all_node_properties(id.0)?,
+        Value::Relationship(id) => rt.all_relationship_properties(id.0)?,
+        other => return Err(wrong(function, "a Node, Relationship or Map", other)),
+    }))
+}
+
+fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    let name = "apoc.any.properties";
+    let Some(mut all) = entries(rt, name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    if let Some(wanted) = args.get(1)
+        && let Some(wanted) = list(name, wanted)?
+    {
+        let is_wanted = |key: &str| {
+            let mut wanted = wanted.iter();
+            wanted.any(|one| matches!(one, Value::String(one) if **one == *key))
+        };
+        all.retain(|(key, _)| is_wanted(key));
+    }
+    Ok(Value::map(all))
+}
+
+fn property(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    let name = "apoc.any.property";
+    match (&args[0], text(name, &args[1])?) {
+        (Value::Null, _) | (_, None) => Ok(Value::Null),
+        (base @ (Value::Map(_) | Value::Node(_) | Value::Relationship(_)), Some(_)) => {
+            index(base, &args[1], rt)
+        }
+        (other, Some(_)) => Err(wrong(name, "a Node, Relationship or Map", other)),
+    }
+}
+
+/// The types of properties by their keys.
+fn types(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    let Some(all) = entries(rt, "apoc.meta.cypher.types", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let typed = all.into_iter();
+    let typed = typed.map(|(key, value)| (key, Value::text(&type_name(&value))));
+    Ok(Value::map(typed.collect()))
+}

@@ -1,0 +1,42 @@
+//! Procedures of APOC, Neo4j's library, that tools and programs call most.
+//!
+//! # How it works
+//! Each file has a table of its own; [`TABLES`] has them all. Most are statements with a name
+//! ([`super::inner`]). Names, arguments, columns and answers are those of APOC 5; what differs is
+//! said in `docs/reference/apoc.md`.
+
+mod batches;
+mod create;
+mod merge;
+mod meta;
+mod others;
+mod path;
+mod path_config;
+mod refactor;
+mod refactor_nodes;
+mod run;
+
+use graven_cypher::TypeSet;
+
+use super::entry::{Field, Procedure};
+
+/// All procedures of APOC.
+pub(super) const TABLES: &[&[Procedure]] = &[
+    batches::TABLE,
+    create::TABLE,
+    merge::TABLE,
+    meta::TABLE,
+    others::TABLE,
+    path::TABLE,
+    refactor::TABLE,
+    run::TABLE,
+];
+
+/// The column of procedures that give one node a row.
+const NODE: &[Field] = &[("node", TypeSet::NODE)];
+
+/// The column of procedures that give one relationship a row.
+const RELATIONSHIP: &[Field] = &[("rel", TypeSet::RELATIONSHIP)];
+
+/// The column of procedures that run statements of the caller.
+const VALUE: &[Field] = &[("value", TypeSet::MAP)];

@@ -1,0 +1,272 @@
+//! `apoc.periodic.*`: statements in batches, each in a transaction of its own.
+//!
+//! # How it works
+//! `iterate` becomes one statement with `CALL { ... } IN TRANSACTIONS`. As that clause it commits
+//! outside of the transaction of its caller, and does not see what that has written.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use graven_cypher::TypeSet;
+use graven_exec::{ExecError, Value};
+
+use super::super::contents::quoted;
+use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::{OnDatabase, Rows, integer};
+use crate::connection::Connection;
+use crate::error::{Error, READ_MODE};
+use crate::materialise::Materialiser;
+use crate::params::Params;
+use crate::right::Right;
+
+const DONE: &[Field] = &[
+    ("batches", TypeSet::INTEGER),
+    ("total", TypeSet::INTEGER),
+    ("timeTaken", TypeSet::INTEGER),
+    ("committedOperations", TypeSet::INTEGER),
+    ("failedOperations", TypeSet::INTEGER),
+    ("failedBatches", TypeSet::INTEGER),
+    ("retries", TypeSet::INTEGER),
+    ("errorMessages", TypeSet::MAP),
+    ("batch", TypeSet::MAP),
+    ("operations", TypeSet::MAP),
+    ("wasTerminated", TypeSet::BOOLEAN),
+    ("failedParams", TypeSet::MAP),
+    ("updateStatistics", TypeSet::MAP),
+];
+
+/// By name.
+pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.periodic.commit",
+        "runs a statement, each time in a transaction of its own, until it returns 0",
+        (
+            &[("statement", TypeSet::STRING), ("params", TypeSet::MAP)],
+            1,
+        ),
+        Right::Write,
+        &[
+            ("updates", TypeSet::INTEGER),
+            ("executions", TypeSet::INTEGER),
+            ("runtime", TypeSet::INTEGER),
+            ("batches", TypeSet::INTEGER),
+            ("failedBatches", TypeSet::INTEGER),
+            ("batchErrors", TypeSet::MAP),
+            ("failedCommits", TypeSet::INTEGER),
+            ("commitErrors", TypeSet::MAP),
+            ("wasTerminated", TypeSet::BOOLEAN),
+        ],
+        Body::OfCaller(commit),
+    ),
+    procedure(
+        "apoc.periodic.iterate",
+        "runs the second statement for the rows of the first, in batches, each in a transaction of \
+            its own",
+        (
+            &[
+                ("cypherIterate", TypeSet::STRING),
+                ("cypherAction", TypeSet::STRING),
+                ("config", TypeSet::MAP),
+            ],
+            3,
+        ),
+        Right::Write,
+        DONE,
+        Body::OfCaller(iterate),
+    ),
+];
+
+/// Rows of a batch where the configuration does not say.
+const BATCH_ROWS: i64 = 10_000;
+
+/// What a batch said of itself, and its rows.
+const STATUS: &str = "graven status";
+
+fn failed(name: &str, message: String) -> ExecError {
+    ExecError::Procedure {
+        name: name.to_owned(),
+        message,
+    }
+}
+
+/// An error of a statement within.
+fn inside((caller, name): (&OnDatabase, &str), error: &Error) -> ExecError {
+    let context = &caller.context;
+    if let Err(stopped) = graven_exec::Deadline::check(context.deadline, &context.cancel) {
+        return stopped;
+    }
+    let message = error.message().to_owned();
+    match error.code() {
+        READ_MODE => ExecError::ReadMode { message },
+        "Security.Forbidden" => ExecError::Forbidden { message },
+        code => failed(name, format!("{code}: {message}")),
+    }
+}
+
+/// Where statements run that have transactions of their own: as long as the caller may.
+fn own_connection(caller: &OnDatabase) -> Connection {
+    let left = caller.context.deadline.map(|deadline| deadline.left());
+    caller.connection.clone().with_timeout(left)
+}
+
+fn parameters(caller: &OnDatabase, name: &str, given: Option<&Value>) -> Result<Params, ExecError> {
+    let mut params = Params::new();
+    if let Some(Value::Map(map)) = given {
+        let mut outside = Materialiser::new(caller.database.store.snapshot());
+        for (key, value) in map.entries() {
+            let value = outside.value(value.clone());
+            params.set(
+                Arc::clone(key),
+                value.map_err(|error| inside((caller, name), &error))?,
+            );
+        }
+    }
+    Ok(params)
+}
+
+fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, ExecError> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => {
+            let told = format!("a statement is a String, not {}", other.type_name());
+            Err(failed(name, told))
+        }
+    }
+}
+
+fn iterate(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+    const NAME: &str = "apoc.periodic.iterate";
+    let begun = Instant::now();
+    let (iterate, action) = (text(NAME, &args[0])?, text(NAME, &args[1])?);
+    let config = |name: &str| match &args[2] {
+        Value::Map(map) => map.get(name),
+        _ => None,
+    };
+    let rows = match config("batchSize") {
+        None | Some(Value::Null) => BATCH_ROWS,
+        Some(Value::Integer(rows)) if *rows > 0 => *rows,
+        Some(other) => {
+            let told = format!("batchSize is a number of rows from 1 on, not {other}");
+            return Err(failed(NAME, told));
+        }
+    };
+    let connection = own_connection(caller);
+    let params = parameters(caller, NAME, config("params"))?;
+    let columns = connection.columns_of(&caller.database, iterate, &params);
+    let columns = columns.map_err(|error| inside((caller, NAME), &error))?;
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let names = names.join(", ");
+    let action = action.trim().trim_end_matches(';');
+    let iterate = iterate.trim().trim_end_matches(';');
+    let status = quoted(STATUS);
+    let statement = format!(
+        "CALL () {{ {iterate} }} CALL ({names}) {{ {action} }} IN TRANSACTIONS OF {rows} ROWS \
+            ON ERROR CONTINUE REPORT STATUS AS {status} \
+            RETURN {status}.transactionId AS id, {status}.committed AS committed, \
+                {status}.errorMessage AS message, count(*) AS met"
+    );
+    let result = connection.run_within(&caller.database, &statement, &params);
+    let mut result = result.map_err(|error| inside((caller, NAME), &error))?;
+    let (mut batches, mut total, mut bad_batches, mut bad) = (0u64, 0u64, 0u64, 0u64);
+    let mut messages: Vec<(Arc<str>, Value)> = Vec::new();
+    while let Some(row) = result
+        .next_row()
+        .map_err(|error| inside((caller, NAME), &error))?
+    {
+        let values = row.values();
+        let met = values[3].as_integer().unwrap_or(0).unsigned_abs();
+        batches += 1;
+        total += met;
+        if values[1] != crate::Value::Boolean(true) {
+            bad_batches += 1;
+            bad += met;
+            let message: Arc<str> = Arc::from(values[2].as_str().unwrap_or_default());
+            match messages.iter_mut().find(|(known, _)| *known == message) {
+                Some((_, Value::Integer(count))) => *count += 1,
+                _ => messages.push((message, Value::Integer(1))),
+            }
+        }
+    }
+    let counters = result.summary().counters;
+    let messages = Value::map(messages);
+    let of = |all: u64, bad: u64| {
+        Value::map(vec![
+            ("total".into(), integer(all)),
+            ("failed".into(), integer(bad)),
+            ("committed".into(), integer(all - bad)),
+            ("errors".into(), messages.clone()),
+        ])
+    };
+    let updates = [
+        ("nodesCreated", counters.nodes_created),
+        ("nodesDeleted", counters.nodes_deleted),
+        ("relationshipsCreated", counters.relationships_created),
+        ("relationshipsDeleted", counters.relationships_deleted),
+        ("propertiesSet", counters.properties_set),
+        ("labelsAdded", counters.labels_added),
+        ("labelsRemoved", counters.labels_removed),
+    ];
+    let updates = updates.map(|(name, count)| (Arc::from(name), integer(count)));
+    Ok(vec![vec![
+        integer(batches),
+        integer(total),
+        integer(begun.elapsed().as_secs()),
+        integer(total - bad),
+        integer(bad),
+        integer(bad_batches),
+        Value::Integer(0),
+        messages.clone(),
+        of(batches, bad_batches),
+        of(total, bad),
+        Value::Boolean(false),
+        Value::map(Vec::new()),
+        Value::map(updates.into()),
+    ]])
+}
+
+fn commit(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+    const NAME: &str = "apoc.periodic.commit";
+    let begun = Instant::now();
+    let statement = text(NAME, &args[0])?;
+    let params = parameters(caller, NAME, args.get(1))?;
+    let (mut updates, mut executions) = (0u64, 0u64);
+    loop {
+        let connection = own_connection(caller);
+        let result = connection.run_within(&caller.database, statement, &params);
+        let mut result = result.map_err(|error| inside((caller, NAME), &error))?;
+        let mut done = 0;
+        while let Some(row) = result
+            .next_row()
+            .map_err(|error| inside((caller, NAME), &error))?
+        {
+            match row.values() {
+                [count, ..] if count.as_integer().is_some() => {
+                    done += count.as_integer().unwrap_or(0).unsigned_abs();
+                }
+                _ => {
+                    let told = "the statement must return a number, and 0 when all is done";
+                    return Err(failed(NAME, told.to_owned()));
+                }
+            }
+        }
+        executions += 1;
+        updates += done;
+        if done == 0 {
+            break;
+        }
+        let context = &caller.context;
+        graven_exec::Deadline::check(context.deadline, &context.cancel)?;
+    }
+    let none = || Value::map(Vec::new());
+    Ok(vec![vec![
+        integer(updates),
+        integer(executions),
+        integer(begun.elapsed().as_secs()),
+        integer(executions),
+        Value::Integer(0),
+        none(),
+        Value::Integer(0),
+        none(),
+        Value::Boolean(false),
+    ]])
+}

@@ -1,0 +1,131 @@
+//! `apoc.merge.*`: finds or makes nodes and relationships with computed labels, types and keys.
+
+use graven_cypher::TypeSet;
+use graven_exec::Value;
+
+use super::super::contents::quoted;
+use super::super::entry::{Body, Field, Named, Procedure, procedure};
+use super::{NODE, RELATIONSHIP};
+use crate::right::Right;
+
+const NODE_ARGUMENTS: (&[Field], usize) = (
+    &[
+        ("labels", TypeSet::LIST),
+        ("identProps", TypeSet::MAP),
+        ("onCreateProps", TypeSet::MAP),
+        ("onMatchProps", TypeSet::MAP),
+    ],
+    2,
+);
+
+const RELATIONSHIP_ARGUMENTS: (&[Field], usize) = (
+    &[
+        ("startNode", TypeSet::NODE),
+        ("relType", TypeSet::STRING),
+        ("identProps", TypeSet::MAP),
+        ("onCreateProps", TypeSet::MAP),
+        ("endNode", TypeSet::NODE),
+        ("onMatchProps", TypeSet::MAP),
+    ],
+    5,
+);
+
+const FINDS_NODE: &str = "finds a node by its labels and properties, or makes it";
+const FINDS_RELATIONSHIP: &str = "finds a relationship by its type and properties, or makes it";
+
+/// By name.
+pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.merge.node",
+        FINDS_NODE,
+        NODE_ARGUMENTS,
+        Right::Write,
+        NODE,
+        Body::Made(node),
+    ),
+    procedure(
+        "apoc.merge.node.eager",
+        FINDS_NODE,
+        NODE_ARGUMENTS,
+        Right::Write,
+        NODE,
+        Body::Made(node),
+    ),
+    procedure(
+        "apoc.merge.relationship",
+        FINDS_RELATIONSHIP,
+        RELATIONSHIP_ARGUMENTS,
+        Right::Write,
+        RELATIONSHIP,
+        Body::Made(relationship),
+    ),
+    procedure(
+        "apoc.merge.relationship.eager",
+        FINDS_RELATIONSHIP,
+        RELATIONSHIP_ARGUMENTS,
+        Right::Write,
+        RELATIONSHIP,
+        Body::Made(relationship),
+    ),
+];
+
+/// ` {key: $identProps.key, ...}`, or nothing.
+fn keys(properties: &Value) -> Result<String, String> {
+    let Value::Map(map) = properties else {
+        return match properties {
+            Value::Null => Ok(String::new()),
+            other => Err(format!("identProps is a Map, not {}", other.type_name())),
+        };
+    };
+    let keys = map.entries().iter().map(|(key, _)| {
+        let key = quoted(key);
+        format!("{key}: $identProps.{key}")
+    });
+    let keys: Vec<String> = keys.collect();
+    Ok(match keys.is_empty() {
+        true => String::new(),
+        false => format!(" {{{}}}", keys.join(", ")),
+    })
+}
+
+fn sets(variable: &str) -> String {
+    format!(
+        "ON CREATE SET {variable} += coalesce($onCreateProps, {{}}) \
+            ON MATCH SET {variable} += coalesce($onMatchProps, {{}}) RETURN {variable}"
+    )
+}
+
+fn node(args: &Named<'_>) -> Result<String, String> {
+    let keys = keys(args.get("identProps"))?;
+    let mut labels = String::new();
+    match args.get("labels") {
+        Value::Null => {}
+        Value::List(items) => {
+            for item in items.iter() {
+                match item {
+                    Value::String(name) if !name.is_empty() => {
+                        labels.push(':');
+                        labels.push_str(&quoted(name));
+                    }
+                    other => {
+                        return Err(format!("a label is a text that is not empty, not {other}"));
+                    }
+                }
+            }
+        }
+        other => return Err(format!("labels are a List, not {}", other.type_name())),
+    }
+    Ok(format!("MERGE (node{labels}{keys}) {}", sets("node")))
+}
+
+fn relationship(args: &Named<'_>) -> Result<String, String> {
+    let keys = keys(args.get("identProps"))?;
+    let rel_type = match args.get("relType") {
+        Value::String(name) if !name.is_empty() => quoted(name),
+        other => return Err(format!("relType is a text that is not empty, not {other}")),
+    };
+    Ok(format!(
+        "WITH $startNode AS a, $endNode AS b MERGE (a)-[rel:{rel_type}{keys}]->(b) {}",
+        sets("rel")
+    ))
+}

@@ -1,0 +1,238 @@
+//! Procedures of APOC that stand alone: schema, checks, pauses, files, help.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use graven_cypher::TypeSet;
+use graven_exec::{ExecError, MoreRows, Refused, Value};
+use graven_pagecache::Reservation;
+
+use super::super::Rows;
+use super::super::described;
+use super::super::entry::{Body, Procedure, procedure};
+use super::super::inner::{Call, Started, no_room};
+use super::super::schema_list;
+use super::VALUE;
+use crate::right::Right;
+
+/// By name.
+pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.help",
+        "procedures and functions whose name or description contains a text",
+        (&[("proc", TypeSet::STRING)], 1),
+        Right::Read,
+        &[
+            ("type", TypeSet::STRING),
+            ("name", TypeSet::STRING),
+            ("text", TypeSet::STRING),
+            ("signature", TypeSet::STRING),
+            ("roles", TypeSet::LIST),
+            ("writes", TypeSet::BOOLEAN),
+            ("core", TypeSet::BOOLEAN),
+            ("isDeprecated", TypeSet::BOOLEAN),
+        ],
+        Body::OfCall(help),
+    ),
+    procedure(
+        "apoc.load.json",
+        "the value, or the elements of the list, in a file of JSON",
+        (
+            &[
+                ("urlOrKeyOrBinary", TypeSet::STRING),
+                ("path", TypeSet::STRING),
+                ("config", TypeSet::MAP),
+            ],
+            1,
+        ),
+        Right::Read,
+        VALUE,
+        Body::Streams(load_json),
+    ),
+    procedure(
+        "apoc.schema.properties.distinct",
+        "the different values of a property",
+        (&[("label", TypeSet::STRING), ("key", TypeSet::STRING)], 2),
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "MATCH (n:$($label)) WITH DISTINCT n[$key] AS own WHERE own IS NOT NULL \
+                RETURN collect(own) AS value",
+        ),
+    ),
+    procedure(
+        "apoc.schema.properties.distinctCount",
+        "how often each value of a property is there",
+        (&[("label", TypeSet::STRING), ("key", TypeSet::STRING)], 0),
+        Right::Read,
+        &[
+            ("label", TypeSet::STRING),
+            ("key", TypeSet::STRING),
+            ("value", TypeSet::ANY),
+            ("count", TypeSet::INTEGER),
+        ],
+        Body::Statement(
+            "MATCH (n) UNWIND labels(n) AS label WITH n, label \
+                WHERE coalesce($label, '') IN ['', label] \
+                UNWIND keys(n) AS key WITH n, label, key WHERE coalesce($key, '') IN ['', key] \
+                RETURN label, key, n[key] AS value, count(*) AS count",
+        ),
+    ),
+    procedure(
+        "apoc.schema.relationships",
+        "indexes and constraints of relationships",
+        (&[("config", TypeSet::MAP)], 0),
+        Right::Read,
+        &[
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("properties", TypeSet::LIST),
+            ("status", TypeSet::STRING),
+            ("relationshipType", TypeSet::STRING),
+        ],
+        Body::OfDatabase(schema_list::relationship_schema),
+    ),
+    procedure(
+        "apoc.util.sleep",
+        "waits for so many milliseconds",
+        (&[("duration", TypeSet::INTEGER)], 1),
+        Right::Read,
+        &[],
+        Body::OfCall(sleep),
+    ),
+    procedure(
+        "apoc.util.validate",
+        "fails with a message if the predicate holds",
+        (
+            &[
+                ("predicate", TypeSet::BOOLEAN),
+                ("message", TypeSet::STRING),
+                ("params", TypeSet::LIST),
+            ],
+            3,
+        ),
+        Right::Read,
+        &[],
+        Body::Statement(
+            "WITH apoc.util.validatePredicate($predicate, $message, $params) AS well RETURN 1",
+        ),
+    ),
+];
+
+fn help(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    let Some(Value::String(part)) = args.first() else {
+        return Err(call.failed("give a part of the names as text"));
+    };
+    let part = part.to_lowercase();
+    let procedures = described(&call.on.database.registered).into_iter();
+    let mut rows: Rows = procedures
+        .filter(|it| {
+            let found = |text: &str| text.to_lowercase().contains(&part);
+            it.name.starts_with("apoc.") && (found(&it.name) || found(it.about))
+        })
+        .map(|it| {
+            vec![
+                Value::text("procedure"),
+                Value::text(&it.name),
+                Value::text(it.about),
+                Value::text(&it.signature),
+                Value::Null,
+                Value::Boolean(it.right == Right::Write),
+                Value::Boolean(true),
+                Value::Boolean(false),
+            ]
+        })
+        .collect();
+    let functions = graven_cypher::functions::FUNCTIONS.iter();
+    rows.extend(
+        functions
+            .filter(|f| f.display.starts_with("apoc."))
+            .filter_map(|f| {
+                let named = f.display.to_lowercase().contains(&part);
+                named.then(|| {
+                    let signature = format!("{}() :: {}", f.display, f.returns);
+                    vec![
+                        Value::text("function"),
+                        Value::text(f.display),
+                        Value::text(""),
+                        Value::text(&signature),
+                        Value::Null,
+                        Value::Boolean(false),
+                        Value::Boolean(true),
+                        Value::Boolean(false),
+                    ]
+                })
+            }),
+    );
+    Ok(rows)
+}
+
+/// In steps, so that the statement can be cancelled.
+fn sleep(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    const STEP: Duration = Duration::from_millis(10);
+    let Some(Value::Integer(wanted)) = args.first() else {
+        return Err(call.failed("give the time in milliseconds"));
+    };
+    let mut left = Duration::from_millis(u64::try_from(*wanted).unwrap_or(0));
+    while !left.is_zero() {
+        call.check()?;
+        let step = left.min(STEP);
+        std::thread::sleep(step);
+        left -= step;
+    }
+    Ok(Rows::new())
+}
+
+/// The elements of a list that a statement reads out of the text of a file.
+fn load_json(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError> {
+    let Some(Value::String(name)) = args.first() else {
+        return Err(call.failed("give the name of a file as text"));
+    };
+    if let Some(Value::String(path)) = args.get(1)
+        && !matches!(&**path, "" | "$")
+    {
+        let told =
+            format!("a path within the JSON is not available: {path}; take parts of `value`");
+        return Err(call.failed(told));
+    }
+    let file = name.strip_prefix("file://").unwrap_or(name);
+    if file.contains("://") {
+        let told = format!("{name}: only files are read, and no addresses");
+        return Err(call.failed(told));
+    }
+    let found = call.on.access().files.existing(Path::new(file));
+    let found = found.map_err(|refused| match refused {
+        Refused::Policy(why) => ExecError::Forbidden {
+            message: format!("apoc.load.json: {name}: {why}"),
+        },
+        Refused::System(why) => call.failed(format!("{name} cannot be read: {why}")),
+    })?;
+    let cannot = |error: std::io::Error| call.failed(format!("{name} cannot be read: {error}"));
+    let length = std::fs::metadata(found.path()).map_err(cannot)?.len();
+    let mut memory = call.on.database.budget.empty_reservation("JSON");
+    memory.grow(length.saturating_mul(2)).map_err(no_room)?;
+    let text = std::fs::read_to_string(found.path()).map_err(cannot)?;
+    // One value, as the function that reads values wants a list of them.
+    let text = format!("[{text}]");
+    let params = vec![(Arc::from("text"), Value::text(&text))];
+    let read = "UNWIND apoc.convert.fromJsonList($text) AS whole \
+        UNWIND CASE WHEN valueType(whole) STARTS WITH 'LIST' THEN whole ELSE [whole] END AS part \
+        RETURN CASE WHEN valueType(part) STARTS WITH 'MAP' THEN part ELSE {result: part} END \
+            AS value";
+    let rows = call.start(read, params)?;
+    Ok(Box::new(OfText { rows, memory }))
+}
+
+/// Rows that a text in memory gives.
+struct OfText {
+    rows: Started,
+    #[expect(dead_code, reason = "given back on drop")]
+    memory: Reservation,
+}
+
+impl MoreRows for OfText {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        self.rows.next()
+    }
+}

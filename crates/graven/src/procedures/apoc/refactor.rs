@@ -1,0 +1,249 @@
+//! `apoc.refactor.*`: other names, other types, other ends, one node of several.
+//!
+//! # How it works
+//! The type and the ends of a relationship never change, so one with another type or end is a new
+//! one with the same properties, and the old one is deleted.
+
+use graven_cypher::TypeSet;
+
+use super::super::entry::{Body, Field, Procedure, procedure};
+use super::NODE;
+use super::refactor_nodes::merge_nodes;
+use crate::right::Right;
+
+/// What procedures give that treat things one by one.
+const TREATED: &[Field] = &[
+    ("input", TypeSet::INTEGER),
+    ("output", TypeSet::RELATIONSHIP),
+    ("error", TypeSet::STRING),
+];
+
+const COPIED: &[Field] = &[
+    ("input", TypeSet::INTEGER),
+    ("output", TypeSet::NODE),
+    ("error", TypeSet::STRING),
+];
+
+/// What procedures give that work in batches; here all is one.
+const RENAMED: &[Field] = &[
+    ("batches", TypeSet::INTEGER),
+    ("total", TypeSet::INTEGER),
+    ("timeTaken", TypeSet::INTEGER),
+    ("committedOperations", TypeSet::INTEGER),
+    ("failedOperations", TypeSet::INTEGER),
+    ("failedBatches", TypeSet::INTEGER),
+    ("retries", TypeSet::INTEGER),
+    ("errorMessages", TypeSet::MAP),
+    ("batch", TypeSet::MAP),
+    ("operations", TypeSet::MAP),
+    ("constraints", TypeSet::LIST),
+    ("indexes", TypeSet::LIST),
+];
+
+/// The row of [`RENAMED`] for `total` things.
+macro_rules! renamed {
+    ($text:literal) => {
+        concat!(
+            $text,
+            " RETURN 1 AS batches, total, 0 AS timeTaken, total AS committedOperations, \
+                0 AS failedOperations, 0 AS failedBatches, 0 AS retries, {} AS errorMessages, \
+                {total: 1, failed: 0, committed: 1, errors: {}} AS batch, \
+                {total: total, failed: 0, committed: total, errors: {}} AS operations, \
+                [] AS constraints, [] AS indexes"
+        )
+    };
+}
+
+const RELATIONSHIP_AND_NODE: (&[Field], usize) = (
+    &[
+        ("relationship", TypeSet::RELATIONSHIP),
+        ("newNode", TypeSet::NODE),
+    ],
+    2,
+);
+
+/// By name.
+pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.refactor.cloneNodes",
+        "copies nodes, with their relationships if that is wanted, without some properties",
+        (
+            &[
+                ("nodes", TypeSet::ANY),
+                ("withRelationships", TypeSet::BOOLEAN),
+                ("skipProperties", TypeSet::LIST),
+            ],
+            1,
+        ),
+        Right::Write,
+        COPIED,
+        Body::Statement(
+            "UNWIND $nodes AS n \
+                CREATE (c:$(labels(n))) SET c = apoc.map.removeKeys(properties(n), \
+                    coalesce($skipProperties, [])) \
+                WITH n, c CALL (n, c) { \
+                    UNWIND CASE WHEN coalesce($withRelationships, false) \
+                        THEN COLLECT { MATCH (n)-[r]->(m) RETURN [r, m] } ELSE [] END AS one \
+                    WITH c, one[0] AS r, CASE WHEN one[1] = n THEN c ELSE one[1] END AS m \
+                    CREATE (c)-[k:$(type(r))]->(m) SET k = properties(r) } \
+                WITH n, c CALL (n, c) { \
+                    UNWIND CASE WHEN coalesce($withRelationships, false) \
+                        THEN COLLECT { MATCH (n)<-[r]-(m) WHERE m <> n AND m <> c \
+                            RETURN [r, m] } ELSE [] END AS one \
+                    WITH c, one[0] AS r, one[1] AS m \
+                    CREATE (m)-[k:$(type(r))]->(c) SET k = properties(r) } \
+                RETURN id(n) AS input, c AS output, null AS error",
+        ),
+    ),
+    procedure(
+        "apoc.refactor.from",
+        "lets a relationship begin at another node",
+        RELATIONSHIP_AND_NODE,
+        Right::Write,
+        TREATED,
+        Body::Statement(
+            "WITH $relationship AS old, $newNode AS a \
+                WITH old, a, endNode(old) AS b, id(old) AS input \
+                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
+                DELETE old RETURN input, output, null AS error",
+        ),
+    ),
+    procedure(
+        "apoc.refactor.invert",
+        "turns a relationship around",
+        (&[("relationship", TypeSet::RELATIONSHIP)], 1),
+        Right::Write,
+        TREATED,
+        Body::Statement(
+            "WITH $relationship AS old \
+                WITH old, endNode(old) AS a, startNode(old) AS b, id(old) AS input \
+                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
+                DELETE old RETURN input, output, null AS error",
+        ),
+    ),
+    procedure(
+        "apoc.refactor.mergeNodes",
+        "makes one node of several: the first one gets labels, properties and relationships of \
+            the others",
+        (&[("nodes", TypeSet::ANY), ("config", TypeSet::MAP)], 1),
+        Right::Write,
+        NODE,
+        Body::OfCall(merge_nodes),
+    ),
+    procedure(
+        "apoc.refactor.rename.label",
+        "gives a label another name, on these nodes or on all",
+        (
+            &[
+                ("oldLabel", TypeSet::STRING),
+                ("newLabel", TypeSet::STRING),
+                ("nodes", TypeSet::ANY),
+            ],
+            2,
+        ),
+        Right::Write,
+        RENAMED,
+        Body::Statement(renamed!(
+            "MATCH (n:$($oldLabel)) WHERE size($nodes) = 0 OR n IN $nodes \
+                WITH collect(n) AS all \
+                FOREACH (n IN all | REMOVE n:$($oldLabel) SET n:$($newLabel)) \
+                WITH size(all) AS total"
+        )),
+    ),
+    procedure(
+        "apoc.refactor.rename.nodeProperty",
+        "gives a property of nodes another name, on these nodes or on all",
+        (
+            &[
+                ("oldName", TypeSet::STRING),
+                ("newName", TypeSet::STRING),
+                ("nodes", TypeSet::ANY),
+                ("config", TypeSet::MAP),
+            ],
+            2,
+        ),
+        Right::Write,
+        RENAMED,
+        Body::Statement(renamed!(
+            "MATCH (n) WHERE n[$oldName] IS NOT NULL AND (size($nodes) = 0 OR n IN $nodes) \
+                WITH collect(n) AS all \
+                FOREACH (n IN all | SET n[$newName] = n[$oldName] SET n[$oldName] = null) \
+                WITH size(all) AS total"
+        )),
+    ),
+    procedure(
+        "apoc.refactor.rename.type",
+        "gives a relationship type another name, on these relationships or on all",
+        (
+            &[
+                ("oldType", TypeSet::STRING),
+                ("newType", TypeSet::STRING),
+                ("rels", TypeSet::ANY),
+                ("config", TypeSet::MAP),
+            ],
+            2,
+        ),
+        Right::Write,
+        RENAMED,
+        Body::Statement(renamed!(
+            "MATCH (a)-[old:$($oldType)]->(b) WHERE size($rels) = 0 OR old IN $rels \
+                WITH collect([a, old, b]) AS all \
+                CALL (all) { UNWIND all AS one WITH one[0] AS a, one[1] AS old, one[2] AS b \
+                    CREATE (a)-[r:$($newType)]->(b) SET r = properties(old) DELETE old } \
+                WITH size(all) AS total"
+        )),
+    ),
+    procedure(
+        "apoc.refactor.rename.typeProperty",
+        "gives a property of relationships another name, on these relationships or on all",
+        (
+            &[
+                ("oldName", TypeSet::STRING),
+                ("newName", TypeSet::STRING),
+                ("rels", TypeSet::ANY),
+                ("config", TypeSet::MAP),
+            ],
+            2,
+        ),
+        Right::Write,
+        RENAMED,
+        Body::Statement(renamed!(
+            "MATCH ()-[r]->() WHERE r[$oldName] IS NOT NULL AND (size($rels) = 0 OR r IN $rels) \
+                WITH collect(r) AS all \
+                FOREACH (r IN all | SET r[$newName] = r[$oldName] SET r[$oldName] = null) \
+                WITH size(all) AS total"
+        )),
+    ),
+    procedure(
+        "apoc.refactor.setType",
+        "gives a relationship another type",
+        (
+            &[
+                ("relationship", TypeSet::RELATIONSHIP),
+                ("newType", TypeSet::STRING),
+            ],
+            2,
+        ),
+        Right::Write,
+        TREATED,
+        Body::Statement(
+            "WITH $relationship AS old \
+                WITH old, startNode(old) AS a, endNode(old) AS b, id(old) AS input \
+                CREATE (a)-[output:$($newType)]->(b) SET output = properties(old) \
+                DELETE old RETURN input, output, null AS error",
+        ),
+    ),
+    procedure(
+        "apoc.refactor.to",
+        "lets a relationship end at another node",
+        RELATIONSHIP_AND_NODE,
+        Right::Write,
+        TREATED,
+        Body::Statement(
+            "WITH $relationship AS old, $newNode AS b \
+                WITH old, b, startNode(old) AS a, id(old) AS input \
+                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
+                DELETE old RETURN input, output, null AS error",
+        ),
+    ),
+];

@@ -1,0 +1,188 @@
+//! `apoc.cypher.*`, `apoc.do.*`, `apoc.when` and `apoc.case`: statements that the caller gives.
+
+use std::sync::Arc;
+
+use graven_cypher::TypeSet;
+use graven_exec::{ExecError, MoreRows, Value};
+
+use super::super::Rows;
+use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::inner::{Call, Started};
+use super::VALUE;
+use crate::right::Right;
+
+const STATEMENT: (&[Field], usize) = (
+    &[("statement", TypeSet::STRING), ("params", TypeSet::MAP)],
+    1,
+);
+
+const WHEN: (&[Field], usize) = (
+    &[
+        ("condition", TypeSet::BOOLEAN),
+        ("ifQuery", TypeSet::STRING),
+        ("elseQuery", TypeSet::STRING),
+        ("params", TypeSet::MAP),
+    ],
+    2,
+);
+
+const CASE: (&[Field], usize) = (
+    &[
+        ("conditionals", TypeSet::LIST),
+        ("elseQuery", TypeSet::STRING),
+        ("params", TypeSet::MAP),
+    ],
+    1,
+);
+
+/// By name.
+pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.case",
+        "runs the statement, which only reads, behind the first condition that holds",
+        CASE,
+        Right::Read,
+        VALUE,
+        Body::Streams(case),
+    ),
+    procedure(
+        "apoc.cypher.doIt",
+        "runs a statement, which may write, in the same transaction",
+        STATEMENT,
+        Right::Write,
+        VALUE,
+        Body::Streams(run),
+    ),
+    procedure(
+        "apoc.cypher.run",
+        "runs a statement that only reads",
+        STATEMENT,
+        Right::Read,
+        VALUE,
+        Body::Streams(run),
+    ),
+    procedure(
+        "apoc.cypher.runSchema",
+        "runs a statement that changes the schema, in the same transaction",
+        STATEMENT,
+        Right::Write,
+        VALUE,
+        Body::Streams(run),
+    ),
+    procedure(
+        "apoc.cypher.runWrite",
+        "runs a statement, which may write, in the same transaction",
+        STATEMENT,
+        Right::Write,
+        VALUE,
+        Body::Streams(run),
+    ),
+    procedure(
+        "apoc.do.case",
+        "runs the statement, which may write, behind the first condition that holds",
+        CASE,
+        Right::Write,
+        VALUE,
+        Body::Streams(case),
+    ),
+    procedure(
+        "apoc.do.when",
+        "runs one of two statements, which may write",
+        WHEN,
+        Right::Write,
+        VALUE,
+        Body::Streams(when),
+    ),
+    procedure(
+        "apoc.when",
+        "runs one of two statements that only read",
+        WHEN,
+        Right::Read,
+        VALUE,
+        Body::Streams(when),
+    ),
+];
+
+type Streamed = Result<Box<dyn MoreRows>, ExecError>;
+
+/// Rows of a statement, each as one map.
+struct Maps {
+    columns: Vec<Arc<str>>,
+    rows: Started,
+}
+
+impl MoreRows for Maps {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        let columns = &self.columns;
+        let map = |row: Vec<Value>| vec![Value::map(columns.iter().cloned().zip(row).collect())];
+        let rows = self.rows.next()?;
+        Ok(rows.map(|rows| rows.into_iter().map(map).collect()))
+    }
+}
+
+/// No statement is run: one row with an empty map.
+struct Nothing(bool);
+
+impl MoreRows for Nothing {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        let first = std::mem::replace(&mut self.0, false);
+        Ok(first.then(|| vec![vec![Value::map(Vec::new())]]))
+    }
+}
+
+/// Parameters of a statement that the caller gives.
+pub(super) fn parameters(
+    call: &Call<'_>,
+    given: Option<&Value>,
+) -> Result<Vec<(Arc<str>, Value)>, ExecError> {
+    match given {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Map(map)) => Ok(map.entries().to_vec()),
+        Some(other) => {
+            let told = format!("parameters are a Map, not {}", other.type_name());
+            Err(call.failed(told))
+        }
+    }
+}
+
+fn start(call: &Call<'_>, text: &Value, params: Option<&Value>) -> Streamed {
+    match text {
+        Value::Null => Ok(Box::new(Nothing(true))),
+        Value::String(text) if text.trim().is_empty() => Ok(Box::new(Nothing(true))),
+        Value::String(text) => {
+            let rows = call.start(text, parameters(call, params)?)?;
+            let columns = rows.columns.iter().map(|name| Arc::from(name.as_str()));
+            let columns = columns.collect();
+            Ok(Box::new(Maps { columns, rows }))
+        }
+        other => {
+            let told = format!("a statement is a String, not {}", other.type_name());
+            Err(call.failed(told))
+        }
+    }
+}
+
+fn run(call: &Call<'_>, args: &[Value]) -> Streamed {
+    start(call, &args[0], args.get(1))
+}
+
+fn when(call: &Call<'_>, args: &[Value]) -> Streamed {
+    let holds = matches!(args[0], Value::Boolean(true));
+    let text = if holds { Some(&args[1]) } else { args.get(2) };
+    start(call, text.unwrap_or(&Value::Null), args.get(3))
+}
+
+fn case(call: &Call<'_>, args: &[Value]) -> Streamed {
+    let Value::List(pairs) = &args[0] else {
+        return Err(call.failed("give a List of conditions and statements in turn"));
+    };
+    if pairs.len() % 2 != 0 {
+        return Err(
+            call.failed("there is a statement for each condition: the List is of odd length")
+        );
+    }
+    let mut pairs = pairs.chunks_exact(2);
+    let held = pairs.find(|pair| matches!(pair[0], Value::Boolean(true)));
+    let text = held.map(|pair| &pair[1]).or(args.get(1));
+    start(call, text.unwrap_or(&Value::Null), args.get(2))
+}

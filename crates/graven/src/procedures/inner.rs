@@ -1,0 +1,213 @@
+//! Statements that procedures run, within the statement that calls them.
+//!
+//! # How it works
+//! Most procedures of Neo4j's libraries are statements with a name. Their text stands in the table
+//! ([`super::entry::Body::Statement`]), or is made of the arguments; arguments are its parameters.
+//! A procedure that needs several statements and something between them is given a [`Call`].
+//!
+//! Such a statement sees what the calling one sees and writes in the same transaction, so that both
+//! become durable together or not at all. It is planned, checked against rights and cached as any
+//! other; its operators have the budget, deadline, cancelling and meter of the calling statement.
+//! One that only reads gives its rows as they are asked for. One that writes has ended before its
+//! first row is handed out, and what it keeps is charged.
+//!
+//! The binder knows from [`graven_cypher::ProcedureView::writes`] that a call changes the graph:
+//! the calling statement then runs in a transaction and has barriers around the call.
+//!
+//! # Invariants
+//! * PR-1 A procedure whose right is [`Right::Read`] runs no statement that writes.
+//! * PR-2 Statements call each other through procedures [`DEPTH_MAX`] deep at most: each has its
+//!   operators on the stack.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute};
+use graven_pagecache::{BudgetError, Reservation};
+
+use super::{OnDatabase, Rows};
+use crate::error::{Error, READ_MODE};
+use crate::params::Params;
+use crate::plan_cache::Planned;
+use crate::right::Right;
+
+/// How deep statements may lie within statements.
+const DEPTH_MAX: usize = 12;
+
+/// A call of a procedure that runs statements.
+pub(crate) struct Call<'a> {
+    pub(super) on: &'a OnDatabase,
+    pub(super) caller: &'a Caller<'a>,
+    pub(super) name: &'a str,
+    /// What the procedure may do.
+    pub(super) right: Right,
+}
+
+/// A statement that a procedure has started.
+pub(crate) struct Started {
+    pub(crate) columns: Arc<[String]>,
+    rows: Source,
+}
+
+enum Source {
+    Runs(Box<Execution>),
+    Kept(
+        VecDeque<Batch>,
+        #[expect(dead_code, reason = "given back on drop")] Reservation,
+    ),
+}
+
+/// A parameter as the planner wants to see it: what may be the name of a label or type.
+fn outline(value: &Value) -> crate::Value {
+    match value {
+        Value::String(text) => crate::Value::String(Arc::clone(text)),
+        Value::List(items) if items.iter().all(|item| matches!(item, Value::String(_))) => {
+            crate::Value::List(items.iter().map(outline).collect())
+        }
+        _ => crate::Value::Null,
+    }
+}
+
+impl Call<'_> {
+    /// What is wrong with the call.
+    pub(super) fn failed(&self, message: impl Into<String>) -> ExecError {
+        ExecError::Procedure {
+            name: self.name.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    fn refused(&self, error: &Error) -> ExecError {
+        let message = error.message().to_owned();
+        match error.code() {
+            READ_MODE => ExecError::ReadMode { message },
+            "Security.Forbidden" => ExecError::Forbidden { message },
+            code => self.failed(format!("{code}: {message}")),
+        }
+    }
+
+    /// The plan of a statement with these parameters.
+    pub(super) fn plan(
+        &self,
+        text: &str,
+        params: &[(Arc<str>, Value)],
+    ) -> Result<Planned, ExecError> {
+        let on = self.on;
+        let mut outlined = Params::new();
+        for (name, value) in params {
+            outlined = outlined.with(Arc::clone(name), outline(value));
+        }
+        let (connection, deadline) = (&on.connection, on.context.deadline);
+        let planned = connection.plan(
+            &on.database,
+            text,
+            &outlined,
+            self.caller.snapshot,
+            deadline,
+        );
+        planned.map_err(|error| self.refused(&error))
+    }
+
+    /// Starts a statement with these parameters.
+    pub(super) fn start(
+        &self,
+        text: &str,
+        params: Vec<(Arc<str>, Value)>,
+    ) -> Result<Started, ExecError> {
+        let on = self.on;
+        if on.depth >= DEPTH_MAX {
+            return Err(self.failed(format!(
+                "statements call each other more than {DEPTH_MAX} deep"
+            )));
+        }
+        let planned = self.plan(text, &params)?;
+        let checked = on.connection.check_access(&on.database, &planned);
+        checked.map_err(|error| self.refused(&error))?;
+        let writes = planned.writes();
+        if writes && (self.right == Right::Read || self.caller.transaction.is_none()) {
+            let told = "the statement writes: a procedure that may is apoc.cypher.doIt";
+            return Err(self.failed(told));
+        }
+        if planned.runs_in_transactions() {
+            let told = "CALL { ... } IN TRANSACTIONS makes transactions of its own: send it as a \
+                statement, or with apoc.periodic.iterate";
+            return Err(self.failed(told));
+        }
+        let mut context = on.context.clone();
+        context.transaction = self.caller.transaction.map(Arc::clone);
+        context.only_reads = !writes;
+        if planned.calls() {
+            context.procedures = Some(Arc::new(on.deeper()));
+        }
+        let values: graven_exec::Params = params.into_iter().collect();
+        let snapshot = self.caller.snapshot.clone();
+        let plan = Arc::clone(&planned.plan);
+        let mut execution = execute(plan, snapshot, Arc::new(values), context).map_err(own)?;
+        let rows = match writes || planned.acts() {
+            false => Source::Runs(Box::new(execution)),
+            true => {
+                let mut memory = on.database.budget.empty_reservation("result");
+                let mut batches = VecDeque::new();
+                while let Some(batch) = execution.next_batch().map_err(own)? {
+                    let bytes = batch.heap_bytes() as u64;
+                    memory.grow(bytes).map_err(no_room)?;
+                    batches.push_back(batch);
+                }
+                Source::Kept(batches, memory)
+            }
+        };
+        Ok(Started {
+            columns: Arc::clone(&planned.columns),
+            rows,
+        })
+    }
+
+    /// All rows of a statement whose result is small.
+    pub(super) fn rows(
+        &self,
+        text: &str,
+        params: Vec<(Arc<str>, Value)>,
+    ) -> Result<Rows, ExecError> {
+        let mut started = self.start(text, params)?;
+        let mut memory = self.on.database.budget.empty_reservation("result");
+        let mut rows = Rows::new();
+        while let Some(next) = started.next()? {
+            let bytes = next
+                .iter()
+                .flatten()
+                .map(|v| v.heap_bytes() + size_of::<Value>());
+            memory.grow(bytes.sum::<usize>() as u64).map_err(no_room)?;
+            rows.extend(next);
+        }
+        Ok(rows)
+    }
+
+    /// Whether the calling statement is to stop.
+    pub(super) fn check(&self) -> Result<(), ExecError> {
+        let context = &self.on.context;
+        graven_exec::Deadline::check(context.deadline, &context.cancel)
+    }
+}
+
+/// The error as one of the calling statement: the place is one in another text.
+fn own(error: ExecError) -> ExecError {
+    match error {
+        ExecError::At { error, .. } => *error,
+        other => other,
+    }
+}
+
+/// There is no room for what a procedure keeps.
+pub(super) fn no_room(error: BudgetError) -> ExecError {
+    ExecError::Storage(graven_storage::Error::Budget(error))
+}
+
+impl MoreRows for Started {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        let batch = match &mut self.rows {
+            Source::Runs(execution) => execution.next_batch().map_err(own)?,
+            Source::Kept(batches, _) => batches.pop_front(),
+        };
+        Ok(batch.map(|batch| (0..batch.len()).map(|row| batch.row(row)).collect()))
+    }
+}
