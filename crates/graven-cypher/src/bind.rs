@@ -25,6 +25,7 @@ mod projection;
 mod repeated;
 mod scope;
 mod subquery;
+mod tables;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ use crate::bind::aggregate::Aggregating;
 use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::expression::Literal;
-use crate::plan::schema::SchemaName;
+use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
@@ -406,6 +407,9 @@ impl Binder<'_> {
                         text: name.clone(),
                         span: clause.span,
                     })?;
+                }
+                if let SchemaCommand::Table(command) = command {
+                    self.table_command(command, clause.span, steps)?;
                 }
                 steps.push(Step::Schema(command.clone()));
             }

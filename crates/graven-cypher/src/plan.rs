@@ -28,6 +28,7 @@ mod repeat;
 pub(crate) mod rules;
 pub mod schema;
 mod subqueries;
+pub mod tables;
 pub mod trace;
 pub mod users;
 pub(crate) mod valid;

@@ -30,6 +30,7 @@ mod column;
 mod csv;
 mod datum;
 mod error;
+mod foreign;
 mod json;
 mod kind;
 pub mod literal;
@@ -42,6 +43,7 @@ mod tables;
 
 pub use arrow_array::{RecordBatchReader, ffi_stream};
 pub use bound::{Bound, Comparison};
+pub use cast::cast;
 pub use column::Column;
 pub use datum::{Cells, Datum};
 pub use error::{Error, Fault, Result};

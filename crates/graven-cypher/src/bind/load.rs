@@ -16,7 +16,7 @@ use crate::ast::{
 };
 use crate::diagnostic::Code;
 use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
-use crate::schema_view::SourceFault;
+use crate::schema_view::{SourceFault, TableView};
 use crate::token::Span;
 use crate::types::Type;
 
@@ -69,6 +69,12 @@ impl Binder<'_> {
 
     /// `COPY name FROM source`.
     pub(super) fn copy_from(&mut self, copy: &CopyFrom, steps: &mut Vec<Step>) -> Result<()> {
+        let table = self.schema.table(&copy.target.text);
+        let declared = match &table {
+            Some(table) => Some(self.copy_of_table(copy, table)?),
+            None => None,
+        };
+        let copy = declared.as_ref().unwrap_or(copy);
         match &copy.source {
             CopySource::Files(load) => self.load_from(load, steps)?,
             CopySource::Query(query) => {
@@ -76,7 +82,7 @@ impl Binder<'_> {
             }
         }
         let columns: Vec<Arc<str>> = self.scope.row.iter().map(|e| e.name.clone()).collect();
-        let clauses = self.copied(copy, &columns)?;
+        let clauses = self.copied(copy, &columns, table.as_ref())?;
         let Some(transactions) = &copy.transactions else {
             for clause in &clauses {
                 self.clause(clause, false, steps)?;
@@ -91,7 +97,12 @@ impl Binder<'_> {
     }
 
     /// The clauses that create what is copied from these columns.
-    fn copied(&self, copy: &CopyFrom, columns: &[Arc<str>]) -> Result<Vec<Clause>> {
+    fn copied(
+        &self,
+        copy: &CopyFrom,
+        columns: &[Arc<str>],
+        table: Option<&TableView>,
+    ) -> Result<Vec<Clause>> {
         let span = copy.target.span;
         let skipped = if copy.ends.is_some() { 2 } else { 0 };
         if columns.len() < skipped {
@@ -100,7 +111,12 @@ impl Binder<'_> {
         }
         let values = &columns[skipped..];
         let names: Vec<Arc<str>> = match &copy.properties {
-            None => values.to_vec(),
+            None => match table.map(|table| table.copied_columns().collect::<Vec<_>>()) {
+                Some(own) if own.len() == values.len() => {
+                    own.iter().map(|column| column.name.clone()).collect()
+                }
+                _ => values.to_vec(),
+            },
             Some(names) if names.len() == values.len() => {
                 names.iter().map(|name| name.text.clone()).collect()
             }
@@ -262,14 +278,14 @@ fn bound(condition: &Expr, yields: &[(Arc<str>, VarId)]) -> Option<ColumnBound> 
     })
 }
 
-fn named(text: &str, span: Span) -> Name {
+pub(super) fn named(text: &str, span: Span) -> Name {
     Name {
         text: text.into(),
         span,
     }
 }
 
-fn expr(kind: ExprKind, span: Span) -> ast::Expr {
+pub(super) fn expr(kind: ExprKind, span: Span) -> ast::Expr {
     ast::Expr {
         kind,
         span,
@@ -281,7 +297,7 @@ fn variable(column: &str, span: Span) -> ast::Expr {
     expr(ExprKind::Variable(named(column, span)), span)
 }
 
-fn path(
+pub(super) fn path(
     first: NodePattern,
     steps: Vec<(RelationshipPattern, NodePattern)>,
     span: Span,

@@ -1,5 +1,7 @@
 //! Names of types behind `IS ::`: many spellings, brought into one.
 
+use std::sync::Arc;
+
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Code;
@@ -52,7 +54,57 @@ const SPELLINGS: &[(&[&str], &str)] = &[
     (&["NOTHING"], "NOTHING"),
 ];
 
+/// Numbers of a fixed size, which only properties are bound to.
+const FIXED: &[&str] = &[
+    "INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64", "DOUBLE",
+    "REAL",
+];
+
+/// Types whose values no property holds.
+const NOT_STORED: &[&str] = &[
+    "NODE",
+    "RELATIONSHIP",
+    "PATH",
+    "MAP",
+    "NULL",
+    "NOTHING",
+    "ANY",
+    "PROPERTY VALUE",
+];
+
 impl Parser<'_> {
+    /// The rest of `REQUIRE n.key IS :: TYPE`: the text of a type that properties have.
+    pub(super) fn property_type(&mut self) -> Result<Arc<str>> {
+        if !self.eat_word("TYPED") {
+            self.expect(TokenKind::Colon, "`::`")?;
+            self.expect(TokenKind::Colon, "`::`")?;
+        }
+        let start = self.token().span;
+        let outer = std::mem::replace(&mut self.of_property, true);
+        let name = self.nested(Self::type_name);
+        self.of_property = outer;
+        let name = name?;
+        let mut words = name.split(['<', '>', '|']).map(|word| {
+            let word = word.trim();
+            word.strip_suffix("NOT NULL").unwrap_or(word).trim()
+        });
+        if let Some(word) = words.find(|word| NOT_STORED.contains(word)) {
+            let message = format!("no property holds a value of type {word}");
+            let span = start.to(self.last_span());
+            return Err(self.error(span, Code::UnexpectedSyntax, message));
+        }
+        // Alternatives hold null together.
+        Ok(match name.contains(" | ") && name.ends_with(" NOT NULL") {
+            true => format!(
+                "{} NOT NULL",
+                name.replace(" NOT NULL |", " |")
+                    .trim_end_matches(" NOT NULL")
+            )
+            .into(),
+            false => name.into(),
+        })
+    }
+
     /// The rest of `x IS [NOT] :: TYPE`, as a call.
     pub(super) fn type_check(&mut self, operand: Expr, is_negated: bool) -> Result<Expr> {
         if !self.eat_word("TYPED") {
@@ -157,6 +209,13 @@ impl Parser<'_> {
         };
         if let Some((words, name)) = SPELLINGS.iter().find(|(words, _)| matches(words)) {
             self.next += words.len();
+            return Ok(name);
+        }
+        let mut fixed = FIXED.iter();
+        if self.of_property
+            && let Some(name) = fixed.find(|name| self.is_word(name))
+        {
+            self.advance();
             return Ok(name);
         }
         let message = "a type is missing, such as INTEGER or LIST<STRING>";

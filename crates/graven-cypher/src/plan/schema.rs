@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::tables::TableCommand;
 use super::users::UserCommand;
 
 /// What an index or constraint is about.
@@ -15,7 +16,8 @@ pub enum SchemaSubject {
 }
 
 /// What a constraint demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "fields are explained by the variant")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConstraintKind {
     /// No two have the same values.
     Unique,
@@ -23,6 +25,18 @@ pub enum ConstraintKind {
     Key,
     /// All have the properties.
     Exists,
+    /// The property is of the type `of`; what is new and has none gets `default`.
+    Typed {
+        of: Arc<str>,
+        default: Option<Arc<str>>,
+    },
+    /// Relationships join nodes with one of these pairs of labels; at most one starts, or ends, at
+    /// a node.
+    Ends {
+        pairs: Vec<(Arc<str>, Arc<str>)>,
+        one_out: bool,
+        one_in: bool,
+    },
 }
 
 /// The name of an index or constraint.
@@ -81,6 +95,8 @@ pub enum SchemaCommand {
     },
     /// `DROP CONSTRAINT name IF EXISTS`.
     DropConstraint { name: SchemaName, if_exists: bool },
+    /// About a table.
+    Table(TableCommand),
     /// About users.
     User(UserCommand),
 }
@@ -99,7 +115,7 @@ impl SchemaCommand {
     #[must_use]
     pub fn name(&self) -> Option<&SchemaName> {
         match self {
-            SchemaCommand::CreateLookup | SchemaCommand::User(_) => None,
+            SchemaCommand::CreateLookup | SchemaCommand::Table(_) | SchemaCommand::User(_) => None,
             SchemaCommand::CreateIndex { name, .. }
             | SchemaCommand::CreateConstraint { name, .. } => name.as_ref(),
             SchemaCommand::DropIndex { name, .. } | SchemaCommand::DropConstraint { name, .. } => {
@@ -134,10 +150,23 @@ impl fmt::Display for SchemaCommand {
                 keys,
                 ..
             } => {
+                if let ConstraintKind::Ends { pairs, .. } = kind {
+                    let pairs = pairs
+                        .iter()
+                        .map(|(from, to)| format!("from {from} to {to}"));
+                    let pairs: Vec<String> = pairs.collect();
+                    let name = named(name);
+                    return write!(
+                        f,
+                        "create constraint{name} for {subject} {}",
+                        pairs.join(", ")
+                    );
+                }
                 let kind = match kind {
                     ConstraintKind::Unique => "unique",
                     ConstraintKind::Key => "key",
-                    ConstraintKind::Exists => "not null",
+                    ConstraintKind::Typed { of, .. } => &format!(":: {of}"),
+                    _ => "not null",
                 };
                 let (name, keys) = (named(name), keys.join(", "));
                 write!(
@@ -146,6 +175,7 @@ impl fmt::Display for SchemaCommand {
                 )
             }
             SchemaCommand::DropConstraint { name, .. } => write!(f, "drop constraint {name}"),
+            SchemaCommand::Table(command) => command.fmt(f),
             SchemaCommand::User(command) => command.fmt(f),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::apoc::convert::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,
         functions::apoc::text::FUNCTIONS,
+        functions::cast::FUNCTIONS,
         functions::graph::FUNCTIONS,
         functions::list::FUNCTIONS,
         functions::number::FUNCTIONS,
