@@ -41,6 +41,7 @@ use crate::ast::{self, Clause, ClauseKind, Imports, Name};
 use crate::bind::aggregate::Aggregating;
 use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
+use crate::plan::constraint::ConstraintKind;
 use crate::plan::expression::Literal;
 use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
@@ -408,8 +409,19 @@ impl Binder<'_> {
                         span: clause.span,
                     })?;
                 }
-                if let SchemaCommand::Table(command) = command {
-                    self.table_command(command, clause.span, steps)?;
+                match command {
+                    SchemaCommand::Table(command) => {
+                        self.table_command(command, clause.span, steps)?;
+                    }
+                    SchemaCommand::CreateConstraint {
+                        kind:
+                            ConstraintKind::Typed {
+                                default: Some(default),
+                                ..
+                            },
+                        ..
+                    } => self.check_default(default, clause.span)?,
+                    _ => {}
                 }
                 steps.push(Step::Schema(command.clone()));
             }

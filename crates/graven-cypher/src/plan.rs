@@ -13,6 +13,7 @@
 pub(crate) mod access;
 pub(crate) mod builder;
 pub(crate) mod candidate;
+pub mod constraint;
 pub(crate) mod depth;
 mod describe;
 pub mod expression;

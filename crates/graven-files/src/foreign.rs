@@ -1,5 +1,5 @@
-//! Texts of values as Kuzu writes them: durations in words, instants for times without a zone, bytes
-//! with escapes.
+//! Texts of values as Kuzu writes them: durations in words, instants for times without a zone,
+//! bytes with escapes.
 
 use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, LocalDateTime};

@@ -11,8 +11,8 @@
 //! its references carry no seals. It is read only to make a copy of it in this format.
 //!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible
-//! feature 1, columns with plain texts; incompatible feature 2, constraints on types of properties or
-//! ends of relationships.
+//! feature 1, columns with plain texts; incompatible feature 2, constraints on types of properties
+//! or ends of relationships.
 //!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason

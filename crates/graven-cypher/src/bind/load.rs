@@ -1,5 +1,5 @@
-//! `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is what other
-//! clauses say.
+//! `LOAD CSV`, `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is
+//! what other clauses say.
 //!
 //! # How it works
 //! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use super::graph::Step;
+use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{
     self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, Imports, LabelExpr,
@@ -18,7 +19,7 @@ use crate::diagnostic::Code;
 use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
 use crate::schema_view::{SourceFault, TableView};
 use crate::token::Span;
-use crate::types::Type;
+use crate::types::{Type, TypeSet};
 
 /// Variables of the two ends, which no text can name.
 const ENDS: [&str; 2] = ["  from", "  to"];
@@ -63,6 +64,46 @@ impl Binder<'_> {
             rows: view.rows,
             filter,
             at: load.at,
+        });
+        Ok(())
+    }
+
+    pub(super) fn load_csv(
+        &mut self,
+        headers: bool,
+        url: &ast::Expr,
+        name: &Name,
+        terminator: Option<&ast::Expr>,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
+            let (bound, ty) = binder.expression(expr)?;
+            binder.require(ty, TypeSet::STRING, expr.span, what)?;
+            Ok(bound)
+        };
+        let place = url.span;
+        let url = text(self, url, "the file of LOAD CSV")?;
+        let terminator = terminator
+            .map(|t| text(self, t, "FIELDTERMINATOR"))
+            .transpose()?;
+        self.check_free(name)?;
+        let ty = match headers {
+            true => Type::of(TypeSet::MAP),
+            false => Type::list_of(TypeSet::STRING),
+        };
+        let var = self.declare(name, VarKind::Value, ty);
+        let record = Record {
+            line: self.new_variable("linenumber()", VarKind::Value),
+            file: self.new_variable("file()", VarKind::Value),
+        };
+        self.scope.record = Some(record);
+        steps.push(Step::LoadCsv {
+            record,
+            url,
+            headers,
+            terminator,
+            var,
+            at: place,
         });
         Ok(())
     }

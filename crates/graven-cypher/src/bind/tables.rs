@@ -138,6 +138,15 @@ impl Binder<'_> {
         })
     }
 
+    /// Whether a default can be computed.
+    pub(super) fn check_default(&mut self, text: &str, at: Span) -> Result<()> {
+        let outer = self.constant_only.replace("a default");
+        let value = self.default_value(text, at);
+        let bound = value.and_then(|value| self.expression(&value));
+        self.constant_only = outer;
+        bound.map(|_| ())
+    }
+
     /// What a command about a table needs besides itself: defaults that can be computed, and values
     /// for what is there already.
     pub(super) fn table_command(
@@ -152,14 +161,8 @@ impl Binder<'_> {
             TableCommand::AddColumn { column, .. } => std::slice::from_ref(column),
             _ => &[],
         };
-        for column in columns {
-            if let Some(default) = &column.default {
-                let outer = self.constant_only.replace("a default");
-                let value = self.default_value(default, at);
-                let bound = value.and_then(|value| self.expression(&value));
-                self.constant_only = outer;
-                bound?;
-            }
+        for default in columns.iter().filter_map(|it| it.default.as_ref()) {
+            self.check_default(default, at)?;
         }
         let TableCommand::AddColumn {
             table,

@@ -1,4 +1,4 @@
-//! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH` and `LOAD CSV`.
+//! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH`.
 //!
 //! # How it works
 //! A pattern of `CREATE` names new nodes and relationships, apart from nodes that stand there bare
@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 use super::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
 use super::labels::Labels;
-use super::scope::Record;
 use super::{Binder, Columns, Result};
 use crate::ast::{
     self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
@@ -752,46 +751,6 @@ impl Binder<'_> {
             imports,
             at: place,
         })
-    }
-
-    pub(super) fn load_csv(
-        &mut self,
-        headers: bool,
-        url: &ast::Expr,
-        name: &Name,
-        terminator: Option<&ast::Expr>,
-        steps: &mut Vec<Step>,
-    ) -> Result<()> {
-        let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
-            let (bound, ty) = binder.expression(expr)?;
-            binder.require(ty, TypeSet::STRING, expr.span, what)?;
-            Ok(bound)
-        };
-        let place = url.span;
-        let url = text(self, url, "the file of LOAD CSV")?;
-        let terminator = terminator
-            .map(|t| text(self, t, "FIELDTERMINATOR"))
-            .transpose()?;
-        self.check_free(name)?;
-        let ty = match headers {
-            true => Type::of(TypeSet::MAP),
-            false => Type::list_of(TypeSet::STRING),
-        };
-        let var = self.declare(name, VarKind::Value, ty);
-        let record = Record {
-            line: self.new_variable("linenumber()", VarKind::Value),
-            file: self.new_variable("file()", VarKind::Value),
-        };
-        self.scope.record = Some(record);
-        steps.push(Step::LoadCsv {
-            record,
-            url,
-            headers,
-            terminator,
-            var,
-            at: place,
-        });
-        Ok(())
     }
 }
 

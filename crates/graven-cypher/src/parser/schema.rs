@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, ExprKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
-use crate::plan::schema::{ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject};
+use crate::plan::constraint::ConstraintKind;
+use crate::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use crate::token::TokenKind;
 
 /// Words for the kind of index that stands for all.
@@ -177,7 +178,8 @@ impl Parser<'_> {
         let kind = if typed {
             self.eat_word("IS");
             let of = self.property_type()?;
-            ConstraintKind::Typed { of, default: None }
+            let default = self.default_text()?;
+            ConstraintKind::Typed { of, default }
         } else if self.eat_word("NOT") {
             self.expect_word("NULL")?;
             ConstraintKind::Exists
@@ -208,9 +210,10 @@ impl Parser<'_> {
         })
     }
 
-    /// `FROM A TO B, FROM C TO D`.
+    /// `FROM A TO B, FROM C TO D, MANY_ONE`.
     fn constrained_ends(&mut self) -> Result<ConstraintKind> {
         let mut pairs = Vec::new();
+        let mut limits = (false, false);
         loop {
             self.expect_word("FROM")?;
             let from = self.name("a label")?.text;
@@ -219,11 +222,15 @@ impl Parser<'_> {
             if !self.eat(TokenKind::Comma) {
                 break;
             }
+            if let Some(found) = self.limits() {
+                limits = found;
+                break;
+            }
         }
         Ok(ConstraintKind::Ends {
             pairs,
-            one_out: false,
-            one_in: false,
+            one_out: limits.0,
+            one_in: limits.1,
         })
     }
 

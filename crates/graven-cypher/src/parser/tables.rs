@@ -12,8 +12,9 @@ use std::sync::Arc;
 use super::{Parser, Result};
 use crate::ast::{ClauseKind, ExprKind, LabelExpr, Name, ProcedureCall, ProjectionItem, Yields};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::schema::{ConstraintKind, SchemaCommand};
-use crate::plan::tables::{TableColumn, TableCommand};
+use crate::plan::constraint::ConstraintKind;
+use crate::plan::schema::SchemaCommand;
+use crate::plan::tables::{TableColumn, TableCommand, serial_default};
 use crate::token::{Span, TokenKind};
 
 /// Procedures that give their columns without `YIELD`, by their names in Kuzu.
@@ -132,10 +133,7 @@ impl Parser<'_> {
                 let message = "a column of type SERIAL is the primary key in this build";
                 return Err(self.error(key.span, Code::FeatureNotAvailable, message));
             }
-            let quoted =
-                |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
-            let (table, key) = (quoted(&name.text), quoted(&key.text));
-            column.default = Some(format!("{NEXT_SERIAL}({table}, {key})").into());
+            column.default = Some(serial_default(&name.text, &key.text));
         }
         Ok(TableCommand::CreateNodes {
             name: name.text,
@@ -185,12 +183,8 @@ impl Parser<'_> {
                 self.expect(TokenKind::CloseParen, "`)`: the key is one column")?;
             } else if self.is_word("FROM") && self.is_word_at(2, "TO") {
                 self.pairs(&mut parts)?;
-            } else if let Some((_, out, one_in)) = LIMITS
-                .iter()
-                .find(|(word, ..)| self.is_word(word) && !matches!(self.peek(1), TokenKind::Word))
-            {
-                self.advance();
-                parts.limits = (*out, *one_in);
+            } else if let Some(limits) = self.limits() {
+                parts.limits = limits;
             } else {
                 let column = self.table_column()?;
                 if self.is_word("PRIMARY") && self.is_word_at(1, "KEY") {
@@ -212,6 +206,18 @@ impl Parser<'_> {
         }
         self.expect(TokenKind::CloseParen, "`,` or `)`")?;
         Ok(parts)
+    }
+
+    /// `MANY_ONE` and the like: whether at most one relationship starts, and ends, at a node.
+    pub(super) fn limits(&mut self) -> Option<(bool, bool)> {
+        let mut all = LIMITS.iter();
+        let (_, one_out, one_in) = all.find(|(word, ..)| self.is_word(word))?;
+        if matches!(self.peek(1), TokenKind::Word) {
+            // A column of that name.
+            return None;
+        }
+        self.advance();
+        Some((*one_out, *one_in))
     }
 
     /// `FROM a|b TO c`: each with each.
@@ -244,16 +250,21 @@ impl Parser<'_> {
     fn table_column(&mut self) -> Result<TableColumn> {
         let key = self.name("a column")?.text;
         let of = self.table_type()?;
-        let mut default = None;
-        if self.eat_word("DEFAULT") {
-            let value = self.expression()?;
-            default = Some(value.span.slice(self.text).trim().into());
-        }
+        let default = self.default_text()?;
         Ok(TableColumn { key, of, default })
     }
 
+    /// `DEFAULT` and the text of an expression.
+    pub(super) fn default_text(&mut self) -> Result<Option<Arc<str>>> {
+        if !self.eat_word("DEFAULT") {
+            return Ok(None);
+        }
+        let value = self.expression()?;
+        Ok(Some(value.span.slice(self.text).trim().into()))
+    }
+
     /// The text of a type: a name of one or two words, what stands in its brackets, `[]`.
-    fn table_type(&mut self) -> Result<Arc<str>> {
+    pub(super) fn table_type(&mut self) -> Result<Arc<str>> {
         let start = self.name("a type, such as INT64 or STRING")?.span;
         let pair = ["DATETIME", "TIME"].iter().any(|word| self.is_word(word));
         if pair {
@@ -467,6 +478,3 @@ impl Parser<'_> {
         })
     }
 }
-
-/// The function that numbers nodes of a table.
-const NEXT_SERIAL: &str = "graven.nextSerial";

@@ -54,12 +54,6 @@ const SPELLINGS: &[(&[&str], &str)] = &[
     (&["NOTHING"], "NOTHING"),
 ];
 
-/// Numbers of a fixed size, which only properties are bound to.
-const FIXED: &[&str] = &[
-    "INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64", "DOUBLE",
-    "REAL",
-];
-
 /// Types whose values no property holds.
 const NOT_STORED: &[&str] = &[
     "NODE",
@@ -184,6 +178,8 @@ impl Parser<'_> {
             let element = self.with_bar(false, |p| p.nested(Self::type_name))?;
             self.expect(TokenKind::Greater, "`>`")?;
             format!("LIST<{element}>")
+        } else if self.of_property && self.spelled().is_none() {
+            self.table_type()?.to_string()
         } else {
             self.plain_type()?.to_owned()
         };
@@ -196,26 +192,31 @@ impl Parser<'_> {
             } else if self.is_word("LIST") || self.is_word("ARRAY") {
                 self.advance();
                 name = format!("LIST<{name}>");
+            } else if self.of_property && self.eat(TokenKind::OpenBracket) {
+                let length = match self.kind() {
+                    TokenKind::Integer => self.advance().span.slice(self.text),
+                    _ => "",
+                };
+                self.expect(TokenKind::CloseBracket, "`]`")?;
+                name = format!("{name}[{length}]");
             } else {
                 return Ok(name);
             }
         }
     }
 
-    fn plain_type(&mut self) -> Result<&'static str> {
+    /// The spelling of a type that stands here.
+    fn spelled(&self) -> Option<&'static (&'static [&'static str], &'static str)> {
         let matches = |words: &[&str]| {
             let mut words = words.iter().enumerate();
             words.all(|(n, word)| self.is_word_at(n, word))
         };
-        if let Some((words, name)) = SPELLINGS.iter().find(|(words, _)| matches(words)) {
+        SPELLINGS.iter().find(|(words, _)| matches(words))
+    }
+
+    fn plain_type(&mut self) -> Result<&'static str> {
+        if let Some((words, name)) = self.spelled() {
             self.next += words.len();
-            return Ok(name);
-        }
-        let mut fixed = FIXED.iter();
-        if self.of_property
-            && let Some(name) = fixed.find(|name| self.is_word(name))
-        {
-            self.advance();
             return Ok(name);
         }
         let message = "a type is missing, such as INTEGER or LIST<STRING>";

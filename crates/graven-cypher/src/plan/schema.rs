@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::constraint::ConstraintKind;
 use super::tables::TableCommand;
 use super::users::UserCommand;
 
@@ -13,30 +14,6 @@ pub enum SchemaSubject {
     Label(Arc<str>),
     /// Relationships of this type.
     Type(Arc<str>),
-}
-
-/// What a constraint demands.
-#[expect(missing_docs, reason = "fields are explained by the variant")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConstraintKind {
-    /// No two have the same values.
-    Unique,
-    /// All have the properties, and no two the same values.
-    Key,
-    /// All have the properties.
-    Exists,
-    /// The property is of the type `of`; what is new and has none gets `default`.
-    Typed {
-        of: Arc<str>,
-        default: Option<Arc<str>>,
-    },
-    /// Relationships join nodes with one of these pairs of labels; at most one starts, or ends, at
-    /// a node.
-    Ends {
-        pairs: Vec<(Arc<str>, Arc<str>)>,
-        one_out: bool,
-        one_in: bool,
-    },
 }
 
 /// The name of an index or constraint.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::schema::ConstraintKind;
+use super::constraint::ConstraintKind;
 
 /// A property of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,13 @@ impl TableColumn {
             default: self.default.clone(),
         }
     }
+}
+
+/// The default of the key of a table whose type is `SERIAL`: the next number.
+#[must_use]
+pub fn serial_default(table: &str, key: &str) -> Arc<str> {
+    let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
+    format!("graven.nextSerial({}, {})", quoted(table), quoted(key)).into()
 }
 
 /// One command. `lenient`: nothing is wrong if it is there already, or is not there.

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use graven_cypher::plan::schema::ConstraintKind;
-use graven_cypher::plan::tables::{TableColumn, TableCommand};
+use graven_cypher::plan::constraint::ConstraintKind;
+use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
 use graven_storage::{
     self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
     NodeId, PropertyType, RelId, RelationshipEnds, SchemaEntity, Snapshot, Transaction,
@@ -150,7 +150,7 @@ impl Tables<'_> {
                     let keys = keys.map(|key| if *key == old { new } else { *key });
                     self.create(&ConstraintSpec {
                         name: None,
-                        kind: constraint.kind.clone(),
+                        kind: renumbered(&constraint.kind, table, to),
                         entity,
                         keys: keys.collect(),
                     })?;
@@ -345,7 +345,13 @@ impl Tables<'_> {
             self.transaction.drop_constraint(&constraint.name)?;
             self.create(&ConstraintSpec {
                 name: None,
-                kind: constraint.kind.clone(),
+                kind: match constraint.keys.first() {
+                    Some(key) => {
+                        let key = snapshot.catalog().key_name(*key);
+                        renumbered(&constraint.kind, to, key.map_or("", |key| key))
+                    }
+                    None => constraint.kind.clone(),
+                },
                 entity: renamed,
                 keys: constraint.keys.clone(),
             })?;
@@ -442,6 +448,19 @@ impl Tables<'_> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A demand as the table, or its key, has it under a new name: numbers go by these names.
+fn renumbered(kind: &storage::ConstraintKind, table: &str, key: &str) -> storage::ConstraintKind {
+    match kind {
+        storage::ConstraintKind::Typed { of, .. } if &**of.text() == "SERIAL" => {
+            storage::ConstraintKind::Typed {
+                of: of.clone(),
+                default: Some(serial_default(table, key)),
+            }
+        }
+        other => other.clone(),
     }
 }
 

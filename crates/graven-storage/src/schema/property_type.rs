@@ -1,9 +1,10 @@
 //! Types that a constraint may bind a property to.
 //!
 //! # How it works
-//! A type is kept as the text that declared it and as alternatives to compare values with. The text
-//! has the names of the language (`INTEGER`, `LIST<STRING>`, `INTEGER | STRING NOT NULL`), and those
-//! of other databases: integers of a fixed size, which are ranges, `STRING[]`, `FLOAT[3]`.
+//! A type is kept as the text that declared it and as alternatives to compare values with. The
+//! text has the names of the language (`INTEGER`, `LIST<STRING>`, `INTEGER | STRING NOT NULL`),
+//! and those of other databases: integers of a fixed size, which are ranges, `STRING[]`,
+//! `FLOAT[3]`.
 //!
 //! # Invariants
 //! * ST-40 A text that was understood once is understood by every later build: it is in files.

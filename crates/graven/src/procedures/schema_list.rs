@@ -47,7 +47,10 @@ fn constraint_statement(catalog: &Catalog, constraint: &ConstraintDescription) -
         (ConstraintKind::Unique, _) => "IS UNIQUE",
         (ConstraintKind::NodeKey, true) => "IS NODE KEY",
         (ConstraintKind::NodeKey, false) => "IS RELATIONSHIP KEY",
-        (ConstraintKind::Typed { of, .. }, _) => &format!("IS :: {of}"),
+        (ConstraintKind::Typed { of, default }, _) => &match default {
+            Some(default) => format!("IS :: {of} DEFAULT {default}"),
+            None => format!("IS :: {of}"),
+        },
         (ConstraintKind::Ends(ends), _) => {
             let ends = pairs(catalog, ends, quoted);
             return format!("CREATE CONSTRAINT {name} FOR {subject} {ends}");
@@ -62,7 +65,14 @@ fn pairs(catalog: &Catalog, ends: &RelationshipEnds, write: fn(&str) -> String) 
     let name = |label: LabelId| catalog.label_name(label).map_or("", |name| name);
     let pairs = ends.pairs.iter();
     let pairs = pairs.map(|(a, b)| format!("FROM {} TO {}", write(name(*a)), write(name(*b))));
-    pairs.collect::<Vec<_>>().join(", ")
+    let mut parts: Vec<String> = pairs.collect();
+    match (ends.one_out, ends.one_in) {
+        (false, false) => {}
+        (true, false) => parts.push("MANY_ONE".to_owned()),
+        (false, true) => parts.push("ONE_MANY".to_owned()),
+        (true, true) => parts.push("ONE_ONE".to_owned()),
+    }
+    parts.join(", ")
 }
 
 /// Kind, and names of labels or types.
