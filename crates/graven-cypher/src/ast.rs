@@ -251,6 +251,8 @@ impl Projection {
 pub(crate) struct ProjectionItem {
     pub expr: Expr,
     pub alias: Option<Name>,
+    /// `n.*` of a variable with this label or type: the columns of its table.
+    pub spread: Option<Arc<str>>,
 }
 
 /// One item of `SET`.

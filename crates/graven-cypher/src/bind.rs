@@ -25,6 +25,7 @@ mod projection;
 mod repeated;
 mod scope;
 mod subquery;
+mod tables;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +41,9 @@ use crate::ast::{self, Clause, ClauseKind, Imports, Name};
 use crate::bind::aggregate::Aggregating;
 use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
+use crate::plan::constraint::ConstraintKind;
 use crate::plan::expression::Literal;
-use crate::plan::schema::SchemaName;
+use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
@@ -406,6 +408,20 @@ impl Binder<'_> {
                         text: name.clone(),
                         span: clause.span,
                     })?;
+                }
+                match command {
+                    SchemaCommand::Table(command) => {
+                        self.table_command(command, clause.span, steps)?;
+                    }
+                    SchemaCommand::CreateConstraint {
+                        kind:
+                            ConstraintKind::Typed {
+                                default: Some(default),
+                                ..
+                            },
+                        ..
+                    } => self.check_default(default, clause.span)?,
+                    _ => {}
                 }
                 steps.push(Step::Schema(command.clone()));
             }

@@ -26,8 +26,8 @@ use std::sync::Arc;
 pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use plan::Plan;
 pub use schema_view::{
-    IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored, StoredSize,
-    ValueCounts,
+    ColumnView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored,
+    StoredSize, TableView, ValueCounts,
 };
 pub use stop::Stop;
 pub use token::Span;

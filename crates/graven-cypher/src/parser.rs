@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths,
-//! `parser/expression.rs` expressions by precedence, `parser/load.rs` files, `parser/atom.rs` what
+//! `parser/expression.rs` expressions by precedence, `parser/load.rs` files,
+//! `parser/tables.rs` tables, `parser/kuzu.rs` functions of Kuzu, `parser/atom.rs` what
 //! they start from, `parser/prefix.rs` what stands before a statement. This file holds what they
 //! share: the position, look-ahead and errors.
 //!
@@ -17,19 +18,23 @@ mod clause;
 mod expression;
 mod hint;
 mod in_transactions;
+mod kuzu;
 mod load;
 mod pattern;
 mod prefix;
 mod schema;
 mod show;
+mod tables;
 mod type_name;
 mod users;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Name, Statement};
 use crate::diagnostic::{Code, Diagnostic, closest};
 use crate::lexer::{self, Tokens};
+use crate::plan::PathCount;
 use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
@@ -123,6 +128,9 @@ fn parse_all(text: &str) -> Result<Statement> {
         tallest: 0,
         subquery: 0,
         bar_closes: false,
+        of_property: false,
+        selected: None,
+        labelled: HashMap::new(),
     };
     parser.statement()
 }
@@ -139,6 +147,12 @@ struct Parser<'a> {
     subquery: u16,
     /// Inside a comprehension, where `|` ends the condition instead of joining labels.
     bar_closes: bool,
+    /// Inside the type of a property, which may be a number of a fixed size.
+    of_property: bool,
+    /// What selects among the paths along the relationship that was read last.
+    selected: Option<(PathCount, Span)>,
+    /// The one label or type that patterns so far give a variable.
+    labelled: HashMap<Arc<str>, Arc<str>>,
 }
 
 impl Parser<'_> {

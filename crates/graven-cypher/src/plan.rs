@@ -13,6 +13,7 @@
 pub(crate) mod access;
 pub(crate) mod builder;
 pub(crate) mod candidate;
+pub mod constraint;
 pub(crate) mod depth;
 mod describe;
 pub mod expression;
@@ -28,6 +29,7 @@ mod repeat;
 pub(crate) mod rules;
 pub mod schema;
 mod subqueries;
+pub mod tables;
 pub mod trace;
 pub mod users;
 pub(crate) mod valid;

@@ -4,6 +4,7 @@
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
 use crate::types::TypeSet;
+use std::sync::Arc;
 
 /// Names, indexes and statistics of one snapshot, answered without I/O.
 pub trait SchemaView {
@@ -80,6 +81,11 @@ pub trait SchemaView {
     /// Why they are not known.
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
         Err(SourceFault::Wrong(format!("{source} cannot be read here")))
+    }
+    /// The table of that name: a label or a relationship type whose properties were declared.
+    fn table(&self, name: &str) -> Option<TableView> {
+        let _ = name;
+        None
     }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
@@ -163,6 +169,38 @@ pub struct SourceView {
     pub columns: Vec<(std::sync::Arc<str>, TypeSet)>,
     /// Rows, where they are known.
     pub rows: Option<u64>,
+}
+
+/// A label or a relationship type whose properties were declared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableView {
+    /// It is a label.
+    pub of_nodes: bool,
+    /// The properties in order.
+    pub columns: Vec<ColumnView>,
+    /// The property that is the key.
+    pub key: Option<Arc<str>>,
+    /// Labels that relationships join.
+    pub ends: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl TableView {
+    /// The columns that a source of a `COPY` has values for, in order.
+    pub(crate) fn copied_columns(&self) -> impl Iterator<Item = &ColumnView> {
+        let given = |column: &&ColumnView| &*column.of != "SERIAL";
+        self.columns.iter().filter(given)
+    }
+}
+
+/// A property that was declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnView {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The text of its type.
+    pub of: Arc<str>,
+    /// The text of what it is where nothing is given; none: null.
+    pub default: Option<Arc<str>>,
 }
 
 /// Why the columns of a source are not known.

@@ -219,8 +219,12 @@ impl<'a> Instantiator<'a> {
             P::Union { inputs } => self.union(inputs),
             P::Project { .. } | P::Aggregate { .. } | P::Distinct { .. } => self.reshape(op),
             P::Merge { .. } => self.merge(op),
-            P::Schema { command, .. } => {
-                Ok((Box::new(Schema::new(command.clone())), Layout::default()))
+            P::Schema { input, command } => {
+                let (input, _) = self.node(input)?;
+                Ok((
+                    Box::new(Schema::new(input, command.clone())),
+                    Layout::default(),
+                ))
             }
             P::Foreach {
                 input,

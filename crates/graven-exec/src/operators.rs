@@ -52,6 +52,7 @@ pub(crate) mod select_paths;
 pub(crate) mod set;
 pub(crate) mod shortest_paths;
 pub(crate) mod sort;
+mod tables;
 pub(crate) mod trail_expand;
 pub(crate) mod union;
 pub(crate) mod unit;

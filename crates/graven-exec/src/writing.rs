@@ -36,6 +36,8 @@ pub(crate) struct Writer {
     late: Mutex<LateNames>,
     /// Whether a relationship type has come to be that operators made before do not follow.
     outrun: AtomicBool,
+    /// The next number of the key of a table, by the names of both.
+    serials: Mutex<HashMap<(Arc<str>, Arc<str>), i64>>,
     needs: Needs,
     /// Relationships deleted by this statement, where it may still ask for their types or return
     /// them.
@@ -121,6 +123,7 @@ impl Writer {
             transaction,
             late: Mutex::default(),
             outrun: AtomicBool::new(false),
+            serials: Mutex::default(),
             needs,
             deleted: needs.deleted.then(|| {
                 let memory = Memory::new(budget, "Delete", remedy);
@@ -222,6 +225,23 @@ impl Writer {
         let rel_type = self.transaction.rel_type(name)?;
         late.types.insert(name.clone(), rel_type);
         Ok(rel_type)
+    }
+
+    /// The next number of the key of a table; `first` finds where the statement begins.
+    pub(crate) fn next_serial(
+        &self,
+        table: &Arc<str>,
+        key: &Arc<str>,
+        first: impl FnOnce(&Transaction) -> Result<i64>,
+    ) -> Result<Value> {
+        let mut serials = self.serials.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = (table.clone(), key.clone());
+        let number = match serials.get(&name) {
+            Some(number) => *number,
+            None => first(&self.transaction)?,
+        };
+        serials.insert(name, number.saturating_add(1));
+        Ok(Value::Integer(number))
     }
 
     /// Whether what the statement has found may lack relationships of a type that it has brought

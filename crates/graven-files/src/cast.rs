@@ -9,6 +9,7 @@ use graven_storage::PropertyValue;
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
 
 use crate::datum::Datum;
+use crate::foreign;
 use crate::kind::Kind;
 use crate::literal;
 
@@ -16,7 +17,7 @@ use crate::literal;
 ///
 /// # Errors
 /// What is wrong with it, to be put behind the value: "is no INTEGER".
-pub(crate) fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
+pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
     use PropertyValue as P;
     let no = || Err(format!("is no {kind}"));
     let value = match (datum, kind) {
@@ -116,15 +117,24 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
                 Err(_) => return no(),
             },
         },
-        Kind::Bytes => return literal::hexadecimal(trimmed).map(Datum::Value),
+        Kind::Bytes => match literal::hexadecimal(trimmed) {
+            Ok(bytes) => bytes,
+            Err(why) => foreign::bytes(given).ok_or(why)?,
+        },
         Kind::Date => return temporal(Temporal::Date),
         Kind::LocalTime => return temporal(Temporal::LocalTime),
         Kind::Time => return temporal(Temporal::Time),
-        Kind::LocalDateTime => return temporal(Temporal::LocalDateTime),
+        Kind::LocalDateTime => match temporal(Temporal::LocalDateTime) {
+            Ok(time) => return Ok(time),
+            Err(why) => foreign::time_of_instant(&spaced(trimmed)).ok_or(why)?,
+        },
         Kind::DateTime => return temporal(Temporal::DateTime),
         Kind::Duration => match duration::parse(trimmed) {
             Ok(read) => P::Duration(read),
-            Err(error) => return Err(format!("is no DURATION: {error}")),
+            Err(error) => match foreign::duration(trimmed) {
+                Some(read) => read,
+                None => return Err(format!("is no DURATION: {error}")),
+            },
         },
         Kind::Literal => return literal::read(trimmed),
         Kind::List(_) | Kind::Map(_) | Kind::Point => {

@@ -70,6 +70,8 @@ const NAMES: &[(&str, Kind)] = &[
     ("UINT32", Kind::Integer),
     ("UINT64", Kind::Integer),
     ("BIGINT", Kind::Integer),
+    ("INT128", Kind::Any),
+    ("HUGEINT", Kind::Any),
     ("SMALLINT", Kind::Integer),
     ("SERIAL", Kind::Integer),
     ("FLOAT", Kind::Float),

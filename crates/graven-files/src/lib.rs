@@ -30,6 +30,7 @@ mod column;
 mod csv;
 mod datum;
 mod error;
+mod foreign;
 mod ipc_size;
 mod json;
 mod kind;
@@ -45,6 +46,7 @@ mod tables;
 
 pub use arrow_array::{RecordBatchReader, ffi_stream};
 pub use bound::{Bound, Comparison};
+pub use cast::cast;
 pub use column::Column;
 pub use datum::{Cells, Datum};
 pub use error::{Error, Fault, Result};

@@ -302,13 +302,14 @@ impl Published {
         };
         fold.stores()?;
         fold.indexes()?;
+        let before = self.superblock();
+        let features = (before.features).as_written_here(&fold.catalog.constraints);
         let (directory, catalogue) = fold.tables()?;
         output.release_kept();
         let mut freed = std::mem::take(&mut fold.freed);
         freed.extend(old_tables);
-        let before = self.superblock();
         let block = Superblock {
-            features: before.features.as_written_here(),
+            features,
             log: LogPosition {
                 clean_end: 0,
                 ..changes.log()

@@ -240,6 +240,35 @@ pub enum Error {
         /// The node or relationship that lacks it, with its id.
         holder: String,
     },
+    /// A property is not of the type that a constraint demands.
+    #[error("{constraint}: the property {key} of {holder} with label or type {entity} must be \
+            {wanted}, not {}", .value.type_name())]
+    WrongType {
+        /// Name of the constraint.
+        constraint: String,
+        /// Label or type.
+        entity: String,
+        /// The property.
+        key: String,
+        /// The type as it was declared.
+        wanted: String,
+        /// What the property is.
+        value: PropertyValue,
+        /// The node or relationship that has it, with its id.
+        holder: String,
+    },
+    /// A relationship joins nodes that a constraint does not allow, or too many.
+    #[error("{constraint}: {holder} of type {rel_type} {what}")]
+    WrongEnds {
+        /// Name of the constraint.
+        constraint: String,
+        /// Type of the relationship.
+        rel_type: String,
+        /// The relationship, with its id.
+        holder: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A deleted node still has relationships.
     #[error(
         "node {node} still has {count} relationship{}; delete what is left first or use DETACH \

@@ -63,7 +63,8 @@ pub use labels::NodeRanges;
 pub use recovery::{FOLD_ON_CLOSE, OpenOptions};
 pub use salvage::{Lost, SalvageReport};
 pub use schema::{
-    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
+    ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, PropertyType,
+    RelationshipEnds, SchemaEntity,
 };
 pub use snapshot::Snapshot;
 pub use store::Store;

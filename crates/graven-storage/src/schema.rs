@@ -3,10 +3,16 @@
 //! # How it works
 //! Uniqueness and node-key constraints own a unique index of the same keys; node-key and existence
 //! constraints also demand the properties. Names are unique over indexes and constraints together.
+//! A table of another database is a label or a type with constraints on the types of its
+//! properties, in the order in which they were made, and on the ends of its relationships.
+
+mod property_type;
 
 use crate::delta::change::ColumnOf;
 use crate::ids::{KeyId, LabelId, TypeId};
 use std::sync::Arc;
+
+pub use property_type::PropertyType;
 
 /// What an index or a constraint is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -74,7 +80,7 @@ impl IndexKind {
 }
 
 /// What a constraint demands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ConstraintKind {
     /// No two entities have the same values.
@@ -83,6 +89,49 @@ pub enum ConstraintKind {
     NodeKey,
     /// Every entity has all properties.
     Exists,
+    /// The property, where it is there, is of a type.
+    Typed {
+        /// The type, which may also demand that the property is there.
+        of: PropertyType,
+        /// What the property of something new is where a statement gives none: an expression of
+        /// the language. The store keeps it and does not read it.
+        default: Option<Arc<str>>,
+    },
+    /// Relationships of a type join nodes with certain labels.
+    Ends(RelationshipEnds),
+}
+
+impl ConstraintKind {
+    /// Whether every entity must have the properties.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        match self {
+            ConstraintKind::NodeKey | ConstraintKind::Exists => true,
+            ConstraintKind::Typed { of, .. } => of.is_required(),
+            ConstraintKind::Unique | ConstraintKind::Ends(_) => false,
+        }
+    }
+
+    /// Whether it owns a unique index.
+    pub(crate) fn has_index(&self) -> bool {
+        matches!(self, ConstraintKind::Unique | ConstraintKind::NodeKey)
+    }
+
+    /// Whether builds of format 1 before this one do not know it.
+    pub(crate) fn is_of_types(&self) -> bool {
+        matches!(self, ConstraintKind::Typed { .. } | ConstraintKind::Ends(_))
+    }
+}
+
+/// Which nodes the relationships of a type join.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RelationshipEnds {
+    /// Labels of the start and of the end, of which one pair has to fit.
+    pub pairs: Vec<(LabelId, LabelId)>,
+    /// At most one relationship starts at a node.
+    pub one_out: bool,
+    /// At most one relationship ends at a node.
+    pub one_in: bool,
 }
 
 /// A constraint to be created.
@@ -94,7 +143,7 @@ pub struct ConstraintSpec {
     pub kind: ConstraintKind,
     /// Of what.
     pub entity: SchemaEntity,
-    /// The properties.
+    /// The properties; none of a constraint on ends.
     pub keys: Vec<KeyId>,
 }
 

@@ -11,7 +11,8 @@
 //! its references carry no seals. It is read only to make a copy of it in this format.
 //!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible
-//! feature 1, columns with plain texts.
+//! feature 1, columns with plain texts; incompatible feature 2, constraints on types of properties
+//! or ends of relationships.
 //!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason
@@ -40,6 +41,7 @@
 //! | 120 | 8 | reserved, zero |
 
 use crate::bytes::{Decoded, Malformed, Reader};
+use crate::schema::ConstraintDescription;
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
@@ -56,8 +58,10 @@ pub(crate) const SECOND_UNIT: u64 = 16;
 const PAYLOAD_BYTES: usize = 128;
 /// Incompatible feature: columns may hold plain texts.
 const PLAIN_TEXTS: u64 = 1;
+/// Incompatible feature: there are constraints on types of properties or ends of relationships.
+const TYPES: u64 = 2;
 /// Incompatible features that this build understands.
-const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS;
+const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS | TYPES;
 
 /// Whether `unit` holds a superblock.
 pub(crate) fn is_superblock_unit(unit: u64) -> bool {
@@ -76,10 +80,12 @@ pub struct Features {
 }
 
 impl Features {
-    /// With those of the segments that this build writes.
-    pub(crate) fn as_written_here(self) -> Self {
+    /// With those of the segments that this build writes, and of a catalogue with these
+    /// constraints.
+    pub(crate) fn as_written_here(self, constraints: &[ConstraintDescription]) -> Self {
+        let typed = constraints.iter().any(|it| it.kind.is_of_types());
         Features {
-            incompatible: self.incompatible | PLAIN_TEXTS,
+            incompatible: self.incompatible | PLAIN_TEXTS | if typed { TYPES } else { 0 },
             ..self
         }
     }

@@ -422,6 +422,14 @@ impl From<graven_storage::Error> for Error {
                 let message = error.to_string();
                 Error::new("ConstraintValidationFailed.MissingProperty", message)
             }
+            Storage::WrongType { .. } => {
+                let message = error.to_string();
+                Error::new("ConstraintValidationFailed.PropertyType", message)
+            }
+            Storage::WrongEnds { .. } => {
+                let message = error.to_string();
+                Error::new("ConstraintValidationFailed.RelationshipEnds", message)
+            }
             Storage::NodeHasRelationships { .. } => {
                 let message = error.to_string();
                 Error::new("ConstraintVerificationFailed.DeleteConnectedNode", message)

@@ -66,6 +66,7 @@ mod rows;
 mod schema;
 mod statements;
 mod summary;
+mod tables;
 mod transaction;
 mod users;
 mod value;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
     IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored, StoredSize,
-    ValueCounts,
+    TableView, ValueCounts,
 };
 use graven_exec::{FileAccess, Tuning, sources};
 use graven_files::Frame;
@@ -19,6 +19,7 @@ use graven_storage::{
 use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
+use crate::tables;
 
 /// Nodes reckoned for a value where the values were not counted yet.
 const NODES_PER_VALUE: u64 = 10;
@@ -284,6 +285,10 @@ impl SchemaView for Schema<'_> {
                 size(StoreKind::Index(index.number))
             }
         }
+    }
+
+    fn table(&self, name: &str) -> Option<TableView> {
+        tables::view(self.catalog(), name)
     }
 
     fn threads(&self) -> usize {

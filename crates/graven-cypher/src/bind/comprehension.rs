@@ -206,7 +206,11 @@ fn collect(whole: &Expr, name: &Name, list: &Expr, filter: Option<Expr>, value: 
         text: "value".into(),
         span,
     });
-    let item = ProjectionItem { expr: value, alias };
+    let item = ProjectionItem {
+        expr: value,
+        alias,
+        spread: None,
+    };
     clauses.push(clause(ClauseKind::Return(projection(None, vec![item]))));
     collected(clauses, whole)
 }

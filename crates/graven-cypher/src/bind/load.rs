@@ -1,5 +1,5 @@
-//! `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is what other
-//! clauses say.
+//! `LOAD CSV`, `LOAD FROM` and `COPY`: the columns of a source are variables, and what is copied is
+//! what other clauses say.
 //!
 //! # How it works
 //! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use super::graph::Step;
+use super::scope::Record;
 use super::{Binder, Result};
 use crate::ast::{
     self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, Imports, LabelExpr,
@@ -16,9 +17,9 @@ use crate::ast::{
 };
 use crate::diagnostic::Code;
 use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
-use crate::schema_view::SourceFault;
+use crate::schema_view::{SourceFault, TableView};
 use crate::token::Span;
-use crate::types::Type;
+use crate::types::{Type, TypeSet};
 
 /// Variables of the two ends, which no text can name.
 const ENDS: [&str; 2] = ["  from", "  to"];
@@ -67,8 +68,54 @@ impl Binder<'_> {
         Ok(())
     }
 
+    pub(super) fn load_csv(
+        &mut self,
+        headers: bool,
+        url: &ast::Expr,
+        name: &Name,
+        terminator: Option<&ast::Expr>,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
+            let (bound, ty) = binder.expression(expr)?;
+            binder.require(ty, TypeSet::STRING, expr.span, what)?;
+            Ok(bound)
+        };
+        let place = url.span;
+        let url = text(self, url, "the file of LOAD CSV")?;
+        let terminator = terminator
+            .map(|t| text(self, t, "FIELDTERMINATOR"))
+            .transpose()?;
+        self.check_free(name)?;
+        let ty = match headers {
+            true => Type::of(TypeSet::MAP),
+            false => Type::list_of(TypeSet::STRING),
+        };
+        let var = self.declare(name, VarKind::Value, ty);
+        let record = Record {
+            line: self.new_variable("linenumber()", VarKind::Value),
+            file: self.new_variable("file()", VarKind::Value),
+        };
+        self.scope.record = Some(record);
+        steps.push(Step::LoadCsv {
+            record,
+            url,
+            headers,
+            terminator,
+            var,
+            at: place,
+        });
+        Ok(())
+    }
+
     /// `COPY name FROM source`.
     pub(super) fn copy_from(&mut self, copy: &CopyFrom, steps: &mut Vec<Step>) -> Result<()> {
+        let table = self.schema.table(&copy.target.text);
+        let declared = match &table {
+            Some(table) => Some(self.copy_of_table(copy, table)?),
+            None => None,
+        };
+        let copy = declared.as_ref().unwrap_or(copy);
         match &copy.source {
             CopySource::Files(load) => self.load_from(load, steps)?,
             CopySource::Query(query) => {
@@ -76,7 +123,7 @@ impl Binder<'_> {
             }
         }
         let columns: Vec<Arc<str>> = self.scope.row.iter().map(|e| e.name.clone()).collect();
-        let clauses = self.copied(copy, &columns)?;
+        let clauses = self.copied(copy, &columns, table.as_ref())?;
         let Some(transactions) = &copy.transactions else {
             for clause in &clauses {
                 self.clause(clause, false, steps)?;
@@ -91,7 +138,12 @@ impl Binder<'_> {
     }
 
     /// The clauses that create what is copied from these columns.
-    fn copied(&self, copy: &CopyFrom, columns: &[Arc<str>]) -> Result<Vec<Clause>> {
+    fn copied(
+        &self,
+        copy: &CopyFrom,
+        columns: &[Arc<str>],
+        table: Option<&TableView>,
+    ) -> Result<Vec<Clause>> {
         let span = copy.target.span;
         let skipped = if copy.ends.is_some() { 2 } else { 0 };
         if columns.len() < skipped {
@@ -100,7 +152,12 @@ impl Binder<'_> {
         }
         let values = &columns[skipped..];
         let names: Vec<Arc<str>> = match &copy.properties {
-            None => values.to_vec(),
+            None => match table.map(|table| table.copied_columns().collect::<Vec<_>>()) {
+                Some(own) if own.len() == values.len() => {
+                    own.iter().map(|column| column.name.clone()).collect()
+                }
+                _ => values.to_vec(),
+            },
             Some(names) if names.len() == values.len() => {
                 names.iter().map(|name| name.text.clone()).collect()
             }
@@ -262,14 +319,14 @@ fn bound(condition: &Expr, yields: &[(Arc<str>, VarId)]) -> Option<ColumnBound> 
     })
 }
 
-fn named(text: &str, span: Span) -> Name {
+pub(super) fn named(text: &str, span: Span) -> Name {
     Name {
         text: text.into(),
         span,
     }
 }
 
-fn expr(kind: ExprKind, span: Span) -> ast::Expr {
+pub(super) fn expr(kind: ExprKind, span: Span) -> ast::Expr {
     ast::Expr {
         kind,
         span,
@@ -281,7 +338,7 @@ fn variable(column: &str, span: Span) -> ast::Expr {
     expr(ExprKind::Variable(named(column, span)), span)
 }
 
-fn path(
+pub(super) fn path(
     first: NodePattern,
     steps: Vec<(RelationshipPattern, NodePattern)>,
     span: Span,

@@ -49,6 +49,8 @@ impl Binder<'_> {
         filter: Option<&ast::Expr>,
         is_return: bool,
     ) -> Result<(Projection, Vec<Entry>)> {
+        let spread = self.spread(projection)?;
+        let projection = spread.as_ref().unwrap_or(projection);
         let mut items: Vec<(VarId, Expr)> = Vec::new();
         let mut outputs: Vec<Entry> = Vec::new();
         if let Some(span) = projection.star {

@@ -1,4 +1,4 @@
-//! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH` and `LOAD CSV`.
+//! Writing clauses: what is created, merged, set, removed and deleted; `FOREACH`.
 //!
 //! # How it works
 //! A pattern of `CREATE` names new nodes and relationships, apart from nodes that stand there bare
@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 
 use super::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
 use super::labels::Labels;
-use super::scope::Record;
 use super::{Binder, Columns, Result};
 use crate::ast::{
     self, Clause, ClauseKind, ExprKind, Name, NodePattern, PathPattern, RelationshipPattern,
@@ -22,6 +21,7 @@ use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::plan::{
     CreateNode, CreateRelationship, Creation, Direction, RelType, SetItem, VarId, VarKind,
 };
+use crate::schema_view::TableView;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -297,7 +297,12 @@ impl Binder<'_> {
                         )
                         .with_hint("write -[:TYPE]-> or <-[:TYPE]-"));
                 }
+                let table = match &rel_type {
+                    RelType::Named(name) => self.table_of(std::slice::from_ref(name), false),
+                    RelType::Computed(_) => None,
+                };
                 let properties = self.created_properties(
+                    (table.as_ref(), relationship.span),
                     relationship.properties.as_ref(),
                     relationship.filter.as_deref(),
                     group,
@@ -343,7 +348,9 @@ impl Binder<'_> {
         }
         let labels = self.created_labels(node, group, steps)?;
         let (properties, filter) = (node.properties.as_ref(), node.filter.as_deref());
-        let properties = self.created_properties(properties, filter, group, steps)?;
+        let table = self.table_of(&labels.names, true);
+        let table = (table.as_ref(), node.span);
+        let properties = self.created_properties(table, properties, filter, group, steps)?;
         let var = match &node.name {
             Some(name) => self.declare(name, VarKind::Node, Type::of(TypeSet::NODE)),
             None => self.new_variable("  node", VarKind::Node),
@@ -420,18 +427,24 @@ impl Binder<'_> {
     /// Property map of something to create; splits the creation if it reads a part of it.
     fn created_properties(
         &mut self,
+        (table, at): (Option<&TableView>, Span),
         properties: Option<&ast::Expr>,
         filter: Option<&ast::Expr>,
         group: &mut Group,
         steps: &mut Vec<Step>,
     ) -> Result<Option<Expr>> {
         self.no_filter(filter)?;
-        let Some(properties) = properties else {
-            return Ok(None);
+        let properties = self.cast_properties(table, properties);
+        let properties = properties.as_ref();
+        let bound = match properties {
+            Some(properties) => Some(self.property_map(properties)?),
+            None => None,
         };
-        let expr = self.property_map(properties)?;
-        self.split_at(&expr, group, steps);
-        Ok(Some(expr))
+        let bound = self.with_defaults(table, properties, bound, at)?;
+        if let Some(expr) = &bound {
+            self.split_at(expr, group, steps);
+        }
+        Ok(bound)
     }
 
     /// Ends the creation so far if the expression reads a part of it.
@@ -464,7 +477,7 @@ impl Binder<'_> {
     }
 
     /// `{...}` or `$parameter` as the properties of something new.
-    fn property_map(&mut self, properties: &ast::Expr) -> Result<Expr> {
+    pub(super) fn property_map(&mut self, properties: &ast::Expr) -> Result<Expr> {
         let (expr, ty) = self.expression(properties)?;
         self.require(ty, TypeSet::MAP, properties.span, "the properties")?;
         self.writes_keys(&expr);
@@ -479,6 +492,7 @@ impl Binder<'_> {
     ) -> Result<Merge> {
         self.no_shortest(pattern)?;
         self.no_filter(pattern.filter.as_deref())?;
+        let pattern = &pattern.cast_by(self);
         let alone = pattern.steps.is_empty();
         // Bound before the names of the pattern are declared: it cannot read itself.
         let mut bound = vec![self.bound_node(&pattern.first, alone)?];
@@ -512,6 +526,14 @@ impl Binder<'_> {
             let labels = labels.next().unwrap_or_default();
             let known = creation.nodes.iter().any(|n| n.var == *var);
             if bound[idx].is_none() && !known {
+                let node = match idx {
+                    0 => &pattern.first,
+                    _ => &pattern.steps[idx - 1].1,
+                };
+                let table = self.table_of(&labels.names, true);
+                let given = node.properties.as_ref();
+                let properties =
+                    self.with_defaults(table.as_ref(), given, properties, node.span)?;
                 creation.nodes.push(CreateNode {
                     var: *var,
                     labels: labels.names,
@@ -528,6 +550,12 @@ impl Binder<'_> {
             .zip(relationship_maps)
             .zip(&pattern.steps)
         {
+            let table = match &rel_type {
+                RelType::Named(name) => self.table_of(std::slice::from_ref(name), false),
+                RelType::Computed(_) => None,
+            };
+            let given = pattern.properties.as_ref();
+            let properties = self.with_defaults(table.as_ref(), given, properties, pattern.span)?;
             let edge = &graph.edges[*idx];
             let (start, end) = directed(pattern.direction, edge.from, edge.to);
             creation.relationships.push(CreateRelationship {
@@ -723,46 +751,6 @@ impl Binder<'_> {
             imports,
             at: place,
         })
-    }
-
-    pub(super) fn load_csv(
-        &mut self,
-        headers: bool,
-        url: &ast::Expr,
-        name: &Name,
-        terminator: Option<&ast::Expr>,
-        steps: &mut Vec<Step>,
-    ) -> Result<()> {
-        let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
-            let (bound, ty) = binder.expression(expr)?;
-            binder.require(ty, TypeSet::STRING, expr.span, what)?;
-            Ok(bound)
-        };
-        let place = url.span;
-        let url = text(self, url, "the file of LOAD CSV")?;
-        let terminator = terminator
-            .map(|t| text(self, t, "FIELDTERMINATOR"))
-            .transpose()?;
-        self.check_free(name)?;
-        let ty = match headers {
-            true => Type::of(TypeSet::MAP),
-            false => Type::list_of(TypeSet::STRING),
-        };
-        let var = self.declare(name, VarKind::Value, ty);
-        let record = Record {
-            line: self.new_variable("linenumber()", VarKind::Value),
-            file: self.new_variable("file()", VarKind::Value),
-        };
-        self.scope.record = Some(record);
-        steps.push(Step::LoadCsv {
-            record,
-            url,
-            headers,
-            terminator,
-            var,
-            at: place,
-        });
-        Ok(())
     }
 }
 

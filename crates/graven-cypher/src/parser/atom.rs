@@ -235,10 +235,14 @@ impl Parser<'_> {
             {
                 return self.quantifier(&word);
             }
+            "cast" if follows == TokenKind::OpenParen => return self.cast(),
             "reduce" if follows == TokenKind::OpenParen && self.peek(3) == TokenKind::Equal => {
                 return self.with_bar(true, Self::reduce);
             }
             _ => {}
+        }
+        if !quoted && let Some(form) = self.kuzu_form()? {
+            return Ok(form);
         }
         if self.at_call() {
             return self.call();
@@ -460,7 +464,10 @@ impl Parser<'_> {
         if takes_all || distinct {
             self.advance();
         }
-        let args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        let mut args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        if !distinct && let Some(other) = self.kuzu_function(&name, &mut args)? {
+            return Ok(other);
+        }
         Ok(ExprKind::Call {
             name,
             distinct,

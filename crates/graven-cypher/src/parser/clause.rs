@@ -319,12 +319,19 @@ impl Parser<'_> {
     }
 
     fn projection_item(&mut self) -> Result<ProjectionItem> {
+        if let Some(item) = self.spread_item()? {
+            return Ok(item);
+        }
         let expr = self.expression()?;
         let alias = match self.eat_word("AS") {
             true => Some(self.name("an alias")?),
             false => None,
         };
-        Ok(ProjectionItem { expr, alias })
+        Ok(ProjectionItem {
+            expr,
+            alias,
+            spread: None,
+        })
     }
 
     fn sort_items(&mut self) -> Result<Vec<(Expr, SortOrder)>> {
@@ -363,6 +370,9 @@ impl Parser<'_> {
                 query: Box::new(query),
                 transactions,
             });
+        }
+        if let Some(call) = self.kuzu_call(start)? {
+            return Ok(call);
         }
         let name = self.dotted_name("a procedure or `{`")?;
         let args = match self.eat(TokenKind::OpenParen) {
@@ -405,7 +415,11 @@ impl Parser<'_> {
             let name = alias.as_ref().unwrap_or(column).clone();
             let span = name.span;
             let expr = self.make(ExprKind::Variable(name), span)?;
-            projection.items.push(ProjectionItem { expr, alias: None });
+            projection.items.push(ProjectionItem {
+                expr,
+                alias: None,
+                spread: None,
+            });
         }
         let mut kinds = vec![ClauseKind::Call(call)];
         if !projection.items.is_empty() {
@@ -444,7 +458,7 @@ impl Parser<'_> {
         Ok(Imports::Names(names))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> Result<Vec<Expr>> {
         let mut args = Vec::new();
         if self.eat(TokenKind::CloseParen) {
             return Ok(args);

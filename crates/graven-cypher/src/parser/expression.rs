@@ -380,6 +380,10 @@ impl Parser<'_> {
     fn subscript(&mut self, base: Expr) -> Result<ExprKind> {
         self.expect(TokenKind::OpenBracket, "`[`")?;
         let base = Box::new(base);
+        if self.at_kuzu_slice() {
+            let from = self.kuzu_slice_start()?;
+            return self.kuzu_slice(base, from);
+        }
         if self.eat(TokenKind::DotDot) {
             let dots = self.last_span();
             let Some(to) = self.slice_end()? else {

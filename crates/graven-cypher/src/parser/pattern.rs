@@ -174,14 +174,16 @@ impl Parser<'_> {
             };
             steps.push((relationship, node));
         }
-        Ok(PathPattern {
+        let mut path = PathPattern {
             name: None,
             shortest: None,
             first,
             steps,
             filter: None,
             span: start.to(self.last_span()),
-        })
+        };
+        self.selected_by(&mut path)?;
+        Ok(path)
     }
 
     /// A node that is not written.
@@ -405,6 +407,7 @@ impl Parser<'_> {
             true => Some(self.with_bar(false, Self::label_expression)?),
             false => None,
         };
+        self.note_label(name.as_ref(), labels.as_ref());
         let properties = self.pattern_properties()?;
         let filter = self.inline_filter()?;
         let last = self.expect(TokenKind::CloseParen, "`)`")?;
@@ -493,9 +496,12 @@ impl Parser<'_> {
         }
         if self.kind() == TokenKind::Colon || self.at_is_label() {
             pattern.types = Some(self.with_bar(false, Self::label_expression)?);
+            self.note_label(pattern.name.as_ref(), pattern.types.as_ref());
         }
         if self.eat(TokenKind::Star) {
+            self.mode_of_length()?;
             pattern.length = Some(self.length()?);
+            self.no_filter_of_length()?;
         } else if matches!(self.kind(), TokenKind::DotDot | TokenKind::Integer) {
             let message = "a variable-length relationship needs `*` before its bounds";
             return Err(self
@@ -505,6 +511,69 @@ impl Parser<'_> {
         pattern.properties = self.pattern_properties()?;
         pattern.filter = self.inline_filter()?;
         self.expect(TokenKind::CloseBracket, "`]`")?;
+        Ok(())
+    }
+
+    /// Words of Kuzu behind the star: which of the paths are wanted.
+    fn mode_of_length(&mut self) -> Result<()> {
+        let start = self.token().span;
+        if self.is_word("WSHORTEST") {
+            let message = "weighted shortest paths are not available in this build";
+            return Err(self.error(start, Code::FeatureNotAvailable, message));
+        }
+        if self.is_word("ACYCLIC") || self.is_word("WALK") {
+            let message = "paths along one relationship are trails in this build";
+            return Err(self
+                .error(start, Code::FeatureNotAvailable, message)
+                .with_hint("leave the word out; `is_acyclic(p)` is a condition on a path"));
+        }
+        if self.eat_word("TRAIL") {
+            return Ok(());
+        }
+        let all = self.is_word("ALL") && self.is_word_at(1, "SHORTEST");
+        if all {
+            self.advance();
+        }
+        if self.eat_word("SHORTEST") {
+            let count = match all {
+                true => PathCount::Lengths(1),
+                false => PathCount::Paths(1),
+            };
+            self.selected = Some((count, start.to(self.last_span())));
+        }
+        Ok(())
+    }
+
+    /// `(r, n | WHERE ...)` behind the bounds, for which there is a form of the language.
+    fn no_filter_of_length(&self) -> Result<()> {
+        if self.kind() != TokenKind::OpenParen {
+            return Ok(());
+        }
+        let message = "conditions on the parts of a path stand in a quantified pattern here";
+        Err(self
+            .error(self.token().span, Code::FeatureNotAvailable, message)
+            .with_hint("write ((x)-[r:TYPE]->(n) WHERE r.key > 1){1,3}"))
+    }
+
+    /// What the relationship of a path selects, where it does.
+    fn selected_by(&mut self, path: &mut PathPattern) -> Result<()> {
+        let Some((count, span)) = self.selected.take() else {
+            return Ok(());
+        };
+        let [(relationship, _)] = &path.steps[..] else {
+            let message = "`SHORTEST` in a relationship is of a path with this one only";
+            return Err(self
+                .error(span, Code::FeatureNotAvailable, message)
+                .with_hint("give the other relationships a pattern of their own"));
+        };
+        let bounded = relationship
+            .length
+            .is_some_and(|length| length.min > Some(1));
+        path.shortest = Some(Shortest {
+            count,
+            closed: bounded,
+            sharing: [1, 1],
+        });
         Ok(())
     }
 

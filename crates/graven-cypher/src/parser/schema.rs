@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, ExprKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
-use crate::plan::schema::{ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject};
+use crate::plan::constraint::ConstraintKind;
+use crate::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use crate::token::TokenKind;
 
 /// Words for the kind of index that stands for all.
@@ -47,7 +48,9 @@ impl Parser<'_> {
             let error = self.error(span, Code::AdministrationCommand, message);
             return Err(error.with_hint("make another file: `graven shell other.graven`"));
         }
-        let clauses = if let Some(command) = self.user_command()? {
+        let clauses = if let Some(command) = self.table_statement()? {
+            vec![schema(command)]
+        } else if let Some(command) = self.user_command()? {
             vec![schema(SchemaCommand::User(command))]
         } else if self.is_word("CREATE") && !named_path {
             if self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE") {
@@ -153,17 +156,31 @@ impl Parser<'_> {
         let if_not_exists = self.if_not_exists()?;
         self.schema_subject("(n:Label) REQUIRE n.key IS UNIQUE")?;
         let (variable, subject) = self.subject()?;
+        if matches!(subject, SchemaSubject::Type(_)) && self.is_word("FROM") {
+            let kind = self.constrained_ends()?;
+            self.options()?;
+            return Ok(SchemaCommand::CreateConstraint {
+                name,
+                if_not_exists,
+                kind,
+                subject,
+                keys: Vec::new(),
+            });
+        }
         self.expect_word("REQUIRE")?;
         let keys = self.properties_of(&variable)?;
-        if self.kind() == TokenKind::Colon
+        let typed = self.kind() == TokenKind::Colon
             || self.is_word("IS")
-                && (self.peek(1) == TokenKind::Colon || self.is_word_at(1, "TYPED"))
-        {
-            let message = "constraints on the type of a property are not available in this build";
-            return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
+                && (self.peek(1) == TokenKind::Colon || self.is_word_at(1, "TYPED"));
+        if !typed {
+            self.expect_word("IS")?;
         }
-        self.expect_word("IS")?;
-        let kind = if self.eat_word("NOT") {
+        let kind = if typed {
+            self.eat_word("IS");
+            let of = self.property_type()?;
+            let default = self.default_text()?;
+            ConstraintKind::Typed { of, default }
+        } else if self.eat_word("NOT") {
             self.expect_word("NULL")?;
             ConstraintKind::Exists
         } else {
@@ -173,11 +190,12 @@ impl Parser<'_> {
             } else if self.eat_word("UNIQUE") {
                 ConstraintKind::Unique
             } else {
-                return Err(self.unexpected("`UNIQUE`, `NOT NULL` or `NODE KEY`"));
+                return Err(self.unexpected("`UNIQUE`, `NOT NULL`, `NODE KEY` or `:: TYPE`"));
             }
         };
-        if kind == ConstraintKind::Exists && keys.len() > 1 {
-            let message = "`IS NOT NULL` is about one property";
+        let of_one = matches!(kind, ConstraintKind::Exists | ConstraintKind::Typed { .. });
+        if of_one && keys.len() > 1 {
+            let message = "`IS NOT NULL` and `IS :: TYPE` are about one property";
             return Err(self
                 .error(self.last_span(), Code::UnexpectedSyntax, message)
                 .with_hint("make a constraint for each"));
@@ -189,6 +207,30 @@ impl Parser<'_> {
             kind,
             subject,
             keys,
+        })
+    }
+
+    /// `FROM A TO B, FROM C TO D, MANY_ONE`.
+    fn constrained_ends(&mut self) -> Result<ConstraintKind> {
+        let mut pairs = Vec::new();
+        let mut limits = (false, false);
+        loop {
+            self.expect_word("FROM")?;
+            let from = self.name("a label")?.text;
+            self.expect_word("TO")?;
+            pairs.push((from, self.name("a label")?.text));
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+            if let Some(found) = self.limits() {
+                limits = found;
+                break;
+            }
+        }
+        Ok(ConstraintKind::Ends {
+            pairs,
+            one_out: limits.0,
+            one_in: limits.1,
         })
     }
 
@@ -228,7 +270,7 @@ impl Parser<'_> {
         }
     }
 
-    fn if_not_exists(&mut self) -> Result<bool> {
+    pub(super) fn if_not_exists(&mut self) -> Result<bool> {
         let found = self.eat_word("IF");
         if found {
             self.expect_word("NOT")?;

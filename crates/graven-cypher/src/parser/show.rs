@@ -129,8 +129,13 @@ const CONSTRAINT_KINDS: &[KindOfConstraint] = &[
             (false, "RELATIONSHIP_PROPERTY_EXISTENCE"),
         ],
     ),
-    // There are none of these.
-    (&["TYPE"], &[]),
+    (
+        &["TYPE"],
+        &[
+            (true, "NODE_PROPERTY_TYPE"),
+            (false, "RELATIONSHIP_PROPERTY_TYPE"),
+        ],
+    ),
 ];
 
 /// Those before which `PROPERTY` may stand.
@@ -478,7 +483,11 @@ impl Parser<'_> {
         for (column, alias) in items {
             let expr = self.make(ExprKind::Variable(column.clone()), column.span)?;
             let alias = alias.clone();
-            projection.items.push(ProjectionItem { expr, alias });
+            projection.items.push(ProjectionItem {
+                expr,
+                alias,
+                spread: None,
+            });
         }
         Ok(projection)
     }

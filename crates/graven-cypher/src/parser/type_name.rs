@@ -1,5 +1,7 @@
 //! Names of types behind `IS ::`: many spellings, brought into one.
 
+use std::sync::Arc;
+
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Code;
@@ -52,7 +54,51 @@ const SPELLINGS: &[(&[&str], &str)] = &[
     (&["NOTHING"], "NOTHING"),
 ];
 
+/// Types whose values no property holds.
+const NOT_STORED: &[&str] = &[
+    "NODE",
+    "RELATIONSHIP",
+    "PATH",
+    "MAP",
+    "NULL",
+    "NOTHING",
+    "ANY",
+    "PROPERTY VALUE",
+];
+
 impl Parser<'_> {
+    /// The rest of `REQUIRE n.key IS :: TYPE`: the text of a type that properties have.
+    pub(super) fn property_type(&mut self) -> Result<Arc<str>> {
+        if !self.eat_word("TYPED") {
+            self.expect(TokenKind::Colon, "`::`")?;
+            self.expect(TokenKind::Colon, "`::`")?;
+        }
+        let start = self.token().span;
+        let outer = std::mem::replace(&mut self.of_property, true);
+        let name = self.nested(Self::type_name);
+        self.of_property = outer;
+        let name = name?;
+        let mut words = name.split(['<', '>', '|']).map(|word| {
+            let word = word.trim();
+            word.strip_suffix("NOT NULL").unwrap_or(word).trim()
+        });
+        if let Some(word) = words.find(|word| NOT_STORED.contains(word)) {
+            let message = format!("no property holds a value of type {word}");
+            let span = start.to(self.last_span());
+            return Err(self.error(span, Code::UnexpectedSyntax, message));
+        }
+        // Alternatives hold null together.
+        Ok(match name.contains(" | ") && name.ends_with(" NOT NULL") {
+            true => format!(
+                "{} NOT NULL",
+                name.replace(" NOT NULL |", " |")
+                    .trim_end_matches(" NOT NULL")
+            )
+            .into(),
+            false => name.into(),
+        })
+    }
+
     /// The rest of `x IS [NOT] :: TYPE`, as a call.
     pub(super) fn type_check(&mut self, operand: Expr, is_negated: bool) -> Result<Expr> {
         if !self.eat_word("TYPED") {
@@ -132,6 +178,8 @@ impl Parser<'_> {
             let element = self.with_bar(false, |p| p.nested(Self::type_name))?;
             self.expect(TokenKind::Greater, "`>`")?;
             format!("LIST<{element}>")
+        } else if self.of_property && self.spelled().is_none() {
+            self.table_type()?.to_string()
         } else {
             self.plain_type()?.to_owned()
         };
@@ -144,18 +192,30 @@ impl Parser<'_> {
             } else if self.is_word("LIST") || self.is_word("ARRAY") {
                 self.advance();
                 name = format!("LIST<{name}>");
+            } else if self.of_property && self.eat(TokenKind::OpenBracket) {
+                let length = match self.kind() {
+                    TokenKind::Integer => self.advance().span.slice(self.text),
+                    _ => "",
+                };
+                self.expect(TokenKind::CloseBracket, "`]`")?;
+                name = format!("{name}[{length}]");
             } else {
                 return Ok(name);
             }
         }
     }
 
-    fn plain_type(&mut self) -> Result<&'static str> {
+    /// The spelling of a type that stands here.
+    fn spelled(&self) -> Option<&'static (&'static [&'static str], &'static str)> {
         let matches = |words: &[&str]| {
             let mut words = words.iter().enumerate();
             words.all(|(n, word)| self.is_word_at(n, word))
         };
-        if let Some((words, name)) = SPELLINGS.iter().find(|(words, _)| matches(words)) {
+        SPELLINGS.iter().find(|(words, _)| matches(words))
+    }
+
+    fn plain_type(&mut self) -> Result<&'static str> {
+        if let Some((words, name)) = self.spelled() {
             self.next += words.len();
             return Ok(name);
         }

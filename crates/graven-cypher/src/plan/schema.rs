@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::constraint::ConstraintKind;
+use super::tables::TableCommand;
 use super::users::UserCommand;
 
 /// What an index or constraint is about.
@@ -12,17 +14,6 @@ pub enum SchemaSubject {
     Label(Arc<str>),
     /// Relationships of this type.
     Type(Arc<str>),
-}
-
-/// What a constraint demands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConstraintKind {
-    /// No two have the same values.
-    Unique,
-    /// All have the properties, and no two the same values.
-    Key,
-    /// All have the properties.
-    Exists,
 }
 
 /// The name of an index or constraint.
@@ -81,6 +72,8 @@ pub enum SchemaCommand {
     },
     /// `DROP CONSTRAINT name IF EXISTS`.
     DropConstraint { name: SchemaName, if_exists: bool },
+    /// About a table.
+    Table(TableCommand),
     /// About users.
     User(UserCommand),
 }
@@ -99,7 +92,7 @@ impl SchemaCommand {
     #[must_use]
     pub fn name(&self) -> Option<&SchemaName> {
         match self {
-            SchemaCommand::CreateLookup | SchemaCommand::User(_) => None,
+            SchemaCommand::CreateLookup | SchemaCommand::Table(_) | SchemaCommand::User(_) => None,
             SchemaCommand::CreateIndex { name, .. }
             | SchemaCommand::CreateConstraint { name, .. } => name.as_ref(),
             SchemaCommand::DropIndex { name, .. } | SchemaCommand::DropConstraint { name, .. } => {
@@ -134,10 +127,23 @@ impl fmt::Display for SchemaCommand {
                 keys,
                 ..
             } => {
+                if let ConstraintKind::Ends { pairs, .. } = kind {
+                    let pairs = pairs
+                        .iter()
+                        .map(|(from, to)| format!("from {from} to {to}"));
+                    let pairs: Vec<String> = pairs.collect();
+                    let name = named(name);
+                    return write!(
+                        f,
+                        "create constraint{name} for {subject} {}",
+                        pairs.join(", ")
+                    );
+                }
                 let kind = match kind {
                     ConstraintKind::Unique => "unique",
                     ConstraintKind::Key => "key",
-                    ConstraintKind::Exists => "not null",
+                    ConstraintKind::Typed { of, .. } => &format!(":: {of}"),
+                    _ => "not null",
                 };
                 let (name, keys) = (named(name), keys.join(", "));
                 write!(
@@ -146,6 +152,7 @@ impl fmt::Display for SchemaCommand {
                 )
             }
             SchemaCommand::DropConstraint { name, .. } => write!(f, "drop constraint {name}"),
+            SchemaCommand::Table(command) => command.fmt(f),
             SchemaCommand::User(command) => command.fmt(f),
         }
     }

@@ -23,6 +23,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::apoc::entity::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,
         functions::apoc::text::FUNCTIONS,
+        functions::cast::FUNCTIONS,
         functions::graph::FUNCTIONS,
         functions::list::FUNCTIONS,
         functions::number::FUNCTIONS,

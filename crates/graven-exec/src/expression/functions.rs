@@ -4,6 +4,7 @@ use crate::error::ExecError;
 use crate::value::Value;
 
 pub(super) mod apoc;
+pub(super) mod cast;
 pub(super) mod convert;
 pub(super) mod graph;
 pub(super) mod list;

@@ -1,27 +1,29 @@
 //! Creates and drops indexes and constraints, and changes users.
 
-use graven_cypher::plan::schema::{
-    ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject,
-};
+use graven_cypher::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use graven_storage::{self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaEntity};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::operator::Operator;
+use crate::operator::{BoxedOperator, Operator};
+use crate::operators::tables::{Tables, demand};
 use crate::runtime::Runtime;
 use crate::users;
 use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct Schema {
+    /// What is done before.
+    input: BoxedOperator,
     command: SchemaCommand,
     done: bool,
 }
 
 impl Schema {
-    /// Runs `command`.
-    pub(crate) fn new(command: SchemaCommand) -> Self {
+    /// Runs `command` after `input`.
+    pub(crate) fn new(input: BoxedOperator, command: SchemaCommand) -> Self {
         Self {
+            input,
             command,
             done: false,
         }
@@ -90,11 +92,7 @@ impl Schema {
             } => {
                 let spec = ConstraintSpec {
                     name: name.as_ref().map(text).transpose()?,
-                    kind: match kind {
-                        ConstraintKind::Unique => storage::ConstraintKind::Unique,
-                        ConstraintKind::Key => storage::ConstraintKind::NodeKey,
-                        ConstraintKind::Exists => storage::ConstraintKind::Exists,
-                    },
+                    kind: demand(kind, transaction)?,
                     entity: entity(subject)?,
                     keys: ids(keys)?,
                 };
@@ -106,6 +104,14 @@ impl Schema {
             }
             SchemaCommand::DropConstraint { name, if_exists } => {
                 (transaction.drop_constraint(&text(name)?), *if_exists)
+            }
+            SchemaCommand::Table(command) => {
+                let tables = Tables {
+                    transaction,
+                    rt,
+                    stop,
+                };
+                return tables.run(command);
             }
             SchemaCommand::User(command) => return users::run(command, rt),
         };
@@ -120,12 +126,14 @@ impl Schema {
 impl Operator for Schema {
     fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
         if !std::mem::replace(&mut self.done, true) {
+            while self.input.next(rt)?.is_some() {}
             self.run(rt)?;
         }
         Ok(None)
     }
 
     fn rewind(&mut self) {
+        self.input.rewind();
         self.done = false;
     }
 }

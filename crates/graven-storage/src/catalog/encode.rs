@@ -10,7 +10,7 @@
 //! | label sets | count; each: count of labels, labels, nodes |
 //! | stores | count; each: id, kind (below), segments, pages, bytes, entries |
 //! | indexes | next number, count; each: number, name, entity (below), count of keys, keys, 1 if it is unique + twice its kind (0 range, 1 text, 2 point), entries, distinct, root page or 0, height |
-//! | constraints | count; each: name, kind (1 unique, 2 key, 3 exists), entity, count of keys, keys, number of its index + 1 or 0 |
+//! | constraints | count; each: name, kind (1 unique, 2 key, 3 exists, 4 typed, 5 ends), entity, count of keys, keys, number of its index + 1 or 0; typed: the type as text, 1 and the default as text or 0; ends: count of pairs, each: label of the start, label of the end; 1 if at most one starts at a node + 2 if at most one ends there |
 //! | relationship id extents | count; each: first, count, type |
 //! | next node id, next relationship id | |
 //! | types | per type: relationships, start nodes, end nodes, largest out degree, largest in degree |
@@ -30,7 +30,9 @@ use super::{
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
 use crate::pages::Pages;
-use crate::schema::{ConstraintDescription, ConstraintKind, IndexKind, SchemaEntity};
+use crate::schema::{
+    ConstraintDescription, ConstraintKind, IndexKind, PropertyType, RelationshipEnds, SchemaEntity,
+};
 use crate::users;
 use graven_pagecache::PageRef;
 use std::sync::Arc;
@@ -132,6 +134,8 @@ impl Catalog {
                 ConstraintKind::Unique => 1,
                 ConstraintKind::NodeKey => 2,
                 ConstraintKind::Exists => 3,
+                ConstraintKind::Typed { .. } => 4,
+                ConstraintKind::Ends(_) => 5,
             };
             put_varint(out, kind);
             put_entity(out, constraint.entity);
@@ -140,6 +144,7 @@ impl Catalog {
                 out,
                 constraint.index.map_or(0, |number| u64::from(number) + 1),
             );
+            put_demand(out, &constraint.kind);
         }
     }
 
@@ -262,20 +267,45 @@ impl Catalog {
     }
 
     fn read_constraint(&self, reader: &mut Reader<'_>) -> Decoded<ConstraintDescription> {
+        let name = Arc::from(reader.text()?);
+        let kind = reader.varint()?;
+        let entity = self.read_entity(reader)?;
+        let keys = list(reader, |reader| self.read_key(reader))?;
+        let index = match reader.varint()? {
+            0 => None,
+            number => Some(below(number - 1, self.next_index as usize, "index number")?),
+        };
+        let kind = match kind {
+            1 => ConstraintKind::Unique,
+            2 => ConstraintKind::NodeKey,
+            3 => ConstraintKind::Exists,
+            4 => ConstraintKind::Typed {
+                of: PropertyType::read(reader.text()?)?,
+                default: match reader.varint()? {
+                    0 => None,
+                    1 => Some(Arc::from(reader.text()?)),
+                    other => return Err(Malformed(format!("unknown kind of default {other}"))),
+                },
+            },
+            5 => {
+                let pairs = list(reader, |reader| {
+                    Ok((self.read_label(reader)?, self.read_label(reader)?))
+                })?;
+                let limits = below(reader.varint()?, 4, "limits of relationships")?;
+                ConstraintKind::Ends(RelationshipEnds {
+                    pairs,
+                    one_out: limits & 1 != 0,
+                    one_in: limits & 2 != 0,
+                })
+            }
+            other => return Err(Malformed(format!("unknown kind of constraint {other}"))),
+        };
         Ok(ConstraintDescription {
-            name: Arc::from(reader.text()?),
-            kind: match reader.varint()? {
-                1 => ConstraintKind::Unique,
-                2 => ConstraintKind::NodeKey,
-                3 => ConstraintKind::Exists,
-                other => return Err(Malformed(format!("unknown kind of constraint {other}"))),
-            },
-            entity: self.read_entity(reader)?,
-            keys: list(reader, |reader| self.read_key(reader))?,
-            index: match reader.varint()? {
-                0 => None,
-                number => Some(below(number - 1, self.next_index as usize, "index number")?),
-            },
+            name,
+            kind,
+            entity,
+            keys,
+            index,
         })
     }
 
@@ -401,6 +431,25 @@ fn put_keys(out: &mut Vec<u8>, keys: &[KeyId]) {
     put_varint(out, keys.len() as u64);
     keys.iter()
         .for_each(|key| put_varint(out, u64::from(key.0)));
+}
+
+/// What a constraint demands beyond its kind.
+fn put_demand(out: &mut Vec<u8>, kind: &ConstraintKind) {
+    match kind {
+        ConstraintKind::Unique | ConstraintKind::NodeKey | ConstraintKind::Exists => {}
+        ConstraintKind::Typed { of, default } => {
+            put_text(out, of.text());
+            put_varint(out, u64::from(default.is_some()));
+            default.iter().for_each(|default| put_text(out, default));
+        }
+        ConstraintKind::Ends(ends) => {
+            put_varint(out, ends.pairs.len() as u64);
+            for (start, end) in &ends.pairs {
+                put_all(out, &[u64::from(start.0), u64::from(end.0)]);
+            }
+            put_varint(out, u64::from(ends.one_out) + 2 * u64::from(ends.one_in));
+        }
+    }
 }
 
 fn put_index(out: &mut Vec<u8>, index: &IndexDescription) {

@@ -58,7 +58,7 @@ pub(super) fn copy(
     for constraint in constraints {
         let spec = ConstraintSpec {
             name: Some(constraint.name.to_string()),
-            kind: constraint.kind,
+            kind: constraint.kind.clone(),
             entity: constraint.entity,
             keys: constraint.keys.clone(),
         };
@@ -90,7 +90,11 @@ fn make<T>(store: &Arc<Store>, create: impl FnOnce(&Transaction) -> Result<T>) -
 fn note(report: &mut SalvageReport, place: String, error: Error) -> Result<()> {
     let fails = matches!(
         error,
-        Error::Duplicate { .. } | Error::MissingProperty { .. } | Error::SchemaExists { .. }
+        Error::Duplicate { .. }
+            | Error::MissingProperty { .. }
+            | Error::WrongType { .. }
+            | Error::WrongEnds { .. }
+            | Error::SchemaExists { .. }
     );
     if !fails {
         return Err(error);

@@ -125,7 +125,8 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Conflict`] (retryable: what it conflicts with can be seen by then),
-    /// [`Error::NodeHasRelationships`], [`Error::MissingProperty`], [`Error::LogFailed`],
+    /// [`Error::NodeHasRelationships`], [`Error::MissingProperty`],
+    /// [`Error::WrongType`], [`Error::WrongEnds`], [`Error::LogFailed`],
     /// [`Error::DiskFull`], [`Error::TransactionEnded`]. The transaction has ended then.
     pub fn commit(&self) -> Result<Committed> {
         let mut state = self.state.lock();
@@ -178,7 +179,7 @@ impl Transaction {
             });
         }
         self.check_deleted(state)?;
-        self.check_existence()?;
+        self.check_constraints()?;
         let store = &self.store;
         let own = Changes { below, layer };
         if store.log().is_some() {

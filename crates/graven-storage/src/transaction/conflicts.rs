@@ -14,7 +14,8 @@
 //! * TX-6: a transaction that commits saw the newest state of everything it wrote; a serialisable
 //!   one, of everything it read.
 //! * TX-7: creating relationships takes shared claims on both ends (they never conflict with each
-//!   other), deleting a node an exclusive one.
+//!   other), deleting a node an exclusive one. Where a constraint says which nodes relationships
+//!   join, or how many, changed labels of an end conflict with them, or they with each other.
 
 use super::reads::Reads;
 use crate::delta::change::{Change, ColumnOf, NodeChange};
@@ -40,6 +41,8 @@ enum Claim {
     NodeDeleted(u64),
     /// A relationship was created there.
     NodeConnected(u64),
+    /// It lost or got labels.
+    NodeRelabelled(u64),
     Relationship(u64),
     IndexKey(u32, Arc<[u8]>),
     List(TypeId, Direction, u64),
@@ -168,7 +171,9 @@ impl Conflicts {
         for (node, change) in layer.nodes.iter() {
             let created = matches!(change, NodeChange::Created(_));
             let deleted = *change == NodeChange::Deleted;
-            let connected = deleted && self.newer(&Claim::NodeConnected(node), start);
+            let relabelled = matches!(change, NodeChange::Labels(_)) && schema.has_ends();
+            let connected =
+                (deleted || relabelled) && self.newer(&Claim::NodeConnected(node), start);
             if !created && (connected || self.node_newer(node, start)) {
                 return Err(conflict(format!("node {node}")));
             }
@@ -187,8 +192,14 @@ impl Conflicts {
             }
         }
         for (id, it) in layer.relationships.iter() {
-            for node in [it.start.0, it.end.0] {
-                if it.change == Change::Added && self.newer(&Claim::NodeDeleted(node), start) {
+            let ends = schema.ends(it.rel_type);
+            let one_out = ends.is_some_and(|ends| ends.one_out);
+            let one_in = ends.is_some_and(|ends| ends.one_in);
+            for (node, one) in [(it.start.0, one_out), (it.end.0, one_in)] {
+                let met = self.newer(&Claim::NodeDeleted(node), start)
+                    || ends.is_some() && self.newer(&Claim::NodeRelabelled(node), start)
+                    || one && self.newer(&Claim::NodeConnected(node), start);
+                if it.change == Change::Added && met {
                     return Err(conflict(format!("node {node}")));
                 }
             }
@@ -215,8 +226,19 @@ impl Conflicts {
                         || deleted && has_list(layer, *node)?;
                     written.then(|| format!("node {node}"))
                 }
-                Claim::NodeConnected(node) => (layer.node(*node) == Some(&NodeChange::Deleted))
-                    .then(|| format!("node {node}")),
+                Claim::NodeConnected(node) => {
+                    let met = match layer.node(*node) {
+                        Some(NodeChange::Deleted) => true,
+                        Some(NodeChange::Labels(_)) => schema.has_ends(),
+                        _ => false,
+                    };
+                    let counted = schema.limits_ends() && has_list(layer, *node)?;
+                    (met || counted).then(|| format!("node {node}"))
+                }
+                Claim::NodeRelabelled(node) => {
+                    let met = schema.has_ends() && has_list(layer, *node)?;
+                    met.then(|| format!("node {node}"))
+                }
                 Claim::Relationship(id) => {
                     let gone = layer.relationship(RelId(*id))?;
                     let written = gone.is_some_and(|it| it.change == Change::Removed)
@@ -371,7 +393,10 @@ impl Conflicts {
                     }
                     continue;
                 }
-                NodeChange::Labels(_) => claim(Claim::Labels),
+                NodeChange::Labels(_) => {
+                    claim(Claim::Labels);
+                    claim(Claim::NodeRelabelled(node));
+                }
                 NodeChange::Deleted => {
                     claim(Claim::Nodes);
                     claim(Claim::Labels);

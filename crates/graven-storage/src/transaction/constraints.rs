@@ -1,18 +1,20 @@
-//! Properties that must be there: checked for all at the creation of a constraint, for what changed
-//! at a commit.
+//! Properties that must be there or be of a type, and ends of relationships: checked for all at the
+//! creation of a constraint, for what changed at a commit.
 
 use super::Transaction;
 use super::index_entries::holder_name;
-use crate::delta::change::Change;
+use crate::delta::change::{Change, NodeChange};
 use crate::delta::layer::Layer;
 use crate::delta::lower::View;
-use crate::ids::{KeyId, NodeId, RelId};
-use crate::schema::{ConstraintDescription, ConstraintKind, SchemaEntity};
+use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::schema::{
+    ConstraintDescription, ConstraintKind, PropertyType, RelationshipEnds, SchemaEntity,
+};
 use crate::{Error, Result};
 
 impl Transaction {
-    /// Checks existence constraints for everything that this transaction changed.
-    pub(super) fn check_existence(&self) -> Result<()> {
+    /// Checks constraints other than uniqueness for everything that this transaction changed.
+    pub(super) fn check_constraints(&self) -> Result<()> {
         let schema = self.own.schema();
         for constraint in &schema.constraints {
             if constraint.kind != ConstraintKind::Unique {
@@ -26,20 +28,36 @@ impl Transaction {
         Ok(())
     }
 
-    /// Checks what may miss a property of `constraint` since it was changed in `layer`.
+    /// Checks what may break `constraint` since it was changed in `layer`.
     fn check_touched(&self, constraint: &ConstraintDescription, layer: View<'_>) -> Result<()> {
-        match constraint.entity {
-            SchemaEntity::Node(_) => {
+        let required = constraint.kind.is_required();
+        match (constraint.entity, &constraint.kind) {
+            (SchemaEntity::Relationship(rel_type), ConstraintKind::Ends(_)) => {
                 for node in layer.nodes() {
-                    self.check_present(constraint, node?.0)?;
+                    let (node, change) = node?;
+                    if matches!(change, NodeChange::Labels(_)) {
+                        self.check_ends_at(constraint, rel_type, NodeId(node))?;
+                    }
                 }
             }
-            SchemaEntity::Relationship(rel_type) => {
-                for entry in layer.relationships() {
-                    let (id, it) = entry?;
-                    if it.rel_type == rel_type && it.change == Change::Added {
-                        self.check_present(constraint, id)?;
+            (SchemaEntity::Node(_), _) => {
+                for node in layer.nodes() {
+                    let (node, change) = node?;
+                    // What was given to a new node is among the values below.
+                    if required || matches!(change, NodeChange::Labels(_)) {
+                        self.check(constraint, node)?;
                     }
+                }
+            }
+            _ => {}
+        }
+        if let SchemaEntity::Relationship(rel_type) = constraint.entity
+            && (required || matches!(constraint.kind, ConstraintKind::Ends(_)))
+        {
+            for entry in layer.relationships() {
+                let (id, it) = entry?;
+                if it.rel_type == rel_type && it.change == Change::Added {
+                    self.check(constraint, id)?;
                 }
             }
         }
@@ -47,9 +65,32 @@ impl Transaction {
             let of = constraint.entity.column(*key);
             for entry in layer.values(of).into_iter().flatten() {
                 let (id, value) = entry?;
-                if value.is_null() {
-                    self.check_present(constraint, id)?;
+                let suspect = match &constraint.kind {
+                    ConstraintKind::Typed { of, .. } if !value.is_null() => !of.holds(&value),
+                    _ => required && value.is_null(),
+                };
+                if suspect {
+                    self.check(constraint, id)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks all relationships of a type at a node.
+    fn check_ends_at(
+        &self,
+        constraint: &ConstraintDescription,
+        rel_type: TypeId,
+        node: NodeId,
+    ) -> Result<()> {
+        let mut list = Vec::new();
+        for direction in [Direction::Out, Direction::In] {
+            list.clear();
+            let adjacency = self.view.adjacency(rel_type, direction)?;
+            adjacency.neighbours(node, &mut list)?;
+            for neighbour in &list {
+                self.check(constraint, neighbour.relationship.0)?;
             }
         }
         Ok(())
@@ -67,14 +108,101 @@ impl Transaction {
         }
     }
 
-    pub(super) fn check_present(&self, constraint: &ConstraintDescription, id: u64) -> Result<()> {
+    /// Checks one node or relationship as this transaction leaves it.
+    pub(super) fn check(&self, constraint: &ConstraintDescription, id: u64) -> Result<()> {
         if !self.concerns(constraint.entity, id)? {
+            return Ok(());
+        }
+        match &constraint.kind {
+            ConstraintKind::Ends(ends) => return self.check_ends(constraint, ends, id),
+            ConstraintKind::Typed { of, .. } => self.check_type(constraint, of, id)?,
+            _ => {}
+        }
+        if !constraint.kind.is_required() {
             return Ok(());
         }
         for key in &constraint.keys {
             let column = self.view.column_of(constraint.entity, *key);
             if !column.map_or(Ok(false), |column| column.has(id))? {
                 return Err(self.missing(constraint, *key, id));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_type(
+        &self,
+        constraint: &ConstraintDescription,
+        of: &PropertyType,
+        id: u64,
+    ) -> Result<()> {
+        for key in &constraint.keys {
+            let Some(column) = self.view.column_of(constraint.entity, *key) else {
+                continue;
+            };
+            let value = column.get(id)?;
+            if !value.is_null() && !of.holds(&value) {
+                let snapshot = self.snapshot();
+                let catalog = snapshot.catalog();
+                return Err(Error::WrongType {
+                    constraint: constraint.name.to_string(),
+                    entity: catalog.entity_name(constraint.entity).to_owned(),
+                    key: catalog.key_name(*key).map_or("?", |name| name).to_owned(),
+                    wanted: of.to_string(),
+                    value,
+                    holder: holder_name(constraint.entity, id),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ends(
+        &self,
+        constraint: &ConstraintDescription,
+        ends: &RelationshipEnds,
+        id: u64,
+    ) -> Result<()> {
+        let (rel_type, start, end) = self.view.relationship_endpoints(RelId(id))?;
+        let wrong = |what: String| Error::WrongEnds {
+            constraint: constraint.name.to_string(),
+            rel_type: self
+                .snapshot()
+                .catalog()
+                .entity_name(constraint.entity)
+                .to_owned(),
+            holder: holder_name(constraint.entity, id),
+            what,
+        };
+        let mut fits = false;
+        for (from, to) in &ends.pairs {
+            fits = fits || self.view.has_label(start, *from)? && self.view.has_label(end, *to)?;
+        }
+        if !fits {
+            let snapshot = self.snapshot();
+            let name = |label: LabelId| {
+                snapshot
+                    .catalog()
+                    .entity_name(SchemaEntity::Node(label))
+                    .to_owned()
+            };
+            let pairs = ends.pairs.iter();
+            let pairs: Vec<String> = pairs
+                .map(|(from, to)| format!("{} to {}", name(*from), name(*to)))
+                .collect();
+            return Err(wrong(format!("must go from {}", pairs.join(" or from "))));
+        }
+        let limits = [
+            (ends.one_out, Direction::Out, start, "starts"),
+            (ends.one_in, Direction::In, end, "ends"),
+        ];
+        for (_, direction, node, does) in limits.into_iter().filter(|(one, ..)| *one) {
+            let mut list = Vec::new();
+            let adjacency = self.view.adjacency(rel_type, direction)?;
+            adjacency.neighbours(node, &mut list)?;
+            if list.len() > 1 {
+                let what = format!("{does} at node {}, where only one may", node.0);
+                return Err(wrong(what));
             }
         }
         Ok(())

@@ -227,17 +227,23 @@ impl Transaction {
     /// then.
     ///
     /// # Errors
-    /// As [`Transaction::create_index`]; [`Error::MissingProperty`].
+    /// As [`Transaction::create_index`]; [`Error::MissingProperty`], [`Error::WrongType`],
+    /// [`Error::WrongEnds`].
     pub fn create_constraint(
         &self,
         spec: &ConstraintSpec,
         stop: &dyn Fn() -> bool,
     ) -> Result<Arc<str>> {
         self.write(|state| {
-            check_keys(&spec.keys)?;
+            match spec.kind {
+                ConstraintKind::Ends(_) => check_ends(spec)?,
+                _ => check_keys(&spec.keys)?,
+            }
             let before = self.own.schema();
             let same = |it: &&ConstraintDescription| {
-                it.entity == spec.entity && it.keys == spec.keys && it.kind == spec.kind
+                it.entity == spec.entity
+                    && it.keys == spec.keys
+                    && std::mem::discriminant(&it.kind) == std::mem::discriminant(&spec.kind)
             };
             if let Some(known) = before.constraints.iter().find(same) {
                 return Err(Error::SchemaExists {
@@ -256,7 +262,7 @@ impl Transaction {
             )?;
             let mut constraint = ConstraintDescription {
                 name: name.clone(),
-                kind: spec.kind,
+                kind: spec.kind.clone(),
                 entity: spec.entity,
                 keys: spec.keys.clone(),
                 index: None,
@@ -264,11 +270,10 @@ impl Transaction {
             if spec.kind != ConstraintKind::Unique {
                 for_each_entity(&self.view, spec.entity, &mut |ids| {
                     go_on(stop)?;
-                    ids.iter()
-                        .try_for_each(|id| self.check_present(&constraint, *id))
+                    ids.iter().try_for_each(|id| self.check(&constraint, *id))
                 })?;
             }
-            if spec.kind != ConstraintKind::Exists {
+            if spec.kind.has_index() {
                 let index = IndexSpec {
                     name: Some(name.to_string()),
                     entity: spec.entity,
@@ -419,6 +424,16 @@ fn check_keys(keys: &[crate::KeyId]) -> Result<()> {
         });
     }
     Ok(())
+}
+
+fn check_ends(spec: &ConstraintSpec) -> Result<()> {
+    let of_type = matches!(spec.entity, SchemaEntity::Relationship(_));
+    if of_type && spec.keys.is_empty() {
+        return Ok(());
+    }
+    Err(Error::InvalidSchema {
+        what: "a constraint on ends is about relationships of a type and no property".to_owned(),
+    })
 }
 
 /// Keeps the entries of indexes that `schema` still has.

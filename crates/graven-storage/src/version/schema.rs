@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, IndexDescription};
-use crate::schema::ConstraintDescription;
+use crate::ids::TypeId;
+use crate::schema::{ConstraintDescription, ConstraintKind, RelationshipEnds, SchemaEntity};
 use crate::users::UserDescription;
 
 /// Indexes and constraints without what the file says of them, and users.
@@ -23,6 +24,29 @@ impl Schema {
             next_index: catalog.next_index,
             users: catalog.users.clone(),
         }
+    }
+
+    /// Which nodes relationships of the type join, where a constraint says it.
+    pub(crate) fn ends(&self, rel_type: TypeId) -> Option<&RelationshipEnds> {
+        let of = SchemaEntity::Relationship(rel_type);
+        self.constraints.iter().find_map(|it| match &it.kind {
+            ConstraintKind::Ends(ends) if it.entity == of => Some(ends),
+            _ => None,
+        })
+    }
+
+    /// Whether a constraint says which nodes relationships join.
+    pub(crate) fn has_ends(&self) -> bool {
+        let mut all = self.constraints.iter();
+        all.any(|it| matches!(it.kind, ConstraintKind::Ends(_)))
+    }
+
+    /// Whether a constraint says how many relationships a node has.
+    pub(crate) fn limits_ends(&self) -> bool {
+        self.constraints.iter().any(|it| match &it.kind {
+            ConstraintKind::Ends(ends) => ends.one_out || ends.one_in,
+            _ => false,
+        })
     }
 
     /// Whether both have the same indexes, constraints and users, whatever the file says of the

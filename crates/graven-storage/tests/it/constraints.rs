@@ -4,7 +4,8 @@
 
 use graven_storage::{
     CheckpointOptions, ConstraintKind, ConstraintSpec, Error, GraphBuilder, KeyId, LabelId,
-    PropertyValue, SchemaEntity, Snapshot, Store, TransactionOptions,
+    PropertyType, PropertyValue, RelationshipEnds, SchemaEntity, Snapshot, Store,
+    TransactionOptions,
 };
 use std::sync::Arc;
 
@@ -95,4 +96,132 @@ fn long_keys_that_differ_at_their_end_are_told_apart() {
         changing.commit().unwrap();
         is_found(&store.snapshot(), [false, true]);
     }
+}
+
+fn typed(entity: SchemaEntity, key: KeyId, of: &str) -> ConstraintSpec {
+    ConstraintSpec {
+        name: None,
+        kind: ConstraintKind::Typed {
+            of: PropertyType::parse(of).unwrap(),
+            default: Some("1 + 1".into()),
+        },
+        entity,
+        keys: vec![key],
+    }
+}
+
+/// Types are checked for what is there, for what is written, for nodes that get the label, and for
+/// relationships; after a checkpoint as before.
+#[test]
+fn types_of_properties_hold() {
+    let store = GraphBuilder::new().open(CACHE_BYTES).unwrap();
+    let begin = || store.begin(TransactionOptions::default()).unwrap();
+    let first = begin();
+    let (label, key) = (first.label("P").unwrap(), first.key("age").unwrap());
+    let rel_type = first.rel_type("T").unwrap();
+    let old = first
+        .create_node(&[label], &[(key, PropertyValue::string("old"))])
+        .unwrap();
+    first.commit().unwrap();
+    let spec = typed(SchemaEntity::Node(label), key, "INT8");
+    let refused = begin().create_constraint(&spec, &|| false);
+    assert!(
+        matches!(refused, Err(Error::WrongType { .. })),
+        "{refused:?}"
+    );
+    let mending = begin();
+    mending.set_node_property(old, key, &7i64.into()).unwrap();
+    mending.create_constraint(&spec, &|| false).unwrap();
+    let same =
+        mending.create_constraint(&typed(SchemaEntity::Node(label), key, "FLOAT"), &|| false);
+    assert!(matches!(same, Err(Error::SchemaExists { .. })), "{same:?}");
+    let needed = typed(SchemaEntity::Relationship(rel_type), key, "FLOAT NOT NULL");
+    mending.create_constraint(&needed, &|| false).unwrap();
+    mending.commit().unwrap();
+    for folded in [false, true] {
+        if folded {
+            store.checkpoint(CheckpointOptions::default()).unwrap();
+        }
+        let wrong = begin();
+        wrong.set_node_property(old, key, &200i64.into()).unwrap();
+        assert!(matches!(wrong.commit(), Err(Error::WrongType { .. })));
+        let wrong = begin();
+        let other = wrong.create_node(&[], &[(key, 1.5.into())]).unwrap();
+        wrong.add_label(other, label).unwrap();
+        assert!(matches!(wrong.commit(), Err(Error::WrongType { .. })));
+        let wrong = begin();
+        wrong.create_relationship(old, rel_type, old, &[]).unwrap();
+        assert!(matches!(wrong.commit(), Err(Error::MissingProperty { .. })));
+        let right = begin();
+        let free = right.create_node(&[], &[(key, 1.5.into())]).unwrap();
+        right
+            .create_node(&[label], &[(key, (-128i64).into())])
+            .unwrap();
+        right
+            .create_relationship(old, rel_type, free, &[(key, 1.5.into())])
+            .unwrap();
+        right.commit().unwrap();
+        let late = begin();
+        late.add_label(free, label).unwrap();
+        assert!(matches!(late.commit(), Err(Error::WrongType { .. })));
+    }
+    let kept = store.snapshot().catalog().constraints().to_vec();
+    assert_eq!(kept[0].kind, spec.kind);
+    assert_eq!(kept[1].kind, needed.kind);
+}
+
+/// Ends of relationships and their number are checked, also against labels that another
+/// transaction takes away and relationships that another one makes.
+#[test]
+fn ends_of_relationships_hold() {
+    let store = GraphBuilder::new().open(CACHE_BYTES).unwrap();
+    let begin = || store.begin(TransactionOptions::default()).unwrap();
+    let first = begin();
+    let (from, to) = (first.label("A").unwrap(), first.label("B").unwrap());
+    let rel_type = first.rel_type("T").unwrap();
+    let a = first.create_node(&[from], &[]).unwrap();
+    let b = first.create_node(&[to], &[]).unwrap();
+    let spec = ConstraintSpec {
+        name: None,
+        kind: ConstraintKind::Ends(RelationshipEnds {
+            pairs: vec![(from, to)],
+            one_out: true,
+            one_in: false,
+        }),
+        entity: SchemaEntity::Relationship(rel_type),
+        keys: Vec::new(),
+    };
+    first.create_constraint(&spec, &|| false).unwrap();
+    first.commit().unwrap();
+    let turned = begin();
+    turned.create_relationship(b, rel_type, a, &[]).unwrap();
+    assert!(matches!(turned.commit(), Err(Error::WrongEnds { .. })));
+    // Each of two transactions sees a graph in which its change is allowed.
+    let (joining, relabelling, also) = (begin(), begin(), begin());
+    joining.create_relationship(a, rel_type, b, &[]).unwrap();
+    also.create_relationship(a, rel_type, b, &[]).unwrap();
+    relabelling.remove_label(b, to).unwrap();
+    joining.commit().unwrap();
+    assert!(relabelling.commit().unwrap_err().is_retryable());
+    assert!(also.commit().unwrap_err().is_retryable());
+    for folded in [false, true] {
+        if folded {
+            store.checkpoint(CheckpointOptions::default()).unwrap();
+        }
+        let relabelling = begin();
+        relabelling.remove_label(b, to).unwrap();
+        assert!(matches!(relabelling.commit(), Err(Error::WrongEnds { .. })));
+        let more = begin();
+        more.create_relationship(a, rel_type, b, &[]).unwrap();
+        assert!(matches!(more.commit(), Err(Error::WrongEnds { .. })));
+    }
+    let (relabelling, joining) = (begin(), begin());
+    let c = relabelling.create_node(&[from], &[]).unwrap();
+    relabelling.commit().unwrap();
+    joining.commit().unwrap();
+    let (relabelling, joining) = (begin(), begin());
+    relabelling.remove_label(c, from).unwrap();
+    joining.create_relationship(c, rel_type, b, &[]).unwrap();
+    relabelling.commit().unwrap();
+    assert!(joining.commit().unwrap_err().is_retryable());
 }

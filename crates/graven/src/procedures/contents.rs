@@ -491,9 +491,7 @@ pub(super) fn flags(catalog: &Catalog, entity: SchemaEntity, key: &str) -> (bool
     let index = indexes.clone().any(|i| own(&i.keys));
     let unique = indexes.any(|i| i.unique && i.keys == [key]);
     let mut constraints = catalog.constraints().iter();
-    let existence = constraints.any(|c| {
-        c.entity == entity && own(&c.keys) && c.kind != graven_storage::ConstraintKind::Unique
-    });
+    let existence = constraints.any(|c| c.entity == entity && own(&c.keys) && c.kind.is_required());
     (unique, index, existence)
 }
 

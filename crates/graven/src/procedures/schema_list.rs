@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use graven_exec::Value;
 use graven_storage::{
-    Catalog, ConstraintDescription, ConstraintKind, IndexDescription, KeyId, SchemaEntity,
+    Catalog, ConstraintDescription, ConstraintKind, IndexDescription, KeyId, LabelId,
+    RelationshipEnds, SchemaEntity,
 };
 
 use crate::instance::Inner;
@@ -41,14 +42,37 @@ fn index_statement(catalog: &Catalog, index: &IndexDescription) -> String {
 fn constraint_statement(catalog: &Catalog, constraint: &ConstraintDescription) -> String {
     let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys, quoted);
     let node = matches!(constraint.entity, SchemaEntity::Node(_));
-    let demand = match (constraint.kind, node) {
+    let name = quoted(&constraint.name);
+    let demand = match (&constraint.kind, node) {
         (ConstraintKind::Unique, _) => "IS UNIQUE",
         (ConstraintKind::NodeKey, true) => "IS NODE KEY",
         (ConstraintKind::NodeKey, false) => "IS RELATIONSHIP KEY",
+        (ConstraintKind::Typed { of, default }, _) => &match default {
+            Some(default) => format!("IS :: {of} DEFAULT {default}"),
+            None => format!("IS :: {of}"),
+        },
+        (ConstraintKind::Ends(ends), _) => {
+            let ends = pairs(catalog, ends, quoted);
+            return format!("CREATE CONSTRAINT {name} FOR {subject} {ends}");
+        }
         _ => "IS NOT NULL",
     };
-    let name = quoted(&constraint.name);
     format!("CREATE CONSTRAINT {name} FOR {subject} REQUIRE ({names}) {demand}")
+}
+
+/// `FROM A TO B, FROM C TO D`.
+fn pairs(catalog: &Catalog, ends: &RelationshipEnds, write: fn(&str) -> String) -> String {
+    let name = |label: LabelId| catalog.label_name(label).map_or("", |name| name);
+    let pairs = ends.pairs.iter();
+    let pairs = pairs.map(|(a, b)| format!("FROM {} TO {}", write(name(*a)), write(name(*b))));
+    let mut parts: Vec<String> = pairs.collect();
+    match (ends.one_out, ends.one_in) {
+        (false, false) => {}
+        (true, false) => parts.push("MANY_ONE".to_owned()),
+        (false, true) => parts.push("ONE_MANY".to_owned()),
+        (true, true) => parts.push("ONE_ONE".to_owned()),
+    }
+    parts.join(", ")
 }
 
 /// Kind, and names of labels or types.
@@ -154,13 +178,16 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let rows = catalog.constraints().iter().map(|constraint| {
         let (kind, of) = entity(catalog, constraint.entity);
         let node = matches!(constraint.entity, SchemaEntity::Node(_));
-        let demands = match (constraint.kind, node) {
+        let demands = match (&constraint.kind, node) {
             (ConstraintKind::Unique, true) => "UNIQUENESS",
             (ConstraintKind::Unique, false) => "RELATIONSHIP_UNIQUENESS",
             (ConstraintKind::NodeKey, true) => "NODE_KEY",
             (ConstraintKind::NodeKey, false) => "RELATIONSHIP_KEY",
             (ConstraintKind::Exists, true) => "NODE_PROPERTY_EXISTENCE",
             (ConstraintKind::Exists, false) => "RELATIONSHIP_PROPERTY_EXISTENCE",
+            (ConstraintKind::Typed { .. }, true) => "NODE_PROPERTY_TYPE",
+            (ConstraintKind::Typed { .. }, false) => "RELATIONSHIP_PROPERTY_TYPE",
+            (ConstraintKind::Ends(_), _) => "RELATIONSHIP_ENDS",
             _ => "UNKNOWN",
         };
         let index = constraint.index.and_then(|n| catalog.index_numbered(n));
@@ -173,7 +200,10 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
             of,
             keys(catalog, &constraint.keys),
             index.map_or(Value::Null, |i| Value::String(Arc::clone(&i.name))),
-            Value::Null,
+            match &constraint.kind {
+                ConstraintKind::Typed { of, .. } => Value::String(Arc::clone(of.text())),
+                _ => Value::Null,
+            },
             index.map_or(Value::Null, |_| options()),
             Value::text(&constraint_statement(catalog, constraint)),
         ]
@@ -233,13 +263,20 @@ pub(super) fn constraints_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
     let catalog = snapshot.catalog();
     let rows = catalog.constraints().iter().map(|constraint| {
         let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys, str::to_owned);
-        let demand = match constraint.kind {
+        let demand = match &constraint.kind {
             ConstraintKind::Unique => "IS UNIQUE",
             ConstraintKind::NodeKey => "IS NODE KEY",
+            ConstraintKind::Typed { of, .. } => &format!("IS :: {of}"),
             _ => "IS NOT NULL",
         };
         let name = Value::String(Arc::clone(&constraint.name));
-        let text = format!("CONSTRAINT FOR {subject} REQUIRE ({names}) {demand}");
+        let text = match &constraint.kind {
+            ConstraintKind::Ends(ends) => {
+                let ends = pairs(catalog, ends, str::to_owned);
+                format!("CONSTRAINT FOR {subject} {ends}")
+            }
+            _ => format!("CONSTRAINT FOR {subject} REQUIRE ({names}) {demand}"),
+        };
         vec![name, Value::text(&text), Value::text(&text)]
     });
     Ok(rows.collect())
@@ -284,6 +321,7 @@ pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
         let kind = match constraint.kind {
             ConstraintKind::Unique => "UNIQUENESS",
             ConstraintKind::NodeKey => "NODE_KEY",
+            ConstraintKind::Typed { .. } => "NODE_PROPERTY_TYPE",
             _ => "NODE_PROPERTY_EXISTENCE",
         };
         Some(vec![

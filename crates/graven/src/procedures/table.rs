@@ -6,6 +6,7 @@ use graven_exec::Value;
 use super::entry::{Body, Procedure};
 use super::{cache, care, contents, list, log, schema_list, show, user, warm};
 use crate::right::Right;
+use crate::tables;
 
 /// All of them, by name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -299,6 +300,15 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfCaller(super::import_database),
     },
     Procedure {
+        name: "graven.kuzuVersion",
+        about: "CALL db_version(): the version of Graven",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[("version", TypeSet::STRING)],
+        run: Body::OfDatabase(|_, _| Ok(vec![vec![Value::text(env!("CARGO_PKG_VERSION"))]])),
+    },
+    Procedure {
         name: "graven.loadErrors",
         about: "rows that LOAD FROM or COPY with IGNORE_ERRORS has left out last, the first \
             thousand",
@@ -511,6 +521,15 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfDatabase(list),
     },
     Procedure {
+        name: "graven.setting",
+        about: "CALL current_setting(name): the value of a setting of Kuzu",
+        arguments: &[("name", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Read,
+        columns: &[("setting", TypeSet::STRING)],
+        run: Body::OfDatabase(tables::setting),
+    },
+    Procedure {
         name: "graven.show.constraints",
         about: "SHOW CONSTRAINTS",
         arguments: &[],
@@ -684,6 +703,50 @@ pub(super) const TABLE: &[Procedure] = &[
             ("home", TypeSet::STRING),
         ],
         run: Body::OfDatabase(user::users),
+    },
+    Procedure {
+        name: "graven.tableEnds",
+        about: "CALL show_connection(name): which tables the relationships of a table join",
+        arguments: &[("name", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("source table name", TypeSet::STRING),
+            ("destination table name", TypeSet::STRING),
+            ("source table primary key", TypeSet::STRING),
+            ("destination table primary key", TypeSet::STRING),
+        ],
+        run: Body::OfDatabase(tables::ends),
+    },
+    Procedure {
+        name: "graven.tableInfo",
+        about: "CALL table_info(name): the columns of a table",
+        arguments: &[("name", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("property id", TypeSet::INTEGER),
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("default expression", TypeSet::STRING),
+            ("primary key", TypeSet::BOOLEAN),
+        ],
+        run: Body::OfDatabase(tables::columns),
+    },
+    Procedure {
+        name: "graven.tables",
+        about: "CALL show_tables(): labels and relationship types whose properties were declared",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("id", TypeSet::INTEGER),
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("database name", TypeSet::STRING),
+            ("comment", TypeSet::STRING),
+        ],
+        run: Body::OfDatabase(tables::tables),
     },
     Procedure {
         name: "graven.terminate.transactions",

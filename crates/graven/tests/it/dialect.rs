@@ -585,18 +585,6 @@ fn mistakes_are_named() {
 fn what_is_not_there_is_refused_by_name() {
     for (text, part) in [
         (
-            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS :: STRING",
-            "type of a property",
-        ),
-        (
-            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS TYPED STRING",
-            "type of a property",
-        ),
-        (
-            "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x :: STRING",
-            "type of a property",
-        ),
-        (
             "MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a",
             "REPEATABLE ELEMENTS",
         ),

@@ -30,6 +30,7 @@ mod scans;
 mod scripts;
 mod serialisable;
 mod small_memory;
+mod tables;
 mod timeouts;
 mod warm;
 mod writing;

@@ -26,6 +26,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: labels,
     },
     Function {
+        name: "graven.label",
+        arity: (1, 1),
+        body: first_label,
+    },
+    Function {
         name: "type",
         arity: (1, 1),
         body: rel_type,
@@ -129,6 +134,17 @@ fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
             }
             _ => Err(wrong("labels", "a Node", other)),
         },
+    }
+}
+
+/// The first label of a node, or the type of a relationship.
+fn first_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
+    match &args[0] {
+        Value::Node(id) => {
+            let first = rt.labels_of(id.0)?.into_iter().next();
+            Ok(first.map_or(Value::Null, Value::String))
+        }
+        _ => rel_type(rt, args),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::{ExecError, Result};
 use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
 use crate::runtime::Runtime;
+use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
 
 /// The function whose arguments are computed only for rows where those before are null.
@@ -47,6 +48,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: reverse,
     },
     Function {
+        name: "graven.sort",
+        arity: (3, 3),
+        body: sort,
+    },
+    Function {
         name: "isempty",
         arity: (1, 1),
         body: is_empty,
@@ -70,6 +76,36 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 
 fn count(n: usize) -> Value {
     Value::Integer(i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+/// The list in order: `ASC` or `DESC`, `NULLS FIRST` or `NULLS LAST`.
+fn sort(_: &Runtime, args: &[Value]) -> Result<Value> {
+    let word = |value: &Value, [first, second]: [&str; 2]| match value {
+        Value::String(word) if word.eq_ignore_ascii_case(first) => Ok(false),
+        Value::String(word) if word.eq_ignore_ascii_case(second) => Ok(true),
+        other => Err(wrong("graven.sort", &format!("{first} or {second}"), other)),
+    };
+    let descending = word(&args[1], ["ASC", "DESC"])?;
+    let nulls_last = word(&args[2], ["NULLS FIRST", "NULLS LAST"])?;
+    let Value::List(items) = &args[0] else {
+        return match &args[0] {
+            Value::Null => Ok(Value::Null),
+            other => Err(wrong("graven.sort", "a List", other)),
+        };
+    };
+    charge(std::mem::size_of_val::<[Value]>(items))?;
+    work(items.len())?;
+    let (nulls, mut values): (Vec<Value>, Vec<Value>) =
+        items.iter().cloned().partition(Value::is_null);
+    values.sort_by(|a, b| match descending {
+        true => total_order(b, a),
+        false => total_order(a, b),
+    });
+    let mut parts = [nulls, values];
+    if nulls_last {
+        parts.reverse();
+    }
+    Ok(Value::list(parts.concat()))
 }
 
 /// `a || b`: unlike `+` it converts nothing and appends no elements.

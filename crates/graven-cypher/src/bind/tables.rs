@@ -1,0 +1,442 @@
+//! What tables say of what is new: defaults, types of columns, ends of relationships.
+//!
+//! # How it works
+//! A table is a label or a type whose properties were declared, each with a default, which may be
+//! `NULL`. A new node or relationship with such a name gets the defaults of what a statement does
+//! not give, and values of other types are cast as the columns want them. A `COPY` takes the
+//! columns of a table in their order. What no statement gives a value by name, as a parameter for
+//! all properties, is not cast: the constraint judges it.
+
+use std::sync::Arc;
+
+use super::graph::Step;
+use super::load::{expr, named, path};
+use super::{Binder, Result};
+use crate::ast::{
+    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, LabelExpr, NodePattern,
+    PathPattern, RelationshipPattern, SetItem,
+};
+use crate::bind::made::call;
+use crate::diagnostic::Code;
+use crate::functions::MERGE_MAPS;
+use crate::parser;
+use crate::plan::expression::Expr;
+use crate::plan::tables::{TableColumn, TableCommand};
+use crate::plan::{Direction, FileNames, OptionValue};
+use crate::schema_view::{ColumnView, TableView};
+use crate::token::Span;
+
+/// Endings of files whose columns have no names of their own.
+const BY_PLACE: &[&str] = &[".csv", ".tsv", ".txt"];
+
+impl Binder<'_> {
+    /// A projection with the columns of tables in the place of `n.*`; none if it has no such item.
+    pub(super) fn spread(&self, of: &ast::Projection) -> Result<Option<ast::Projection>> {
+        if of.items.iter().all(|item| item.spread.is_none()) {
+            return Ok(None);
+        }
+        let mut items = Vec::new();
+        for item in &of.items {
+            let (Some(label), ExprKind::Variable(base)) = (&item.spread, &item.expr.kind) else {
+                items.push(item.clone());
+                continue;
+            };
+            let at = item.expr.span;
+            let Some(table) = self.schema.table(label) else {
+                let message = format!("{label} is no table, so `{}.*` has no columns", base.text);
+                let hint = format!("write `{} {{.*}}` for a map of its properties", base.text);
+                return Err(self
+                    .error(at, Code::FeatureNotAvailable, message)
+                    .with_hint(hint));
+            };
+            items.extend(table.columns.iter().map(|column| ast::ProjectionItem {
+                expr: expr(
+                    ExprKind::Property {
+                        base: Box::new(expr(ExprKind::Variable(base.clone()), at)),
+                        key: named(&column.name, at),
+                    },
+                    at,
+                ),
+                alias: Some(named(&format!("{}.{}", base.text, column.name), at)),
+                spread: None,
+            }));
+        }
+        Ok(Some(ast::Projection {
+            items,
+            ..of.clone()
+        }))
+    }
+
+    /// The table of the first of these names that has one.
+    pub(super) fn table_of(&self, names: &[Arc<str>], of_nodes: bool) -> Option<TableView> {
+        let mut tables = names.iter().filter_map(|name| self.schema.table(name));
+        tables.find(|table| table.of_nodes == of_nodes)
+    }
+
+    /// The properties written for something of a table, cast as its columns want them.
+    pub(super) fn cast_properties(
+        &self,
+        table: Option<&TableView>,
+        properties: Option<&ast::Expr>,
+    ) -> Option<ast::Expr> {
+        let mut given = properties?.clone();
+        if let (Some(table), ExprKind::Map(entries)) = (table, &mut given.kind) {
+            for (name, value) in entries {
+                let column = table.columns.iter().find(|column| column.name == name.text);
+                if let Some(column) = column.filter(|column| !fits(&value.kind, &column.of)) {
+                    *value = cast(value.clone(), &column.of);
+                }
+            }
+        }
+        Some(given)
+    }
+
+    /// The properties of something new with the defaults of its table.
+    pub(super) fn with_defaults(
+        &mut self,
+        table: Option<&TableView>,
+        given: Option<&ast::Expr>,
+        bound: Option<Expr>,
+        at: Span,
+    ) -> Result<Option<Expr>> {
+        let Some(table) = table else {
+            return Ok(bound);
+        };
+        let is_given = |name: &str| match given.map(|given| &given.kind) {
+            Some(ExprKind::Map(entries)) => entries.iter().any(|(key, _)| *key.text == *name),
+            _ => false,
+        };
+        let mut entries = Vec::new();
+        for column in &table.columns {
+            if let Some(default) = &column.default
+                && !is_given(&column.name)
+            {
+                let value = cast(self.default_value(default, at)?, &column.of);
+                entries.push((named(&column.name, at), value));
+            }
+        }
+        if entries.is_empty() {
+            return Ok(bound);
+        }
+        let defaults = self.property_map(&expr(ExprKind::Map(entries), at))?;
+        Ok(Some(match bound {
+            None => defaults,
+            Some(bound) => call(MERGE_MAPS, vec![defaults, bound]),
+        }))
+    }
+
+    /// The expression of a default, with the place of what it is used for.
+    fn default_value(&self, text: &str, at: Span) -> Result<ast::Expr> {
+        let statement = parser::parse(&format!("RETURN {text}"))?;
+        let item = match statement.query.first.clauses.first().map(|it| &it.kind) {
+            Some(ClauseKind::Return(projection)) => projection.items.first(),
+            _ => None,
+        };
+        item.and_then(|item| placed(&item.expr, at)).ok_or_else(|| {
+            let message = format!("`{text}` is no default: literals, lists and calls of them are");
+            self.error(at, Code::FeatureNotAvailable, message)
+        })
+    }
+
+    /// Whether a default can be computed.
+    pub(super) fn check_default(&mut self, text: &str, at: Span) -> Result<()> {
+        let outer = self.constant_only.replace("a default");
+        let value = self.default_value(text, at);
+        let bound = value.and_then(|value| self.expression(&value));
+        self.constant_only = outer;
+        bound.map(|_| ())
+    }
+
+    /// What a command about a table needs besides itself: defaults that can be computed, and values
+    /// for what is there already.
+    pub(super) fn table_command(
+        &mut self,
+        command: &TableCommand,
+        at: Span,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let columns: &[TableColumn] = match command {
+            TableCommand::CreateNodes { columns, .. }
+            | TableCommand::CreateRelationships { columns, .. } => columns,
+            TableCommand::AddColumn { column, .. } => std::slice::from_ref(column),
+            _ => &[],
+        };
+        for default in columns.iter().filter_map(|it| it.default.as_ref()) {
+            self.check_default(default, at)?;
+        }
+        let TableCommand::AddColumn {
+            table,
+            column,
+            lenient,
+        } = command
+        else {
+            return Ok(());
+        };
+        let Some(known) = self.schema.table(table) else {
+            return Ok(());
+        };
+        let is_there = known.columns.iter().any(|it| it.name == column.key);
+        let Some(default) = column.default.as_ref().filter(|_| !(is_there && *lenient)) else {
+            return Ok(());
+        };
+        let value = cast(self.default_value(default, at)?, &column.of);
+        let var = || named("  row", at);
+        let node = |name, labels| NodePattern {
+            name,
+            labels,
+            properties: None,
+            filter: None,
+            span: at,
+        };
+        let label = LabelExpr::Label(named(table, at));
+        let pattern = match known.of_nodes {
+            true => path(node(Some(var()), Some(label)), Vec::new(), at),
+            false => {
+                let relationship = RelationshipPattern {
+                    name: Some(var()),
+                    types: Some(label),
+                    direction: Direction::Out,
+                    length: None,
+                    properties: None,
+                    filter: None,
+                    repeated: None,
+                    span: at,
+                };
+                path(node(None, None), vec![(relationship, node(None, None))], at)
+            }
+        };
+        let base = Box::new(expr(ExprKind::Variable(var()), at));
+        let key = named(&column.key, at);
+        let target = expr(ExprKind::Property { base, key }, at);
+        let found = ClauseKind::Match {
+            optional: false,
+            patterns: vec![pattern],
+            hints: Vec::new(),
+            filter: None,
+        };
+        let set = ClauseKind::Set(vec![SetItem::Property { target, value }]);
+        for kind in [found, set] {
+            self.clause(&Clause { kind, span: at }, false, steps)?;
+        }
+        self.scope.row.clear();
+        Ok(())
+    }
+
+    /// A `COPY` into a table with what the table says of it: the ends of relationships and, for
+    /// files whose columns have no types, those of the columns.
+    pub(super) fn copy_of_table(&self, copy: &CopyFrom, table: &TableView) -> Result<CopyFrom> {
+        let mut copy = copy.clone();
+        let at = copy.target.span;
+        if !table.of_nodes && copy.ends.is_none() {
+            let [(from, to)] = &table.ends[..] else {
+                let message = format!(
+                    "{} joins several pairs of tables: which ones does the source join?",
+                    copy.target.text
+                );
+                return Err(self
+                    .error(at, Code::InvalidSource, message)
+                    .with_hint("write (from = 'Label', to = 'Label') behind the source"));
+            };
+            let end = |label: &Arc<str>| CopyEnd {
+                label: label.clone(),
+                key: None,
+                at,
+            };
+            copy.ends = Some((end(from), end(to)));
+        }
+        let types = self.copied_types(&copy, table);
+        if let CopySource::Files(load) = &mut copy.source
+            && load.source.columns.is_none()
+            && is_by_place(load)
+        {
+            load.source.columns = types;
+        }
+        Ok(copy)
+    }
+
+    /// Names and types of the columns of a file for a table.
+    fn copied_types(
+        &self,
+        copy: &CopyFrom,
+        table: &TableView,
+    ) -> Option<Vec<(Arc<str>, Arc<str>)>> {
+        let mut columns = Vec::new();
+        if let Some((from, to)) = &copy.ends {
+            for (end, name) in [(from, "from"), (to, "to")] {
+                let known = self.schema.table(&end.label)?;
+                let key = end.key.clone().or(known.key.clone())?;
+                let column = known.columns.iter().find(|column| column.name == key)?;
+                columns.push((name.into(), kind_of_file(&column.of)));
+            }
+        }
+        let wanted: Vec<&ColumnView> = match &copy.properties {
+            Some(names) => {
+                let column =
+                    |name: &ast::Name| table.columns.iter().find(|it| it.name == name.text);
+                names.iter().map(column).collect::<Option<_>>()?
+            }
+            None => table.copied_columns().collect(),
+        };
+        columns.extend(wanted.into_iter().map(|column| {
+            let is_taken = matches!(&*column.name, "from" | "to") && copy.ends.is_some();
+            let name = match is_taken {
+                true => format!("{}  ", column.name).into(),
+                false => column.name.clone(),
+            };
+            (name, kind_of_file(&column.of))
+        }));
+        Some(columns)
+    }
+}
+
+/// Whether the columns of these files are known by their place.
+fn is_by_place(load: &ast::LoadFrom) -> bool {
+    let mut options = load.source.options.iter();
+    if let Some((_, OptionValue::One(format))) =
+        options.find(|(name, _)| name.eq_ignore_ascii_case("FORMAT"))
+    {
+        return matches!(format, crate::plan::Literal::String(text) if text.eq_ignore_ascii_case("CSV"));
+    }
+    let FileNames::Texts(files) = &load.source.files else {
+        return false;
+    };
+    files.iter().all(|file| {
+        let name = file.to_ascii_lowercase();
+        let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst"));
+        let plain = plain.unwrap_or(&name);
+        BY_PLACE.iter().any(|ending| plain.ends_with(ending))
+    })
+}
+
+/// The type by which a column of a file is read: structs, maps and unions stay text, whole numbers
+/// that no 64 bits hold are looked at.
+fn kind_of_file(of: &str) -> Arc<str> {
+    let upper = of.to_ascii_uppercase();
+    let opens = |word: &str| upper.contains(&format!("{word}("));
+    if opens("STRUCT") || opens("MAP") || opens("UNION") || upper == "JSON" {
+        return "STRING".into();
+    }
+    let (head, lists) = match upper.split_once('[') {
+        Some((head, rest)) => (head.to_owned(), 1 + rest.matches('[').count()),
+        None => (upper, 0),
+    };
+    let head = match head.split_once('(') {
+        Some((head, _)) => head.trim_end().to_owned(),
+        None => head,
+    };
+    let head = match &*head {
+        "DECIMAL" | "NUMERIC" => "FLOAT",
+        "INT128" | "HUGEINT" | "UINT64" => "ANY",
+        other => other,
+    };
+    format!("{head}{}", "[]".repeat(lists)).into()
+}
+
+/// Whether a literal is of the type already.
+fn fits(value: &ExprKind, of: &str) -> bool {
+    match value {
+        ExprKind::Null => true,
+        ExprKind::Integer(_) => matches!(of, "INT64" | "INT" | "INTEGER" | "SERIAL"),
+        ExprKind::Float(_) => matches!(of, "DOUBLE" | "FLOAT"),
+        ExprKind::String(_) => of == "STRING",
+        ExprKind::Boolean(_) => matches!(of, "BOOL" | "BOOLEAN"),
+        _ => false,
+    }
+}
+
+fn cast(value: ast::Expr, of: &str) -> ast::Expr {
+    let span = value.span;
+    let height = value.height.saturating_add(1);
+    let args = vec![value, expr(ExprKind::String(of.into()), span)];
+    ast::Expr {
+        kind: ExprKind::Call {
+            name: named("cast", span),
+            distinct: false,
+            star: false,
+            args,
+        },
+        span,
+        height,
+    }
+}
+
+/// An expression of literals and calls as if it stood at `at`; none if there is more in it.
+fn placed(of: &ast::Expr, at: Span) -> Option<ast::Expr> {
+    let one = |inner: &ast::Expr| placed(inner, at).map(Box::new);
+    let all = |list: &[ast::Expr]| {
+        list.iter()
+            .map(|item| placed(item, at))
+            .collect::<Option<_>>()
+    };
+    let kind = match &of.kind {
+        kind @ (ExprKind::Null
+        | ExprKind::Boolean(_)
+        | ExprKind::Integer(_)
+        | ExprKind::Float(_)
+        | ExprKind::String(_)) => kind.clone(),
+        ExprKind::List(items) => ExprKind::List(all(items)?),
+        ExprKind::Map(entries) => {
+            let entry = |(name, value): &(ast::Name, ast::Expr)| {
+                Some((named(&name.text, at), placed(value, at)?))
+            };
+            ExprKind::Map(entries.iter().map(entry).collect::<Option<_>>()?)
+        }
+        ExprKind::Unary { op, operand } => ExprKind::Unary {
+            op: *op,
+            operand: one(operand)?,
+        },
+        ExprKind::Binary { op, left, right } => ExprKind::Binary {
+            op: *op,
+            left: one(left)?,
+            right: one(right)?,
+        },
+        ExprKind::Call {
+            name,
+            distinct: false,
+            star: false,
+            args,
+        } => ExprKind::Call {
+            name: named(&name.text, at),
+            distinct: false,
+            star: false,
+            args: all(args)?,
+        },
+        _ => return None,
+    };
+    Some(ast::Expr {
+        kind,
+        span: at,
+        height: of.height,
+    })
+}
+
+impl PathPattern {
+    /// The pattern with its written properties cast as the tables of its parts want them.
+    pub(super) fn cast_by(&self, binder: &Binder<'_>) -> PathPattern {
+        let mut pattern = self.clone();
+        binder.cast_node(&mut pattern.first);
+        for (relationship, node) in &mut pattern.steps {
+            let names = plain_names(relationship.types.as_ref());
+            let table = binder.table_of(&names, false);
+            let properties = relationship.properties.as_ref();
+            relationship.properties = binder.cast_properties(table.as_ref(), properties);
+            binder.cast_node(node);
+        }
+        pattern
+    }
+}
+
+impl Binder<'_> {
+    fn cast_node(&self, node: &mut NodePattern) {
+        let table = self.table_of(&plain_names(node.labels.as_ref()), true);
+        node.properties = self.cast_properties(table.as_ref(), node.properties.as_ref());
+    }
+}
+
+/// The one label or type that is written.
+fn plain_names(labels: Option<&LabelExpr>) -> Vec<Arc<str>> {
+    match labels {
+        Some(LabelExpr::Label(name)) => vec![name.text.clone()],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,494 @@
+//! Commands about tables, as changes of constraints and of what the label or type names.
+//!
+//! # How it works
+//! A table is there if its name has a constraint that declares a property with a default, or the
+//! ends of relationships. Creating one makes the constraints, dropping one deletes what it names
+//! and drops them. A column is renamed by moving each value. Everything is one transaction.
+
+use std::sync::Arc;
+
+use graven_cypher::plan::constraint::ConstraintKind;
+use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
+use graven_storage::{
+    self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
+    NodeId, PropertyType, RelId, RelationshipEnds, SchemaEntity, Snapshot, Transaction,
+};
+
+use crate::error::{ExecError, Result};
+use crate::runtime::Runtime;
+
+/// What the store calls a demand.
+pub(crate) fn demand(
+    kind: &ConstraintKind,
+    transaction: &Transaction,
+) -> Result<storage::ConstraintKind> {
+    Ok(match kind {
+        ConstraintKind::Unique => storage::ConstraintKind::Unique,
+        ConstraintKind::Key => storage::ConstraintKind::NodeKey,
+        ConstraintKind::Exists => storage::ConstraintKind::Exists,
+        ConstraintKind::Typed { of, default } => storage::ConstraintKind::Typed {
+            of: PropertyType::parse(of).map_err(|what| Error::InvalidSchema { what })?,
+            default: default.clone(),
+        },
+        ConstraintKind::Ends {
+            pairs,
+            one_out,
+            one_in,
+        } => {
+            let label = |name: &Arc<str>| -> Result<LabelId> { Ok(transaction.label(name)?) };
+            let pairs = pairs
+                .iter()
+                .map(|(from, to)| Ok((label(from)?, label(to)?)));
+            storage::ConstraintKind::Ends(RelationshipEnds {
+                pairs: pairs.collect::<Result<_>>()?,
+                one_out: *one_out,
+                one_in: *one_in,
+            })
+        }
+    })
+}
+
+/// The label or type of a table and its constraints, which are not empty.
+type Found = (SchemaEntity, Vec<ConstraintDescription>);
+
+/// A command with what it works on.
+pub(super) struct Tables<'a> {
+    pub(super) transaction: &'a Transaction,
+    pub(super) rt: &'a Runtime,
+    /// Whether the statement was cancelled.
+    pub(super) stop: &'a dyn Fn() -> bool,
+}
+
+impl Tables<'_> {
+    /// Runs a command.
+    ///
+    /// # Errors
+    /// A table or column that is there already, or is not there; what the store refuses.
+    pub(super) fn run(&self, command: &TableCommand) -> Result<()> {
+        match command {
+            TableCommand::CreateNodes {
+                name,
+                columns,
+                key,
+                lenient,
+            } => {
+                if self.is_there(name, *lenient)? {
+                    return Ok(());
+                }
+                let entity = SchemaEntity::Node(self.transaction.label(name)?);
+                let unique = self.constraint(entity, &ConstraintKind::Key, Some(key))?;
+                self.create(&unique)?;
+                self.add_columns(entity, columns)
+            }
+            TableCommand::CreateRelationships {
+                name,
+                columns,
+                ends,
+                lenient,
+            } => {
+                if self.is_there(name, *lenient)? {
+                    return Ok(());
+                }
+                if let ConstraintKind::Ends { pairs, .. } = ends {
+                    for (from, to) in pairs {
+                        self.node_table(from)?;
+                        self.node_table(to)?;
+                    }
+                }
+                let entity = SchemaEntity::Relationship(self.transaction.rel_type(name)?);
+                let ends = self.constraint(entity, ends, None)?;
+                self.create(&ends)?;
+                self.add_columns(entity, columns)
+            }
+            TableCommand::Drop { name, lenient } => self.drop(name, *lenient),
+            TableCommand::AddColumn {
+                table,
+                column,
+                lenient,
+            } => {
+                let (entity, constraints) = self.table(table)?;
+                if self.column(&constraints, &column.key).is_some() {
+                    return match lenient {
+                        true => Ok(()),
+                        false => Err(exists("column", &column.key)),
+                    };
+                }
+                self.add_columns(entity, std::slice::from_ref(column))
+            }
+            TableCommand::DropColumn {
+                table,
+                key,
+                lenient,
+            } => {
+                let (entity, constraints) = self.table(table)?;
+                let Some(column) = self.column(&constraints, key) else {
+                    return match lenient {
+                        true => Ok(()),
+                        false => Err(missing("column", key)),
+                    };
+                };
+                self.no_key(&constraints, column.keys[0], key)?;
+                self.transaction.drop_constraint(&column.name)?;
+                self.each(entity, &mut |id| {
+                    self.move_value(entity, id, column.keys[0], None)
+                })
+            }
+            TableCommand::RenameColumn { table, from, to } => {
+                let (entity, constraints) = self.table(table)?;
+                let column = self.column(&constraints, from);
+                let column = column.ok_or_else(|| missing("column", from))?;
+                if self.column(&constraints, to).is_some() {
+                    return Err(exists("column", to));
+                }
+                let (old, new) = (column.keys[0], self.transaction.key(to)?);
+                self.each(entity, &mut |id| {
+                    self.move_value(entity, id, old, Some(new))
+                })?;
+                for constraint in constraints.iter().filter(|it| it.keys.contains(&old)) {
+                    self.transaction.drop_constraint(&constraint.name)?;
+                    let keys = constraint.keys.iter();
+                    let keys = keys.map(|key| if *key == old { new } else { *key });
+                    self.create(&ConstraintSpec {
+                        name: None,
+                        kind: renumbered(&constraint.kind, table, to),
+                        entity,
+                        keys: keys.collect(),
+                    })?;
+                }
+                Ok(())
+            }
+            TableCommand::Rename { table, to } => self.rename(table, to),
+            TableCommand::AddEnds {
+                table,
+                pair: (from, to),
+                lenient,
+            } => {
+                let (entity, constraints) = self.table(table)?;
+                self.node_table(from)?;
+                self.node_table(to)?;
+                let pair = (self.transaction.label(from)?, self.transaction.label(to)?);
+                for constraint in &constraints {
+                    if let storage::ConstraintKind::Ends(ends) = &constraint.kind {
+                        if ends.pairs.contains(&pair) {
+                            return match lenient {
+                                true => Ok(()),
+                                false => Err(exists("pair", &format!("{from} to {to}"))),
+                            };
+                        }
+                        let mut ends = ends.clone();
+                        ends.pairs.push(pair);
+                        self.transaction.drop_constraint(&constraint.name)?;
+                        return self.create(&ConstraintSpec {
+                            name: Some(constraint.name.to_string()),
+                            kind: storage::ConstraintKind::Ends(ends),
+                            entity,
+                            keys: Vec::new(),
+                        });
+                    }
+                }
+                Err(missing("relationship table", table))
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.transaction.snapshot()
+    }
+
+    /// The table of that name.
+    fn find(&self, name: &str) -> Option<Found> {
+        let snapshot = self.snapshot();
+        let label = snapshot.label(name).map(SchemaEntity::Node);
+        let rel_type = snapshot.rel_type(name).map(SchemaEntity::Relationship);
+        let entities = label.into_iter().chain(rel_type);
+        let mut found = entities.map(|entity| {
+            let own = snapshot.catalog().constraints().iter();
+            let own = own.filter(|it| it.entity == entity);
+            (entity, own.cloned().collect::<Vec<_>>())
+        });
+        found.find(|(_, own)| own.iter().any(declares))
+    }
+
+    fn table(&self, name: &str) -> Result<Found> {
+        self.find(name).ok_or_else(|| missing("table", name))
+    }
+
+    fn node_table(&self, name: &str) -> Result<()> {
+        match self.table(name)?.0 {
+            SchemaEntity::Node(_) => Ok(()),
+            _ => Err(missing("table of nodes", name)),
+        }
+    }
+
+    fn is_there(&self, name: &str, lenient: bool) -> Result<bool> {
+        match self.find(name) {
+            Some(_) if !lenient => Err(exists("table", name)),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    fn column<'c>(
+        &self,
+        constraints: &'c [ConstraintDescription],
+        name: &str,
+    ) -> Option<&'c ConstraintDescription> {
+        let key = self.snapshot().key(name)?;
+        let mut columns = constraints.iter().filter(|it| declares(it));
+        columns.find(|it| it.keys == [key])
+    }
+
+    fn no_key(&self, all: &[ConstraintDescription], key: KeyId, name: &str) -> Result<()> {
+        let mut all = all.iter();
+        let is_key =
+            all.any(|it| it.kind == storage::ConstraintKind::NodeKey && it.keys.contains(&key));
+        match is_key {
+            true => Err(Error::InvalidSchema {
+                what: format!("{name} is the primary key of its table and cannot be dropped"),
+            }
+            .into()),
+            false => Ok(()),
+        }
+    }
+
+    fn constraint(
+        &self,
+        entity: SchemaEntity,
+        kind: &ConstraintKind,
+        key: Option<&Arc<str>>,
+    ) -> Result<ConstraintSpec> {
+        let keys = key.into_iter().map(|key| Ok(self.transaction.key(key)?));
+        Ok(ConstraintSpec {
+            name: None,
+            kind: demand(kind, self.transaction)?,
+            entity,
+            keys: keys.collect::<Result<_>>()?,
+        })
+    }
+
+    fn create(&self, spec: &ConstraintSpec) -> Result<()> {
+        match self.transaction.create_constraint(spec, self.stop) {
+            Err(Error::Stopped) => self.rt.check_cancelled(),
+            made => Ok(made.map(|_| ())?),
+        }
+    }
+
+    /// Makes the constraints of columns; each of a table has a default.
+    fn add_columns(&self, entity: SchemaEntity, columns: &[TableColumn]) -> Result<()> {
+        for column in columns {
+            let declared = TableColumn {
+                default: Some(column.default.clone().unwrap_or_else(|| NO_DEFAULT.into())),
+                ..column.clone()
+            };
+            let spec = self.constraint(entity, &declared.demand(), Some(&column.key))?;
+            self.create(&spec)?;
+        }
+        Ok(())
+    }
+
+    fn drop(&self, name: &str, lenient: bool) -> Result<()> {
+        let Some((entity, constraints)) = self.find(name) else {
+            return match lenient {
+                true => Ok(()),
+                false => Err(missing("table", name)),
+            };
+        };
+        if let SchemaEntity::Node(label) = entity {
+            let snapshot = self.snapshot();
+            for other in snapshot.catalog().constraints() {
+                if let storage::ConstraintKind::Ends(ends) = &other.kind
+                    && ends.pairs.iter().any(|(a, b)| *a == label || *b == label)
+                {
+                    let what = format!(
+                        "relationships of the table that {} is about join nodes of {name}: drop \
+                            that table first",
+                        other.name
+                    );
+                    return Err(Error::InvalidSchema { what }.into());
+                }
+            }
+        }
+        self.each(entity, &mut |id| {
+            match entity {
+                SchemaEntity::Node(_) => {
+                    let stopped = self
+                        .transaction
+                        .detach_delete_node_until(NodeId(id), self.stop);
+                    if let Err(Error::Stopped) = stopped {
+                        self.rt.check_cancelled()?;
+                    }
+                    stopped?;
+                }
+                _ => {
+                    self.transaction.delete_relationship(RelId(id))?;
+                }
+            }
+            Ok(())
+        })?;
+        for constraint in constraints {
+            self.transaction.drop_constraint(&constraint.name)?;
+        }
+        Ok(())
+    }
+
+    fn rename(&self, table: &str, to: &str) -> Result<()> {
+        let (entity, constraints) = self.table(table)?;
+        self.is_there(to, false)?;
+        let SchemaEntity::Node(old) = entity else {
+            let what = format!("{table}: the type of relationships does not change; copy them");
+            return Err(Error::InvalidSchema { what }.into());
+        };
+        let new = self.transaction.label(to)?;
+        let snapshot = self.snapshot();
+        let all: Vec<ConstraintDescription> = snapshot.catalog().constraints().to_vec();
+        let renamed = SchemaEntity::Node(new);
+        for constraint in constraints {
+            self.transaction.drop_constraint(&constraint.name)?;
+            self.create(&ConstraintSpec {
+                name: None,
+                kind: match constraint.keys.first() {
+                    Some(key) => {
+                        let key = snapshot.catalog().key_name(*key);
+                        renumbered(&constraint.kind, to, key.map_or("", |key| key))
+                    }
+                    None => constraint.kind.clone(),
+                },
+                entity: renamed,
+                keys: constraint.keys.clone(),
+            })?;
+        }
+        let other = |label: LabelId| if label == old { new } else { label };
+        for constraint in all {
+            if let storage::ConstraintKind::Ends(ends) = &constraint.kind
+                && ends.pairs.iter().any(|(a, b)| *a == old || *b == old)
+            {
+                self.transaction.drop_constraint(&constraint.name)?;
+                let pairs = ends.pairs.iter().map(|(a, b)| (other(*a), other(*b)));
+                let ends = RelationshipEnds {
+                    pairs: pairs.collect(),
+                    ..ends.clone()
+                };
+                self.relabel_before(entity, old, new)?;
+                self.create(&ConstraintSpec {
+                    name: Some(constraint.name.to_string()),
+                    kind: storage::ConstraintKind::Ends(ends),
+                    entity: constraint.entity,
+                    keys: Vec::new(),
+                })?;
+            }
+        }
+        self.relabel_before(entity, old, new)
+    }
+
+    /// Gives the nodes that still have the label `old` the label `new` instead.
+    fn relabel_before(&self, entity: SchemaEntity, old: LabelId, new: LabelId) -> Result<()> {
+        self.each(entity, &mut |id| {
+            self.transaction.add_label(NodeId(id), new)?;
+            self.transaction.remove_label(NodeId(id), old)?;
+            Ok(())
+        })
+    }
+
+    /// Removes a property, or moves it under another key.
+    fn move_value(
+        &self,
+        entity: SchemaEntity,
+        id: u64,
+        old: KeyId,
+        new: Option<KeyId>,
+    ) -> Result<()> {
+        let snapshot = self.snapshot();
+        let column = match entity {
+            SchemaEntity::Relationship(rel_type) => snapshot.relationship_column(rel_type, old),
+            _ => snapshot.node_column(old),
+        };
+        let value = column.map_or(Ok(storage::PropertyValue::Null), |column| column.get(id))?;
+        if value.is_null() {
+            return Ok(());
+        }
+        let mut moves = vec![(old, storage::PropertyValue::Null)];
+        moves.extend(new.map(|new| (new, value)));
+        for (key, value) in moves {
+            match entity {
+                SchemaEntity::Relationship(_) => {
+                    self.transaction
+                        .set_relationship_property(RelId(id), key, &value)?;
+                }
+                _ => self
+                    .transaction
+                    .set_node_property(NodeId(id), key, &value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the ids of all that a table names.
+    fn each(&self, entity: SchemaEntity, visit: &mut dyn FnMut(u64) -> Result<()>) -> Result<()> {
+        let snapshot = self.snapshot();
+        match entity {
+            SchemaEntity::Node(label) => {
+                let nodes: Vec<NodeId> = snapshot.nodes_with_label(label)?.iter().collect();
+                for node in nodes {
+                    self.rt.check_cancelled()?;
+                    visit(node.0)?;
+                }
+            }
+            SchemaEntity::Relationship(rel_type) => {
+                let nodes = snapshot.all_nodes()?;
+                let adjacency = snapshot.adjacency(rel_type, Direction::Out)?;
+                let mut list = Vec::new();
+                for node in nodes.iter() {
+                    self.rt.check_cancelled()?;
+                    list.clear();
+                    adjacency.neighbours(node, &mut list)?;
+                    for neighbour in &list {
+                        visit(neighbour.relationship.0)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A demand as the table, or its key, has it under a new name: numbers go by these names.
+fn renumbered(kind: &storage::ConstraintKind, table: &str, key: &str) -> storage::ConstraintKind {
+    match kind {
+        storage::ConstraintKind::Typed { of, .. } if &**of.text() == "SERIAL" => {
+            storage::ConstraintKind::Typed {
+                of: of.clone(),
+                default: Some(serial_default(table, key)),
+            }
+        }
+        other => other.clone(),
+    }
+}
+
+/// What a column without a default has.
+const NO_DEFAULT: &str = "NULL";
+
+/// Whether a constraint is one of a table.
+fn declares(constraint: &ConstraintDescription) -> bool {
+    match &constraint.kind {
+        storage::ConstraintKind::Typed { default, .. } => default.is_some(),
+        storage::ConstraintKind::Ends(_) => true,
+        _ => false,
+    }
+}
+
+fn exists(what: &'static str, name: &str) -> ExecError {
+    Error::SchemaExists {
+        what,
+        name: name.to_owned(),
+        taken: true,
+    }
+    .into()
+}
+
+fn missing(what: &'static str, name: &str) -> ExecError {
+    Error::NoSuchSchema {
+        what,
+        name: name.to_owned(),
+    }
+    .into()
+}
