@@ -1,5 +1,7 @@
 //! Creates and drops indexes and constraints, and changes users.
 
+use std::sync::Arc;
+
 use graven_cypher::plan::schema::{
     ConstraintKind, IndexKind, SchemaCommand, SchemaName, SchemaSubject,
 };
@@ -14,13 +16,13 @@ use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct Schema {
-    command: SchemaCommand,
+    command: Arc<SchemaCommand>,
     done: bool,
 }
 
 impl Schema {
     /// Runs `command`.
-    pub(crate) fn new(command: SchemaCommand) -> Self {
+    pub(crate) fn new(command: Arc<SchemaCommand>) -> Self {
         Self {
             command,
             done: false,
@@ -55,7 +57,7 @@ impl Schema {
                 },
             }
         };
-        let (outcome, lenient) = match &self.command {
+        let (outcome, lenient) = match &*self.command {
             // Labels and types are looked up in any case.
             SchemaCommand::CreateLookup => (Ok(()), true),
             SchemaCommand::CreateIndex {
