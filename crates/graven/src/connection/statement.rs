@@ -69,10 +69,9 @@ impl Connection {
         self.check_access(inner, &planned)?;
         let text = Arc::clone(&planned.text);
         let flag = self.cancel.flag();
-        let seat =
-            inner
-                .statements
-                .enter(Some(text), self.access.user.clone(), flag, Arc::default());
+        let seat = inner
+            .statements
+            .enter(Some(text), self.access.user.clone(), flag);
         if planned.runs_in_transactions() {
             drop(snapshot);
             return Ok(self.in_transactions(inner, planned, params, seat)?.into());
