@@ -69,18 +69,18 @@ const STATEMENTS: &[(&str, &str)] = &[
     ),
     ("MATCH (a:P) RETURN count(DISTINCT a.x) AS n", "Distinct"),
     (
-        "MATCH (a:P) RETURN a.x ORDER BY a.id SKIP 3 LIMIT 5",
+        "MATCH (a:P) RETURN a.x ORDER BY a.x, a.id SKIP 3 LIMIT 5",
         "TopN",
     ),
     (
         "MATCH (a:P {id: $id})-[:T*1..3]->(b) RETURN count(DISTINCT b) AS n",
-        "ReachableCount",
+        "VarExpand",
     ),
     (
         "MATCH (a:P)-[:T]->(b), (c:P)-[:T]->(b) WHERE a.x = c.x RETURN count(*) AS n",
         "Aggregate",
     ),
-    ("UNWIND [1, 2] AS i MERGE (q:Q {i: i}) RETURN q.i", "Merge"),
+    ("UNWIND [1, 2] AS i MERGE (q:P {id: i}) RETURN q.x", "Merge"),
     (
         "MATCH (a:P {id: $id}) SET a.seen = $id CREATE (a)-[:S]->(:R {i: $id}) RETURN a.seen",
         "Create",
