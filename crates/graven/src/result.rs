@@ -48,8 +48,7 @@ pub(crate) struct Running {
     commit: Option<Commit>,
     profile: Option<String>,
     rows: u64,
-    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
-    counts: Box<Counts>,
+    counts: Counts,
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
