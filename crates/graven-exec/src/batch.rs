@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! Columns are shared (`Arc`), so an operator that keeps a column untouched passes it on without a
-//! copy. Which variable lies in which column is fixed when the plan is instantiated (see
+//! copy. Which variable lies in which column is fixed by the physical plan (see
 //! [`crate::layout`]); a batch itself knows no names.
 //!
 //! # Invariants

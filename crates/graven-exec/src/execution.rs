@@ -1,4 +1,4 @@
-//! Runs a plan: instantiates its operators once, then hands out result batches.
+//! Runs a plan: starts the operators of its physical plan, then hands out result batches.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, PoisonError};
@@ -14,9 +14,11 @@ use crate::deadline::Deadline;
 use crate::error::{ExecError, Result};
 use crate::file_access::FileAccess;
 use crate::growth::Growth;
-use crate::instantiate::{Built, instantiate};
 use crate::memory::Metered;
 use crate::operator::BoxedOperator;
+use crate::operators::unit::Nothing;
+use crate::physical::node::Start;
+use crate::physical::{PhysicalPlan, PhysicalPlans};
 use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
 use crate::runtime::{AtOnce, Params, Runtime, Shared, threads_within};
@@ -85,17 +87,12 @@ impl ExecContext {
 
 /// A running statement.
 pub struct Execution {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) rt: Runtime,
-    pub(crate) root: BoxedOperator,
-    /// Columns of the root's batches in the order of the result.
-    pub(crate) columns: Vec<usize>,
-    pub(crate) cells: Option<ProfileCells>,
-    pub(crate) done: bool,
-    /// Names that were known before the operators were made, which were looked up then.
-    pub(crate) names: usize,
-    /// The memory limit then, by which they know when to spill.
-    pub(crate) limit: u64,
+    plan: Arc<Plan>,
+    physical: Arc<PhysicalPlan>,
+    rt: Runtime,
+    root: BoxedOperator,
+    cells: Option<ProfileCells>,
+    done: bool,
 }
 
 /// Starts `plan` on `snapshot`, or in the context's transaction. Nothing is read before the first
@@ -109,34 +106,54 @@ pub fn execute(
     params: Arc<Params>,
     context: ExecContext,
 ) -> Result<Execution> {
-    let writes = !context.only_reads && plan.writes();
-    let writer = match (&context.transaction, writes) {
-        (Some(transaction), true) if plan.mode != PlanMode::Explain => {
-            writing::intern(&plan.written_names(), transaction)?;
-            let needs = Needs::of(&plan);
-            Some(Writer::new(Arc::clone(transaction), needs, &context.budget))
-        }
-        (None, true) if plan.mode != PlanMode::Explain => return Err(ExecError::NoTransaction),
-        _ => None,
-    };
-    // Taken after the names were interned, so that its catalogue knows them.
-    let snapshot = context
-        .transaction
-        .as_ref()
-        .map_or(snapshot, |transaction| transaction.snapshot());
-    let limit = context.budget.limit();
+    execute_kept(plan, &PhysicalPlans::default(), snapshot, params, context)
+}
+
+/// As [`execute`], with the physical plan that is kept in `plans`, which are those of `plan` alone.
+/// Parameters have the same names each time.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_kept(
+    plan: Arc<Plan>,
+    plans: &PhysicalPlans,
+    snapshot: Snapshot,
+    params: Arc<Params>,
+    context: ExecContext,
+) -> Result<Execution> {
+    let mut snapshot = snapshot;
+    let mut writer = None;
+    if let Some(transaction) = &context.transaction {
+        let reads = context.only_reads || plan.mode == PlanMode::Explain;
+        let known = !reads && !snapshot.records_reads();
+        let known = known.then(|| plans.needs(snapshot.names_known()));
+        let needs = match known.flatten() {
+            Some(needs) => Some(needs),
+            None => {
+                let writes = !reads && plan.writes();
+                if writes {
+                    writing::intern(&plan.written_names(), transaction)?;
+                }
+                // Taken after the names were interned, so that its catalogue knows them.
+                snapshot = transaction.snapshot();
+                writes.then(|| Needs::of(&plan))
+            }
+        };
+        let write = |needs| Writer::new(Arc::clone(transaction), needs, &context.budget);
+        writer = needs.map(write);
+    } else if !context.only_reads && plan.mode != PlanMode::Explain && plan.writes() {
+        return Err(ExecError::NoTransaction);
+    }
     let rt = runtime(context, params, snapshot, writer);
     rt.charge_params()?;
-    let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(rt.meter.as_ref());
-    let names = rt.snapshot.names_known();
-    let built = instantiate(&plan, &rt, cells.as_ref())?;
-    let made = Execution::new(plan, rt, built, cells)?;
-    Ok(Execution {
-        names,
-        limit,
-        ..made
-    })
+    let physical = plans.get(&plan, &rt)?;
+    let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(physical.nodes));
+    let root = match plan.mode {
+        PlanMode::Explain => Box::new(Nothing),
+        _ => physical.root.start(&mut Start::new(&rt, cells.as_ref()))?,
+    };
+    Ok(Execution::new(plan, physical, rt, root, cells))
 }
 
 /// What the operators of a statement share.
@@ -182,29 +199,19 @@ impl Execution {
     /// The statement whose operators these are.
     pub(crate) fn new(
         plan: Arc<Plan>,
+        physical: Arc<PhysicalPlan>,
         rt: Runtime,
-        (root, layout): Built,
+        root: BoxedOperator,
         cells: Option<ProfileCells>,
-    ) -> Result<Self> {
-        let columns = plan
-            .columns
-            .iter()
-            .map(|(name, var)| {
-                layout.slot(*var).ok_or_else(|| ExecError::Plan {
-                    message: format!("result column {name} is not produced"),
-                })
-            })
-            .collect::<Result<_>>()?;
-        Ok(Execution {
+    ) -> Self {
+        Execution {
             done: plan.mode == PlanMode::Explain,
             plan,
+            physical,
             rt,
             root,
-            columns,
             cells,
-            names: 0,
-            limit: 0,
-        })
+        }
     }
 
     /// The next result rows, with one column per entry of [`Plan::columns`]; `None` at the end.
@@ -228,13 +235,13 @@ impl Execution {
         }
         match next {
             Ok(Some(batch)) => {
-                if self.columns.len() == batch.columns().len()
-                    && self.columns.iter().copied().eq(0..self.columns.len())
+                let wanted = &self.physical.columns;
+                if wanted.len() == batch.columns().len()
+                    && wanted.iter().copied().eq(0..wanted.len())
                 {
                     return Ok(Some(batch));
                 }
-                let columns = self
-                    .columns
+                let columns = wanted
                     .iter()
                     .map(|c| Arc::clone(batch.column(*c)))
                     .collect();
@@ -290,8 +297,14 @@ impl Execution {
     pub fn profile(&self) -> ProfileTree {
         self.cells
             .as_ref()
-            .map(|cells| ProfileTree::of(&self.plan.root, cells))
+            .map(|cells| ProfileTree::of(&self.physical.steps(&self.plan), cells))
             .unwrap_or_default()
+    }
+
+    /// The physical plan being run.
+    #[must_use]
+    pub fn physical(&self) -> &Arc<PhysicalPlan> {
+        &self.physical
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! [`compile`] turns a bound expression into a [`Compiled`] tree: variables become column numbers,
-//! parameters get their values, names of labels, types and keys become ids of the snapshot's
+//! names of labels, types and keys become ids of the snapshot's
 //! catalogue, functions become function pointers. [`evaluate`] computes a whole column at a time. A
 //! *selection* (row numbers) travels with the batch, so that the branches of `CASE`, the right side
 //! of `AND` and the filters of comprehensions are computed only for rows that need them:
@@ -25,7 +25,6 @@ pub(crate) mod function;
 mod functions;
 mod lazy;
 mod list_scope;
-mod parameters;
 mod property;
 mod rows;
 mod signature;
@@ -38,7 +37,6 @@ use graven_storage::{KeyId, LabelId, TypeId};
 
 pub(crate) use compile::Compiler;
 pub(crate) use functions::list::Range;
-pub(crate) use parameters::{bind_all, unbind_all};
 pub(crate) use rows::as_list;
 
 use crate::batch::Batch;
@@ -51,10 +49,10 @@ use crate::value::Value;
 /// An expression ready to run.
 #[derive(Clone, Debug)]
 pub(crate) enum Compiled {
-    /// A literal, or what is made of literals and parameters once.
+    /// A literal, or a list of literals.
     Constant(Value),
-    /// A parameter, and the value it has in this run.
-    Parameter(Arc<str>, Value, Span),
+    /// A parameter, which each run gives a value.
+    Parameter(Arc<str>, Span),
     /// A column of the batch, or a variable of an enclosing list scope.
     Slot(usize),
     /// `base.key`
@@ -302,11 +300,23 @@ impl Compiled {
         }
     }
 
-    /// The value of a literal or a parameter, the same for all rows.
-    pub(crate) fn known(&self) -> Option<&Value> {
+    /// Whether it is a literal or a parameter.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self, Self::Constant(_) | Self::Parameter(..))
+    }
+
+    /// The value of a literal or a parameter, the same for all rows of a run.
+    ///
+    /// # Errors
+    /// A missing parameter.
+    pub(crate) fn known<'a>(&'a self, rt: &'a Runtime) -> Result<Option<&'a Value>> {
         match self {
-            Self::Constant(value) | Self::Parameter(_, value, _) => Some(value),
-            _ => None,
+            Self::Constant(value) => Ok(Some(value)),
+            Self::Parameter(name, at) => {
+                let value = rt.parameter(name).map_err(|error| error.at(*at))?;
+                Ok(Some(value))
+            }
+            _ => Ok(None),
         }
     }
 
@@ -325,7 +335,7 @@ impl Compiled {
             Self::Constant(_) | Self::Slot(_) | Self::List(_) | Self::Map(_) | Self::Let { .. } => {
                 Span::default()
             }
-            Self::Parameter(_, _, at)
+            Self::Parameter(_, at)
             | Self::Property { at, .. }
             | Self::Index(_, _, at)
             | Self::Slice { at, .. }

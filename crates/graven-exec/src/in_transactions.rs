@@ -5,15 +5,15 @@
 //! run on the state committed by then; its rows are taken in batches; each batch runs the subquery
 //! row by row in a transaction of its own ([`Batches::run`]), which is durable before the next row
 //! is taken. What the subquery returned is kept, spilling where it does not fit, and is the input
-//! of what lies above, which runs on the state that the last batch left. Operators are made anew
-//! for every batch, since a batch may meet names that the one before has created.
+//! of what lies above, which runs on the state that the last batch left. Operators are started
+//! for every batch, of a plan that is made anew where a batch has created names.
 //!
 //! # Invariants
 //! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements
 //!   commit meanwhile.
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,11 +26,12 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::execution::{ExecContext, Execution, runtime};
 use crate::expression::Compiler;
-use crate::instantiate::{Built, instantiate_above, instantiate_inner};
 use crate::layout::Layout;
 use crate::memory::{Memory, Metered};
-use crate::operator::Operator;
+use crate::operator::{BoxedOperator, Operator};
 use crate::operators::limit::row_count;
+use crate::physical::PhysicalPlan;
+use crate::physical::node::{PhysicalNode, Start};
 use crate::profile::ProfileCells;
 use crate::runtime::{Params, Runtime};
 use crate::spill::RowBuffer;
@@ -71,9 +72,16 @@ pub fn execute_in_transactions(
     let top = plan.root.in_transactions().ok_or_else(|| ExecError::Plan {
         message: "no subquery in transactions".to_owned(),
     })?;
-    let cells = (plan.mode == graven_cypher::plan::PlanMode::Profile)
-        .then(|| ProfileCells::new(&plan.root));
     let _metered = Metered::on(context.meter.as_ref());
+    let rt = runtime(
+        context.clone(),
+        Arc::clone(&params),
+        batches.snapshot(),
+        None,
+    );
+    let physical = PhysicalPlan::new(&plan, &rt)?;
+    let profiled = plan.mode == graven_cypher::plan::PlanMode::Profile;
+    let cells = profiled.then(|| ProfileCells::new(physical.nodes));
     let stage = Stage {
         plan: &plan,
         params: &params,
@@ -81,12 +89,18 @@ pub fn execute_in_transactions(
         batches,
         cells: cells.as_ref(),
         begun: Cell::new(0),
+        physical: RefCell::new(Arc::new(physical)),
+        inner: RefCell::default(),
     };
     let ends = matches!(&plan.root.op, P::EmptyResult { input } if input.id == top.id);
     let ready = stage.run(top, !ends)?;
     let rt = stage.reading();
-    let built = instantiate_above(&plan.root, &rt, cells.as_ref(), Some((top.id, ready)))?;
-    Execution::new(Arc::clone(&plan), rt, built, cells)
+    let physical = stage.known_by(&rt)?;
+    let mut start = Start::new(&rt, cells.as_ref());
+    start.ready = Some(ready);
+    let root = physical.root.start(&mut start)?;
+    drop(stage);
+    Ok(Execution::new(plan, physical, rt, root, cells))
 }
 
 /// Takes what the subquery gave for a row: the row, then its rows and their layout.
@@ -101,6 +115,10 @@ struct Stage<'a> {
     cells: Option<&'a ProfileCells>,
     /// Batches begun, of all subqueries.
     begun: Cell<u64>,
+    /// The plan for what lies outside of the subqueries.
+    physical: RefCell<Arc<PhysicalPlan>>,
+    /// The plan for the subqueries; none before the first batch.
+    inner: RefCell<Option<Arc<PhysicalPlan>>>,
 }
 
 /// What became of a batch.
@@ -117,26 +135,45 @@ impl Stage<'_> {
         runtime(context, params, self.batches.snapshot(), None)
     }
 
+    /// The plan for operators that read: the last one, unless names were added since.
+    fn known_by(&self, rt: &Runtime) -> Result<Arc<PhysicalPlan>> {
+        let mut known = self.physical.borrow_mut();
+        if !known.fits(rt) {
+            *known = Arc::new(PhysicalPlan::new(self.plan, rt)?);
+        }
+        Ok(Arc::clone(&known))
+    }
+
+    /// The plan for a batch.
+    fn known_within(&self, rt: &Runtime) -> Result<Arc<PhysicalPlan>> {
+        let mut known = self.inner.borrow_mut();
+        match &*known {
+            Some(known) if known.fits(rt) => Ok(Arc::clone(known)),
+            _ => {
+                let made = Arc::new(PhysicalPlan::new(self.plan, rt)?);
+                Ok(Arc::clone(known.insert(made)))
+            }
+        }
+    }
+
     /// Runs all batches of one subquery in transactions; keeps its rows if they are `wanted`.
-    fn run(&self, node: &PlanNode, wanted: bool) -> Result<Built> {
-        let P::InTransactions {
-            input,
-            inner,
-            batches,
-        } = &node.op
-        else {
+    fn run(&self, node: &PlanNode, wanted: bool) -> Result<BoxedOperator> {
+        let P::InTransactions { input, batches, .. } = &node.op else {
             unreachable!("only subqueries in transactions");
         };
         let below = match input.in_transactions() {
-            Some(lower) => Some((lower.id, self.run(lower, true)?)),
+            Some(lower) => Some(self.run(lower, true)?),
             None => None,
         };
         let rt = self.reading();
-        let (mut source, layout) = instantiate_above(input, &rt, self.cells, below)?;
+        let physical = self.known_by(&rt)?;
+        let physical = &part(&physical, node)?.inputs[0];
+        let layout = physical.layout.clone();
+        let mut start = Start::new(&rt, self.cells);
+        start.ready = below;
+        let mut source = physical.start(&mut start)?;
         let size = rows_of_batch(batches, &layout, &rt)?;
         let patience = patience(batches, &layout, &rt)?;
-        let mut out_vars = layout.vars().to_vec();
-        out_vars.extend(batches.columns.iter().chain(&batches.status));
         let mut kept = RowBuffer::new(&rt, "InTransactions", "return less from the subquery");
         let mut memory = Memory::new(&rt.budget, "InTransactions", "make batches of fewer rows");
         let mut cutter = Cutter::default();
@@ -149,7 +186,7 @@ impl Stage<'_> {
             }
             let (outcome, returned) = match broken {
                 true => (Outcome::NotStarted, Vec::new()),
-                false => self.batch(inner, &layout, (batches, patience), &rows, wanted)?,
+                false => self.batch(node, (batches, patience), &rows, wanted)?,
             };
             broken |= batches.on_error == OnError::Break && matches!(outcome, Outcome::Failed(_));
             if wanted {
@@ -173,7 +210,7 @@ impl Stage<'_> {
             memory.set(cutter.bytes())?;
         }
         kept.finish()?;
-        Ok((Box::new(Replay(kept)), Layout::new(out_vars)))
+        Ok(Box::new(Replay(kept)))
     }
 
     /// Runs one batch in its transaction; what the subquery returned, joined to the rows.
@@ -182,8 +219,7 @@ impl Stage<'_> {
     /// A failure that ends the statement.
     fn batch(
         &self,
-        inner: &PlanNode,
-        layout: &Layout,
+        node: &PlanNode,
         (batches, patience): (&InTransactions, Option<Duration>),
         rows: &[Batch],
         wanted: bool,
@@ -198,7 +234,7 @@ impl Stage<'_> {
         let done = self.batches.run(patience, &mut |transaction| {
             returned.clear();
             memory.clear();
-            self.attempt(inner, layout, transaction, rows, &mut |row, more| {
+            self.attempt(node, transaction, rows, &mut |row, more| {
                 if wanted {
                     let joined = join(row, more, &batches.columns)?;
                     memory.charge(joined.heap_bytes())?;
@@ -224,12 +260,14 @@ impl Stage<'_> {
     /// Runs the subquery for each row in the transaction.
     fn attempt(
         &self,
-        inner: &PlanNode,
-        layout: &Layout,
+        node: &PlanNode,
         transaction: &Arc<Transaction>,
         rows: &[Batch],
         found: &mut Found<'_>,
     ) -> Result<()> {
+        let P::InTransactions { inner, .. } = &node.op else {
+            unreachable!("only subqueries in transactions");
+        };
         writing::intern(&inner.written_names(), transaction)?;
         let writer = inner.writes().then(|| {
             Writer::new(
@@ -242,8 +280,10 @@ impl Stage<'_> {
         context.transaction = Some(Arc::clone(transaction));
         let params = Arc::clone(self.params);
         let rt = runtime(context, params, transaction.snapshot(), writer);
-        let (slot, (mut root, inner_layout)) =
-            instantiate_inner(inner, &rt, self.cells, layout.clone())?;
+        let physical = self.known_within(&rt)?;
+        let physical = part(&physical, node)?;
+        let (mut root, slot) = physical.inner(1, &mut Start::new(&rt, self.cells))?;
+        let inner_layout = &physical.inputs[1].layout;
         for batch in rows {
             for row in 0..batch.len() {
                 rt.check_cancelled()?;
@@ -251,13 +291,20 @@ impl Stage<'_> {
                 slot.set(row.clone());
                 root.rewind();
                 while let Some(more) = root.next(&rt)? {
-                    found(&row, (&more, &inner_layout))?;
+                    found(&row, (&more, inner_layout))?;
                 }
             }
         }
         transaction.check_statement()?;
         Ok(())
     }
+}
+
+/// The node that stands for a subquery in transactions.
+fn part<'p>(physical: &'p PhysicalPlan, node: &PlanNode) -> Result<&'p Arc<PhysicalNode>> {
+    physical.root.find(node.id).ok_or_else(|| ExecError::Plan {
+        message: format!("operator {} is not in its physical plan", node.id),
+    })
 }
 
 /// How long a batch is run again where that may help.

@@ -1,5 +1,4 @@
-//! Which variable lies in which column of an operator's batches, fixed when the plan is
-//! instantiated.
+//! Which variable lies in which column of an operator's batches, fixed by the physical plan.
 
 use graven_cypher::plan::VarId;
 

@@ -1,8 +1,8 @@
-//! The contract of operators: pull batches, start again, rest until the statement is run again.
+//! The contract of operators: pull batches, start again.
 //!
 //! # Invariants
-//! * EX-57 An operator that rests holds no memory of the budget, nothing of what it read and no
-//!   view of the data; renewed, it does what one made for the new run would do.
+//! * EX-57 An operator has the state of one run, on one thread at a time. What all runs share lies
+//!   in its node of the physical plan ([`crate::physical`]), and the operator never changes it.
 
 use crate::batch::Batch;
 use crate::error::Result;
@@ -22,21 +22,6 @@ pub(crate) trait Operator: Send {
 
     /// The operator above reads none of its rows: columns that it adds itself may be missing.
     fn runs_unseen(&mut self) {}
-
-    /// Ends a run: lets go of all that belongs to it. Whether the operator can be renewed for
-    /// another run of the same plan in the same database, which knows the same names then; if not,
-    /// it must not be used any more.
-    fn rest(&mut self) -> bool {
-        false
-    }
-
-    /// Makes an operator that rests ready for another run.
-    ///
-    /// # Errors
-    /// As making it.
-    fn renew(&mut self, _rt: &Runtime) -> Result<()> {
-        Ok(())
-    }
 
     /// Bytes written to the temporary file so far, rewinds included.
     fn spilled_bytes(&self) -> u64 {

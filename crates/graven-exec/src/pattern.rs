@@ -1,10 +1,11 @@
-//! A relationship pattern resolved against a snapshot: the adjacencies to follow and the conditions
-//! on each relationship.
+//! A relationship pattern: resolved once ([`Shape`]), and with the adjacencies that a run follows
+//! ([`Pattern`]).
 //!
 //! # How it works
-//! A pattern becomes *parts*: one adjacency per type and direction. Seen from both directions a
-//! loop lies in the out-list and the in-list of its node; the in-part leaves loops out, so that it
-//! is met once. Relationship ids are resolved only where a caller needs them
+//! A physical plan holds the shape: types, columns and the condition on each relationship, as long
+//! as no names are added. Each run makes *parts* of it: one adjacency per type and direction. Seen
+//! from both directions a loop lies in the out-list and the in-list of its node; the in-part leaves
+//! loops out, so that it is met once. Relationship ids are resolved only where a caller needs them
 //! ([`Pattern::needs_ids`]).
 //!
 //! # Invariants
@@ -19,7 +20,7 @@ use graven_storage::{Adjacency, Direction, List, NodeId, Sweep, TypeId};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -38,9 +39,16 @@ pub(crate) struct Part {
 /// See the file header.
 pub(crate) struct Pattern {
     pub(crate) parts: Vec<Part>,
+    pub(crate) direction: PlanDirection,
+    shape: Arc<Shape>,
+}
+
+/// What is the same in every run.
+#[derive(Debug)]
+pub(crate) struct Shape {
     /// What the parts are made of.
     types: Vec<TypeId>,
-    pub(crate) direction: PlanDirection,
+    direction: PlanDirection,
     /// Condition over the row and, in column `each`, the relationship.
     filter: Option<Compiled>,
     /// Row columns that `filter` reads.
@@ -51,6 +59,103 @@ pub(crate) struct Pattern {
     /// nodes.
     distinct_ends: Vec<(usize, usize)>,
     disjoint_from: Vec<usize>,
+}
+
+impl Shape {
+    /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column
+    /// after them.
+    pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
+        let types = types_of(pattern, rt);
+        let each = layout.width();
+        let filter = match &pattern.filter {
+            None => None,
+            Some(filter) => {
+                let mut vars = layout.vars().to_vec();
+                vars.push(pattern.each.unwrap_or(VarId(u32::MAX)));
+                Some(Compiler::new(&Layout::new(vars), rt).compile(filter)?)
+            }
+        };
+        let mut captured = Vec::new();
+        if let Some(filter) = &filter {
+            filter.slots(&mut captured);
+            captured.retain(|slot| *slot < each);
+        }
+        // A variable that the row lacks belongs to a pattern not matched yet: that one looks back
+        // at us.
+        let slots = |vars: &[VarId]| vars.iter().filter_map(|v| layout.slot(*v)).collect();
+        let ends = |pairs: &[(VarId, VarId)]| -> Result<Vec<(usize, usize)>> {
+            let slot = |var: VarId| {
+                layout.slot(var).ok_or_else(|| ExecError::Plan {
+                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                })
+            };
+            pairs
+                .iter()
+                .map(|(start, end)| Ok((slot(*start)?, slot(*end)?)))
+                .collect()
+        };
+        Ok(Self {
+            types,
+            direction: pattern.direction,
+            filter,
+            captured,
+            each,
+            distinct_from: slots(&pattern.distinct_from),
+            distinct_ends: ends(&pattern.distinct_ends)?,
+            disjoint_from: slots(&pattern.disjoint_from),
+        })
+    }
+
+    /// All relationships that the pattern visits, whatever its conditions.
+    pub(crate) fn of_all(pattern: &RelPattern, rt: &Runtime) -> Self {
+        Self {
+            types: types_of(pattern, rt),
+            direction: pattern.direction,
+            filter: None,
+            captured: Vec::new(),
+            each: 0,
+            distinct_from: Vec::new(),
+            distinct_ends: Vec::new(),
+            disjoint_from: Vec::new(),
+        }
+    }
+
+    /// The pattern with the relationships that a run sees.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(crate) fn start(self: &Arc<Self>, rt: &Runtime) -> Result<Pattern> {
+        Ok(Pattern {
+            parts: parts(&self.types, self.direction, rt)?,
+            direction: self.direction,
+            shape: Arc::clone(self),
+        })
+    }
+
+    /// The adjacencies that visiting all relationships at a node reads.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(crate) fn adjacencies(&self, rt: &Runtime) -> Result<Vec<Adjacency>> {
+        let parts = parts(&self.types, self.direction, rt)?;
+        Ok(parts.into_iter().map(|part| part.adjacency).collect())
+    }
+
+    /// Whether relationships are told apart by their ends.
+    pub(crate) fn goes_by_ends(&self) -> bool {
+        !self.distinct_ends.is_empty()
+    }
+
+    /// Whether nothing but a condition that reads no row decides which relationships count.
+    pub(crate) fn filters_alone(&self) -> bool {
+        let told_apart = !(self.distinct_from.is_empty() && self.disjoint_from.is_empty());
+        self.filter.is_some() && self.captured.is_empty() && !told_apart
+    }
+
+    /// Whether relationships go out of the node where the pattern starts, in, or both.
+    pub(crate) fn direction(&self) -> PlanDirection {
+        self.direction
+    }
 }
 
 impl Pattern {
@@ -128,66 +233,6 @@ impl Pattern {
         part.adjacency.stray_neighbour(node).into()
     }
 
-    /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column
-    /// after them.
-    pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
-        let types = types_of(pattern, rt);
-        let each = layout.width();
-        let filter = match &pattern.filter {
-            None => None,
-            Some(filter) => {
-                let mut vars = layout.vars().to_vec();
-                vars.push(pattern.each.unwrap_or(VarId(u32::MAX)));
-                Some(Compiler::new(&Layout::new(vars), rt).compile(filter)?)
-            }
-        };
-        let mut captured = Vec::new();
-        if let Some(filter) = &filter {
-            filter.slots(&mut captured);
-            captured.retain(|slot| *slot < each);
-        }
-        // A variable that the row lacks belongs to a pattern not matched yet: that one looks back
-        // at us.
-        let slots = |vars: &[VarId]| vars.iter().filter_map(|v| layout.slot(*v)).collect();
-        let ends = |pairs: &[(VarId, VarId)]| -> Result<Vec<(usize, usize)>> {
-            let slot = |var: VarId| {
-                layout.slot(var).ok_or_else(|| ExecError::Plan {
-                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
-                })
-            };
-            pairs
-                .iter()
-                .map(|(start, end)| Ok((slot(*start)?, slot(*end)?)))
-                .collect()
-        };
-        Ok(Self {
-            parts: parts(&types, pattern.direction, rt)?,
-            types,
-            direction: pattern.direction,
-            filter,
-            captured,
-            each,
-            distinct_from: slots(&pattern.distinct_from),
-            distinct_ends: ends(&pattern.distinct_ends)?,
-            disjoint_from: slots(&pattern.disjoint_from),
-        })
-    }
-
-    /// Ends a run of the statement.
-    pub(crate) fn rest(&mut self) {
-        self.parts.clear();
-        unbind_all(&mut self.filter);
-    }
-
-    /// Follows the relationships that another run sees.
-    ///
-    /// # Errors
-    /// What reading gives; a missing parameter.
-    pub(crate) fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.parts = parts(&self.types, self.direction, rt)?;
-        bind_all(&mut self.filter, Some(rt)).map(|_| ())
-    }
-
     /// The same relationships, followed from their other ends.
     pub(crate) fn reversed(&self) -> Self {
         let turned = |part: &Part| Part {
@@ -201,36 +246,32 @@ impl Pattern {
         };
         Self {
             parts: self.parts.iter().map(turned).collect(),
-            types: self.types.clone(),
             direction: match self.direction {
                 PlanDirection::Out => PlanDirection::In,
                 PlanDirection::In => PlanDirection::Out,
                 PlanDirection::Both => PlanDirection::Both,
             },
-            filter: self.filter.clone(),
-            captured: self.captured.clone(),
-            each: self.each,
-            distinct_from: self.distinct_from.clone(),
-            distinct_ends: self.distinct_ends.clone(),
-            disjoint_from: self.disjoint_from.clone(),
+            shape: Arc::clone(&self.shape),
         }
     }
 
     /// Whether relationships are tested one by one.
     pub(crate) fn needs_ids(&self) -> bool {
-        self.filter.is_some() || !self.distinct_from.is_empty() || !self.disjoint_from.is_empty()
+        self.shape.filter.is_some()
+            || !self.shape.distinct_from.is_empty()
+            || !self.shape.disjoint_from.is_empty()
     }
 
     /// Whether relationships are told apart by their ends.
     pub(crate) fn goes_by_ends(&self) -> bool {
-        !self.distinct_ends.is_empty()
+        self.shape.goes_by_ends()
     }
 
     /// The neighbours of `from` in this row to which one relationship less leads, once for each.
     pub(crate) fn taken_ends(&self, batch: &Batch, row: usize, from: u64, taken: &mut Vec<u64>) {
         taken.clear();
         let node = |column: usize| batch.column(column).node(row);
-        for (start, end) in &self.distinct_ends {
+        for (start, end) in &self.shape.distinct_ends {
             let other = if self.direction != PlanDirection::In && node(*start) == Some(from) {
                 node(*end)
             } else if self.direction != PlanDirection::Out && node(*end) == Some(from) {
@@ -252,7 +293,7 @@ impl Pattern {
             }
             _ => true,
         };
-        self.distinct_ends.iter().any(|(start, end)| {
+        self.shape.distinct_ends.iter().any(|(start, end)| {
             self.direction != PlanDirection::In && meets(*start)
                 || self.direction != PlanDirection::Out && meets(*end)
         })
@@ -261,41 +302,40 @@ impl Pattern {
     /// Whether which relationships count depends on the row.
     pub(crate) fn reads_the_row(&self) -> bool {
         let told_apart = [
-            self.distinct_from.len(),
-            self.disjoint_from.len(),
-            self.distinct_ends.len(),
+            self.shape.distinct_from.len(),
+            self.shape.disjoint_from.len(),
+            self.shape.distinct_ends.len(),
         ];
-        !self.captured.is_empty() || told_apart.iter().any(|others| *others > 0)
+        !self.shape.captured.is_empty() || told_apart.iter().any(|others| *others > 0)
     }
 
     /// Whether nothing but a condition that reads no row decides which relationships count.
     pub(crate) fn filters_alone(&self) -> bool {
-        let told_apart = !(self.distinct_from.is_empty() && self.disjoint_from.is_empty());
-        self.filter.is_some() && self.captured.is_empty() && !told_apart
+        self.shape.filters_alone()
     }
 
     /// Which of `relationships` satisfy the condition, which reads no row.
     pub(crate) fn passing(&self, relationships: &[u64], rt: &Runtime) -> Result<Vec<u32>> {
-        let filter = self.filter.as_ref().expect("asked before");
+        let filter = self.shape.filter.as_ref().expect("asked before");
         let rows = relationships.len();
         let unused = Arc::new(Column::Constant(Value::Null, rows));
-        let mut columns = vec![unused; self.each + 1];
-        columns[self.each] = Arc::new(Column::Relationships(relationships.to_vec()));
+        let mut columns = vec![unused; self.shape.each + 1];
+        columns[self.shape.each] = Arc::new(Column::Relationships(relationships.to_vec()));
         filter.true_rows(Rows::of_columns(&columns, rows), rt)
     }
 
     /// Whether relationships have a condition of their own.
     pub(crate) fn has_filter(&self) -> bool {
-        self.filter.is_some()
+        self.shape.filter.is_some()
     }
 
     /// Relationships that may not be used for this row, ascending.
     pub(crate) fn excluded(&self, batch: &Batch, row: usize) -> Result<Vec<u64>> {
         let mut excluded = Vec::new();
-        for slot in &self.distinct_from {
+        for slot in &self.shape.distinct_from {
             excluded.extend(batch.column(*slot).relationship(row));
         }
-        for slot in &self.disjoint_from {
+        for slot in &self.shape.disjoint_from {
             match &*batch.column(*slot).get(row) {
                 Value::List(items) => excluded.extend(items.iter().filter_map(|v| match v {
                     Value::Relationship(id) => Some(id.0),
@@ -334,16 +374,16 @@ impl Pattern {
                 kept.push(u32::try_from(i).expect("a batch is small"));
             }
         }
-        let Some(filter) = &self.filter else {
+        let Some(filter) = &self.shape.filter else {
             return Ok(kept);
         };
         let kept_rows: Vec<u32> = kept.iter().map(|i| rows[*i as usize]).collect();
         let unused = Arc::new(Column::Constant(Value::Null, kept.len()));
-        let mut columns = vec![unused; self.each + 1];
-        for slot in &self.captured {
+        let mut columns = vec![unused; self.shape.each + 1];
+        for slot in &self.shape.captured {
             columns[*slot] = Arc::new(batch.column(*slot).gather(&kept_rows));
         }
-        columns[self.each] = Arc::new(Column::Relationships(
+        columns[self.shape.each] = Arc::new(Column::Relationships(
             kept.iter().map(|i| relationships[*i as usize]).collect(),
         ));
         let passed = filter.true_rows(Rows::of_columns(&columns, kept.len()), rt)?;
@@ -387,13 +427,6 @@ fn hull<'a>(adjacencies: impl Iterator<Item = &'a Adjacency>) -> Result<Range<u6
 fn lists_of(adjacency: &Adjacency) -> Result<u64> {
     let span = adjacency.node_span()?;
     Ok(adjacency.relationship_count().min(span.end - span.start))
-}
-
-/// The adjacencies that visiting all relationships of `pattern` at a node reads.
-pub(crate) fn adjacencies(pattern: &RelPattern, rt: &Runtime) -> Result<Vec<Adjacency>> {
-    let types = types_of(pattern, rt);
-    let parts = parts(&types, pattern.direction, rt)?;
-    Ok(parts.into_iter().map(|part| part.adjacency).collect())
 }
 
 fn types_of(pattern: &RelPattern, rt: &Runtime) -> Vec<TypeId> {

@@ -9,6 +9,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use graven_cypher::explain::Step;
 use graven_cypher::plan::{Operator as PlanOperator, PlanNode};
 use graven_pagecache::stats::{PerKind, Scope};
 
@@ -32,14 +33,15 @@ pub struct OperatorProfile {
     pub spilled: u64,
 }
 
-/// What all operators of a statement did, by [`PlanNode::id`].
+/// What all operators of a statement did, by [`Step::id`].
 #[derive(Clone, Debug, Default)]
 pub struct ProfileTree {
+    root: u32,
     operators: Vec<OperatorProfile>,
 }
 
 impl ProfileTree {
-    /// The operator with this plan id.
+    /// The operator of this step of the physical plan.
     #[must_use]
     pub fn operator(&self, id: u32) -> Option<&OperatorProfile> {
         self.operators.get(id as usize)
@@ -47,14 +49,14 @@ impl ProfileTree {
 
     /// Figures of all operators together; rows are those of the root.
     #[must_use]
-    pub fn total(&self, root: &PlanNode) -> OperatorProfile {
+    pub fn total(&self) -> OperatorProfile {
         let mut total = OperatorProfile::default();
         for operator in &self.operators {
             total.time += operator.time;
             total.pages += &operator.pages;
             total.spilled += operator.spilled;
         }
-        if let Some(root) = self.operator(root.id) {
+        if let Some(root) = self.operator(self.root) {
             total.rows = root.rows;
             total.batches = root.batches;
         }
@@ -62,7 +64,7 @@ impl ProfileTree {
     }
 
     /// Own figures from the inclusive ones of `cells`.
-    pub(crate) fn of(root: &PlanNode, cells: &ProfileCells) -> Self {
+    pub(crate) fn of(root: &Step, cells: &ProfileCells) -> Self {
         let inclusive: Vec<OperatorProfile> = cells
             .cells
             .iter()
@@ -70,25 +72,25 @@ impl ProfileTree {
             .collect();
         let mut operators = inclusive.clone();
         subtract_inputs(root, &inclusive, &mut operators);
-        Self { operators }
+        Self {
+            root: root.id,
+            operators,
+        }
     }
 }
 
-fn subtract_inputs(node: &PlanNode, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
-    for input in inputs(&node.op) {
-        if matches!(
-            node.op,
-            PlanOperator::Parallel { .. } | PlanOperator::Exchange { .. }
-        ) {
+fn subtract_inputs(step: &Step, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
+    for input in &step.inputs {
+        if matches!(step.operator, "Parallel" | "Exchange") {
             // Below are the sums over all threads, here is one that mostly takes part in them; rows
             // to be divided are made above.
-            own[node.id as usize].time = Duration::ZERO;
-            own[node.id as usize].pages = PerKind::default();
+            own[step.id as usize].time = Duration::ZERO;
+            own[step.id as usize].pages = PerKind::default();
             subtract_inputs(input, inclusive, own);
             continue;
         }
         let below = &inclusive[input.id as usize];
-        let here = &mut own[node.id as usize];
+        let here = &mut own[step.id as usize];
         here.time = here.time.saturating_sub(below.time);
         here.pages = here.pages.since(&below.pages);
         subtract_inputs(input, inclusive, own);
@@ -100,24 +102,17 @@ pub(crate) fn inputs(op: &PlanOperator) -> Vec<&PlanNode> {
     op.children()
 }
 
-/// Where the wrappers count, by plan id.
+/// Where the wrappers count, by the number of the physical node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProfileCells {
     cells: Arc<Vec<Mutex<OperatorProfile>>>,
 }
 
 impl ProfileCells {
-    /// Cells for the plan below `root`.
-    pub(crate) fn new(root: &PlanNode) -> Self {
-        fn last_id(node: &PlanNode) -> u32 {
-            inputs(&node.op)
-                .into_iter()
-                .map(last_id)
-                .fold(node.id, u32::max)
-        }
-        let count = last_id(root) as usize + 1;
+    /// Cells for so many operators.
+    pub(crate) fn new(operators: u32) -> Self {
         Self {
-            cells: Arc::new((0..count).map(|_| Mutex::default()).collect()),
+            cells: Arc::new((0..operators).map(|_| Mutex::default()).collect()),
         }
     }
 }
@@ -132,7 +127,7 @@ pub(crate) struct Profiled {
 }
 
 impl Profiled {
-    /// Observes `inner`, the operator with plan id `id`.
+    /// Observes `inner`, the operator of the physical node `id`.
     pub(crate) fn new(inner: BoxedOperator, cells: ProfileCells, id: u32) -> Self {
         Self {
             inner,

@@ -115,8 +115,6 @@ pub(crate) struct Shared {
     /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the
     /// statement sees changes.
     pub(crate) whole_lists: Option<WholeLists>,
-    /// The operators hold values of parameters that cannot be exchanged.
-    pub(crate) is_for_one_run: AtomicBool,
 }
 
 impl Shared {
@@ -129,7 +127,6 @@ impl Shared {
             extents: Mutex::default(),
             thread_pages: Mutex::default(),
             whole_lists: alone.then(WholeLists::new),
-            is_for_one_run: AtomicBool::new(false),
         }
     }
 }
@@ -258,10 +255,9 @@ impl Runtime {
     }
 
     /// The parameter of this name.
-    pub(crate) fn parameter(&self, name: &str) -> Result<Value> {
+    pub(crate) fn parameter(&self, name: &str) -> Result<&Value> {
         self.params
             .get(name)
-            .cloned()
             .ok_or_else(|| ExecError::MissingParameter {
                 name: name.to_owned(),
             })
@@ -280,6 +276,31 @@ impl Runtime {
     pub(crate) fn key_id(&self, name: &str) -> Option<KeyId> {
         let known = self.snapshot.key(name);
         known.or_else(|| self.writer.as_ref()?.known_key(name))
+    }
+
+    /// The id of a label that the statement writes. A plan that is only shown interns no names: any
+    /// number stands for one that is not known.
+    pub(crate) fn written_label(&self, name: &str) -> Result<LabelId> {
+        Ok(match &self.writer {
+            Some(writer) => writer.transaction().label(name)?,
+            None => self.label_id(name).unwrap_or(LabelId(u32::MAX)),
+        })
+    }
+
+    /// As [`Runtime::written_label`] for a relationship type.
+    pub(crate) fn written_type(&self, name: &str) -> Result<TypeId> {
+        Ok(match &self.writer {
+            Some(writer) => writer.transaction().rel_type(name)?,
+            None => self.type_id(name).unwrap_or(TypeId(u32::MAX)),
+        })
+    }
+
+    /// As [`Runtime::written_label`] for a property key.
+    pub(crate) fn written_key(&self, name: &str) -> Result<KeyId> {
+        Ok(match &self.writer {
+            Some(writer) => writer.transaction().key(name)?,
+            None => self.key_id(name).unwrap_or(KeyId(u32::MAX)),
+        })
     }
 
     /// The id of a key the compiler may not have known: a writing statement may have interned it

@@ -98,7 +98,7 @@ fn text(given: &Given, what: &str, rt: &Runtime) -> Result<Arc<str>> {
     let text = match given {
         Given::Text(text) => Arc::clone(text),
         Given::Parameter(name) => match rt.parameter(name)? {
-            Value::String(text) => text,
+            Value::String(text) => Arc::clone(text),
             _ => {
                 let message = format!("{what} in the parameter ${name} is text");
                 return Err(ExecError::Argument { message });

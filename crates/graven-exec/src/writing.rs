@@ -178,11 +178,6 @@ impl Writer {
         }
     }
 
-    /// What the statement needs of it.
-    pub(crate) fn needs(&self) -> Needs {
-        self.needs
-    }
-
     pub(crate) fn transaction(&self) -> &Transaction {
         &self.transaction
     }

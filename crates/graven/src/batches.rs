@@ -153,7 +153,7 @@ impl Connection {
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
         let snapshot = execution.snapshot().clone();
-        let mut running = Running::start(planned, snapshot, begun, None, |_, _| Ok(execution))?;
+        let mut running = Running::start(planned, snapshot, begun, |_, _| Ok(execution))?;
         running.batches_done(&scope.finish(), counters, commit);
         running.sits(seat);
         Ok(running)

@@ -8,8 +8,8 @@
 //! that of a label or type it asked for, is no longer of the same size, for it was chosen by those
 //! ([`Counted`]), and all are dropped when indexes or constraints change.
 //!
-//! With a plan that writes lie the operators of the runs that ended last ([`Resting`]), a few sets
-//! of them for as many threads.
+//! With a plan lie its physical plans ([`PhysicalPlans`]), from which every run starts its
+//! operators.
 //!
 //! A prepared statement remembers its plan itself and asks only whether the cache has been emptied
 //! since: no lock that all threads take, no hashing of its text.
@@ -21,15 +21,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::Plan;
-use graven_exec::Resting;
+use graven_exec::PhysicalPlans;
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
 
 use crate::error::{Error, Retry};
-use crate::kept::Keep;
 use crate::params::Params;
 use crate::right::Right;
-use crate::statements::place_of_thread;
 use crate::summary::StatementKind;
 use crate::value::Value;
 
@@ -43,19 +41,11 @@ pub(crate) struct Planned {
     counted: Arc<Counted>,
     /// What a long text and its plan are charged.
     pub(crate) memory: Option<Arc<Reservation>>,
-    /// Of a plan that writes.
-    resting: Arc<Mutex<Vec<Resting>>>,
-    /// Of a plan that reads, for statements that are not prepared.
-    keeps: Arc<[Arc<Keep>]>,
+    pub(crate) physical: Arc<PhysicalPlans>,
 }
 
 /// What is shown of a statement that may hold a password.
 const HIDDEN: &str = "(a statement about users)";
-
-/// Runs of one plan at the same time whose operators are kept.
-const RESTING_MAX: usize = 8;
-/// Places for operators of a plan that reads, each for some of the threads.
-const KEEPS: usize = 4;
 
 /// What a plan does, found out once.
 #[derive(Clone, Copy, Debug)]
@@ -75,11 +65,6 @@ pub(crate) struct Does {
 }
 
 impl Planned {
-    /// Where this thread keeps the operators of a plan that reads.
-    pub(crate) fn keep(&self) -> &Arc<Keep> {
-        &self.keeps[place_of_thread() % KEEPS]
-    }
-
     /// Whether it is the plan for the labels and types that these parameters hold.
     fn suits(&self, params: &Params) -> bool {
         let mut made_for = self.plan.planned_for.iter();
@@ -118,20 +103,6 @@ impl Planned {
     /// Whether it may meet a duplicate of a `MERGE` beside it.
     pub(crate) fn merges(&self) -> bool {
         self.does.merge
-    }
-
-    /// Operators that a run before has left.
-    pub(crate) fn take_operators(&self) -> Option<Resting> {
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        resting.pop()
-    }
-
-    /// Leaves operators to a run that comes.
-    pub(crate) fn leave_operators(&self, operators: Resting) {
-        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
-        if resting.len() < RESTING_MAX {
-            resting.push(operators);
-        }
     }
 
     /// Whether it calls procedures.

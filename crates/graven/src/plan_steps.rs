@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use graven_cypher::Plan;
-use graven_cypher::plan::{Operator, PlanNode, VarId};
+use graven_cypher::explain::Step;
+use graven_cypher::plan::{Operator, VarId};
 use graven_exec::ProfileTree;
 
 /// One operator of a plan, with those that give it rows.
@@ -44,26 +45,26 @@ pub struct StepDid {
     pub faults: u64,
 }
 
-/// The steps of a plan, and what they did if that is known.
-pub(crate) fn steps(plan: &Plan, profile: Option<&ProfileTree>) -> PlanStep {
-    step(plan, &plan.root, profile).0
+/// The steps of a physical plan, and what they did if that is known.
+pub(crate) fn steps(plan: &Plan, shown: &Step, profile: Option<&ProfileTree>) -> PlanStep {
+    step(plan, shown, profile).0
 }
 
 fn makes_rows(op: &Operator) -> bool {
     matches!(op, Operator::Project { .. } | Operator::Aggregate { .. })
 }
 
-fn step(
-    plan: &Plan,
-    node: &PlanNode,
-    profile: Option<&ProfileTree>,
-) -> (PlanStep, BTreeSet<VarId>) {
-    let mut known = node.op.binds();
+fn step(plan: &Plan, shown: &Step, profile: Option<&ProfileTree>) -> (PlanStep, BTreeSet<VarId>) {
+    // An operator by another name stands for the node without its variables.
+    let node = shown.node.and_then(|id| plan.root.find(id));
+    let op = node.map(|node| &node.op);
+    let op = op.filter(|op| op.name() == shown.operator);
+    let mut known = op.map_or_else(BTreeSet::new, Operator::binds);
     let mut inputs = Vec::new();
-    for child in node.op.children() {
+    for child in &shown.inputs {
         let (input, variables) = step(plan, child, profile);
         inputs.push(input);
-        if !makes_rows(&node.op) {
+        if !op.is_some_and(makes_rows) {
             known.extend(variables);
         }
     }
@@ -73,7 +74,7 @@ fn step(
         (!variable.name.starts_with(' ')).then(|| variable.name.to_string())
     });
     let did = profile.map(|profile| {
-        let did = profile.operator(node.id).copied().unwrap_or_default();
+        let did = profile.operator(shown.id).copied().unwrap_or_default();
         let pages = did.pages.total();
         StepDid {
             rows: did.rows,
@@ -83,10 +84,10 @@ fn step(
         }
     });
     let step = PlanStep {
-        operator: node.op.name().to_owned(),
-        details: plan.describe(&node.op),
+        operator: shown.operator.to_owned(),
+        details: shown.described(),
         variables: named.collect(),
-        estimated_rows: node.estimated_rows,
+        estimated_rows: shown.estimated_rows,
         did,
         inputs,
     };

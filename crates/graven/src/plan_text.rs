@@ -8,12 +8,12 @@
 use std::fmt::Write as _;
 
 use graven_cypher::Plan;
-use graven_cypher::plan::PlanNode;
+use graven_cypher::explain::Step;
 use graven_exec::{OperatorProfile, ProfileTree};
 
 /// The plan with what its operators did.
-pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
-    let did = |node: &PlanNode| profile.operator(node.id).copied().unwrap_or_default();
+pub(crate) fn profile(plan: &Plan, steps: &Step, profile: &ProfileTree) -> String {
+    let did = |step: &Step| profile.operator(step.id).copied().unwrap_or_default();
     let headings = [
         "estimated rows",
         "rows",
@@ -24,11 +24,11 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
         "waited ms",
         "spilled",
     ];
-    let mut text = graven_cypher::explain::render(plan, &headings, &|node| {
-        let did = did(node);
+    let mut text = graven_cypher::explain::render(plan, steps, &headings, &|step| {
+        let did = did(step);
         let pages = did.pages.total();
         vec![
-            format!("{:.0}", node.estimated_rows),
+            format!("{:.0}", step.estimated_rows),
             did.rows.to_string(),
             format!("{:.3}", did.time.as_secs_f64() * 1e3),
             pages.hits.to_string(),
@@ -39,8 +39,8 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
         ]
     });
     let mut rows = Vec::new();
-    by_kind(&plan.root, &did, &mut rows);
-    let total = profile.total(&plan.root);
+    by_kind(steps, &did, &mut rows);
+    let total = profile.total();
     add("all", &total, &mut rows);
     let _ = write!(text, "\n{}", align(&rows));
     let ms = total.time.as_secs_f64() * 1e3;
@@ -49,13 +49,9 @@ pub(crate) fn profile(plan: &Plan, profile: &ProfileTree) -> String {
     text
 }
 
-fn by_kind(
-    node: &PlanNode,
-    did: &dyn Fn(&PlanNode) -> OperatorProfile,
-    rows: &mut Vec<[String; 7]>,
-) {
-    add(node.op.name(), &did(node), rows);
-    for input in node.op.children() {
+fn by_kind(step: &Step, did: &dyn Fn(&Step) -> OperatorProfile, rows: &mut Vec<[String; 7]>) {
+    add(step.operator, &did(step), rows);
+    for input in &step.inputs {
         by_kind(input, did, rows);
     }
 }

@@ -1,22 +1,21 @@
 //! A statement that runs in this process: rows one after another, then what it cost.
 
-use crate::kept::Counts;
-use crate::kept::Kept;
+use crate::counts::Counts;
 use crate::row::Row;
 use crate::summary::Notice;
 use crate::summary::StatementKind;
 use crate::summary::Summary;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use graven_cypher::Plan;
+use graven_cypher::explain::{Step, explain_steps};
 use graven_cypher::plan::PlanMode;
-use graven_exec::{Batch, ExecError, Execution, ProfileTree, Resting};
+use graven_exec::{Batch, ExecError, Execution, ProfileTree};
 use graven_pagecache::{Budget, BudgetError, PerKind, Reservation};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::error::Error;
-use crate::kept::Keep;
 use crate::materialise::Materialiser;
 use crate::plan_cache::Planned;
 use crate::plan_steps::{PlanStep, steps};
@@ -49,9 +48,7 @@ pub(crate) struct Running {
     commit: Option<Commit>,
     profile: Option<String>,
     rows: u64,
-    /// Boxed: a result of a kilobyte and more makes the allocator clean up with every statement.
-    /// Taken when this is dropped.
-    counts: Option<Box<Counts>>,
+    counts: Counts,
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
@@ -60,8 +57,8 @@ pub(crate) struct Running {
     within: Option<Within>,
     /// What its operators did, once they are gone.
     profile_tree: Option<ProfileTree>,
-    /// Where its operators go when it is dropped.
-    kept_in: Option<Arc<Keep>>,
+    /// The operators of its physical plan, where they are shown.
+    shown: Option<Step>,
 }
 
 /// Bytes of values that are handed out at once where they must be read for that.
@@ -72,16 +69,9 @@ impl Running {
         planned: Planned,
         snapshot: Snapshot,
         begun: Instant,
-        counts: Option<Box<Counts>>,
         execute: impl FnOnce(Arc<Plan>, Snapshot) -> Result<Execution, ExecError>,
     ) -> Result<Self, Error> {
-        let mut counts = match counts {
-            Some(mut counts) => {
-                counts.restart();
-                counts
-            }
-            None => Counts::start(),
-        };
+        let mut counts = Counts::start();
         let Planned {
             plan,
             columns,
@@ -90,14 +80,11 @@ impl Running {
             memory,
             ..
         } = planned;
-        let execution = match plan.mode {
-            PlanMode::Explain => None,
-            PlanMode::Execute | PlanMode::Profile => {
-                let execution = execute(Arc::clone(&plan), snapshot.clone());
-                let execution = execution.map_err(|error| Error::running(error, &text))?;
-                Some(Box::new(execution))
-            }
-        };
+        let execution = execute(Arc::clone(&plan), snapshot.clone());
+        let execution = execution.map_err(|error| Error::running(error, &text))?;
+        let shown = (plan.mode != PlanMode::Execute).then(|| execution.physical().steps(&plan));
+        let runs = plan.mode != PlanMode::Explain;
+        let execution = runs.then(|| Box::new(execution));
         counts.add();
         let mut values = Materialiser::new(snapshot);
         if let Some(execution) = &execution {
@@ -114,13 +101,13 @@ impl Running {
             commit: None,
             profile: None,
             rows: 0,
-            counts: Some(counts),
+            counts,
             begun,
             elapsed: None,
             seat: None,
             within: None,
             profile_tree: None,
-            kept_in: None,
+            shown,
             plan,
             text,
             _plan_memory: memory,
@@ -158,11 +145,6 @@ impl Running {
         Ok(())
     }
 
-    /// Its operators are kept there, if they can be used again.
-    pub(crate) fn kept_in(&mut self, keep: Arc<Keep>) {
-        self.kept_in = Some(keep);
-    }
-
     /// Headings, in order; none for statements without `RETURN`.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
@@ -183,7 +165,7 @@ impl Running {
         }
         self.works();
         let row = self.advance();
-        self.counts().add();
+        self.counts.add();
         if !matches!(row, Ok(Some(_))) {
             self.ended(row.is_ok());
         }
@@ -197,7 +179,7 @@ impl Running {
     pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
         self.works();
         let rows = self.advance_rows();
-        self.counts().add();
+        self.counts.add();
         if !matches!(rows, Ok(Some(_))) {
             self.ended(rows.is_ok());
         }
@@ -209,7 +191,7 @@ impl Running {
     pub(crate) fn begin_now(&mut self) -> Result<(), Error> {
         self.works();
         let loaded = self.load();
-        self.counts().add();
+        self.counts.add();
         loaded.map(|_| ())
     }
 
@@ -218,11 +200,7 @@ impl Running {
         if let Some(seat) = &self.seat {
             seat.works();
         }
-        self.counts().scope.start_again();
-    }
-
-    fn counts(&mut self) -> &mut Counts {
-        self.counts.as_mut().expect("there until this is dropped")
+        self.counts.scope.start_again();
     }
 
     /// There are no more rows; `well`: nothing went wrong.
@@ -235,21 +213,18 @@ impl Running {
             }
             // After an error there may be rows left.
             self.batch = None;
-            if !well {
-                self.kept_in = None;
-            }
         }
     }
 
     /// Runs the statement to its end and keeps its rows. Nodes and relationships are given as they
-    /// are then. With it come its operators, if they can be used again.
+    /// are then.
     pub(crate) fn complete(
         mut self,
         budget: &Arc<Budget>,
         before: &WriteCounters,
         transaction: &Transaction,
-    ) -> Result<(Self, Option<Resting>), Error> {
-        self.counts().scope.start_again();
+    ) -> Result<Self, Error> {
+        self.counts.scope.start_again();
         let mut memory = budget.empty_reservation("result");
         let mut batches = Vec::new();
         if let Some(execution) = &mut self.execution {
@@ -281,12 +256,13 @@ impl Running {
             let execution = self.execution.as_ref();
             self.profile_tree = execution.map(|e| e.profile());
             let tree = self.profile_tree.as_ref();
-            self.profile = tree.map(|tree| plan_text::profile(&self.plan, tree));
+            let shown = self.shown.as_ref().zip(tree);
+            self.profile = shown.map(|(steps, tree)| plan_text::profile(&self.plan, steps, tree));
         }
         self.kept = Some((rows.into_iter(), memory));
-        let rests = self.execution.take().and_then(|it| it.rest());
-        self.counts().add();
-        Ok((self, rests))
+        self.execution = None;
+        self.counts.add();
+        Ok(self)
     }
 
     /// Notes what the commit of the statement did.
@@ -319,7 +295,7 @@ impl Running {
         counters: WriteCounters,
         commit: Option<Commit>,
     ) {
-        self.counts().pages += pages;
+        self.counts.pages += pages;
         self.counters = counters;
         self.commit = commit;
     }
@@ -398,8 +374,8 @@ impl Running {
                 return Ok(false);
             }
             let batch = execution.next_batch();
-            if let (Some(pages), Some(counts)) = (execution.take_thread_pages(), &mut self.counts) {
-                counts.pages += &pages;
+            if let Some(pages) = execution.take_thread_pages() {
+                self.counts.pages += &pages;
             }
             let Some(batch) = batch.map_err(|error| Error::running(error, &self.text))? else {
                 return Ok(false);
@@ -446,10 +422,7 @@ impl Running {
             rows: self.rows,
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
             notices: notices.collect(),
-            pages: self
-                .counts
-                .as_ref()
-                .map_or_else(PerKind::default, |it| it.pages),
+            pages: self.counts.pages,
             counters: self.counters,
             commit: self.commit,
             kind: self.kind,
@@ -470,14 +443,13 @@ impl Running {
     pub(crate) fn plan(&self) -> Option<String> {
         match self.plan.mode {
             PlanMode::Execute => None,
-            PlanMode::Explain => Some(
-                graven_cypher::explain::explain(&self.plan)
-                    .trim_end()
-                    .to_owned(),
-            ),
+            PlanMode::Explain => {
+                let steps = self.shown.as_ref()?;
+                Some(explain_steps(&self.plan, steps).trim_end().to_owned())
+            }
             PlanMode::Profile => self.profile.clone().or_else(|| {
-                let execution = self.execution.as_ref();
-                execution.map(|e| plan_text::profile(&self.plan, &e.profile()))
+                let shown = self.shown.as_ref().zip(self.execution.as_ref());
+                shown.map(|(steps, e)| plan_text::profile(&self.plan, steps, &e.profile()))
             }),
         }
     }
@@ -486,17 +458,13 @@ impl Running {
 impl Running {
     /// The plan as steps, for `EXPLAIN` and, with what each did so far, for `PROFILE`.
     pub(crate) fn steps(&self) -> Option<PlanStep> {
-        match self.plan.mode {
-            PlanMode::Execute => None,
-            PlanMode::Explain => Some(steps(&self.plan, None)),
-            PlanMode::Profile => {
-                let now = self.execution.as_ref().map(|it| it.profile());
-                Some(steps(
-                    &self.plan,
-                    now.as_ref().or(self.profile_tree.as_ref()),
-                ))
-            }
-        }
+        let shown = self.shown.as_ref()?;
+        let now = match self.plan.mode {
+            PlanMode::Profile => self.execution.as_ref().map(|it| it.profile()),
+            PlanMode::Execute | PlanMode::Explain => None,
+        };
+        let did = now.as_ref().or(self.profile_tree.as_ref());
+        Some(steps(&self.plan, shown, did))
     }
 }
 
@@ -504,17 +472,4 @@ impl Running {
 fn too_large(error: BudgetError) -> Error {
     let message = format!("the rows of the result are to be kept and do not fit: {error}");
     Error::new("Memory.Limit", message)
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // After a panic the state of the operators is unknown.
-        if let (Some(keep), Some(execution)) = (self.kept_in.take(), self.execution.take())
-            && !std::thread::panicking()
-            && let (Some(operators), Some(counts)) = (execution.rest(), self.counts.take())
-        {
-            let mut keep = keep.lock().unwrap_or_else(PoisonError::into_inner);
-            *keep = Some(Kept { operators, counts });
-        }
-    }
 }

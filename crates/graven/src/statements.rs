@@ -75,19 +75,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A number by which threads that run statements share things out among them.
-pub(crate) fn place_of_thread() -> usize {
+fn place_of_thread() -> usize {
     PLACE.with(|place| *place)
 }
 
 impl Statements {
-    /// A seat for a statement or, without text, for an explicit transaction, whose operators count
-    /// what they hold in `memory`.
+    /// A seat for a statement or, without text, for an explicit transaction.
     pub(crate) fn enter(
         self: &Arc<Self>,
         text: Option<Arc<str>>,
         user: Option<Arc<str>>,
         cancel: Arc<AtomicBool>,
-        memory: Arc<AtomicU64>,
     ) -> Seat {
         let at = place_of_thread() % TABLES;
         let taken = self.tables[at].taken.fetch_add(1, Ordering::Relaxed) + 1;
@@ -100,7 +98,7 @@ impl Statements {
             cancel,
             terminated: AtomicBool::new(false),
             metadata: Mutex::default(),
-            memory,
+            memory: Arc::default(),
         });
         lock(&self.tables[at].seats).push(Arc::clone(&occupant));
         let seat = Seat {

@@ -284,10 +284,9 @@ impl Connection {
         };
         let transaction = Arc::new(database.store.begin(options)?);
         let flag = self.cancelling().flag();
-        let seat =
-            database
-                .statements
-                .enter(None, self.access().user.clone(), flag, Arc::default());
+        let seat = database
+            .statements
+            .enter(None, self.access().user.clone(), flag);
         self.says(&seat);
         Ok(Transaction::new(Work::Here {
             connection: self.clone().in_transaction(),

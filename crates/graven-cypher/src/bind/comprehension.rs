@@ -120,8 +120,12 @@ fn once(expr: &Expr, list: &Expr) -> Option<Expr> {
     let span = expr.span;
     let clause = |kind| Clause { kind, span };
     let columns = |expr, name| {
-        let alias = Some(name);
-        projection(None, vec![ProjectionItem { expr, alias }])
+        let item = ProjectionItem {
+            expr,
+            alias: Some(name),
+            spread: None,
+        };
+        projection(None, vec![item])
     };
     let clauses = vec![
         clause(ClauseKind::With {

@@ -365,6 +365,16 @@ impl PlanNode {
         }
     }
 
+    /// The node with this id, if it is this one or one below it.
+    #[must_use]
+    pub fn find(&self, id: u32) -> Option<&PlanNode> {
+        if self.id == id {
+            return Some(self);
+        }
+        let children = self.op.children().into_iter();
+        children.filter_map(|child| child.find(id)).next()
+    }
+
     /// Whether `test` holds of this operator or one below it.
     pub fn any(&self, test: &dyn Fn(&Operator) -> bool) -> bool {
         test(&self.op) || self.op.children().into_iter().any(|child| child.any(test))

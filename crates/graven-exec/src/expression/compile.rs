@@ -1,7 +1,5 @@
 //! Compiles bound expressions: names to columns, ids and function pointers.
 
-use std::sync::atomic::Ordering;
-
 use graven_cypher::Span;
 use graven_cypher::plan::expression::{Expr, Literal};
 use graven_cypher::plan::{UnaryOp, VarId};
@@ -39,8 +37,9 @@ impl<'a> Compiler<'a> {
         Ok(match expr {
             Expr::Literal(literal) => Compiled::Constant(literal_value(literal)),
             Expr::Parameter(name, at) => {
-                let value = self.rt.parameter(name).map_err(|error| error.at(*at))?;
-                Compiled::Parameter(name.clone(), value, *at)
+                // A plan is run with parameters of the same names as it was made for.
+                self.rt.parameter(name).map_err(|error| error.at(*at))?;
+                Compiled::Parameter(name.clone(), *at)
             }
             Expr::Variable(var) => Compiled::Slot(self.slot(*var)?),
             Expr::Property { base, key, at } => Compiled::Property {
@@ -198,22 +197,18 @@ impl<'a> Compiler<'a> {
         Ok(Compiled::Call(function, self.all(args)?, at))
     }
 
-    /// A list of literals and parameters is a constant; with parameters among them it is one for
-    /// this run alone.
+    /// A list of literals is a constant.
     fn list(&mut self, items: &[Expr]) -> Result<Compiled> {
         let items = self.all(items)?;
         let value = |item: &Compiled| match item {
-            Compiled::Constant(value) | Compiled::Parameter(_, value, _) => Some(value.clone()),
+            Compiled::Constant(value) => Some(value.clone()),
             _ => None,
         };
-        let Some(values) = items.iter().map(value).collect::<Option<Vec<Value>>>() else {
-            return Ok(Compiled::List(items));
-        };
-        let parameter = |item: &Compiled| matches!(item, Compiled::Parameter(..));
-        if items.iter().any(parameter) {
-            self.rt.shared.is_for_one_run.store(true, Ordering::Relaxed);
-        }
-        Ok(Compiled::Constant(Value::list(values)))
+        let values = items.iter().map(value).collect::<Option<Vec<Value>>>();
+        Ok(match values {
+            Some(values) => Compiled::Constant(Value::list(values)),
+            None => Compiled::List(items),
+        })
     }
 
     fn slot(&self, var: VarId) -> Result<usize> {

@@ -47,8 +47,9 @@ const MANY_ROWS: usize = 8192;
 fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
     let n = rows.len();
     Ok(match expr {
-        Compiled::Constant(value) | Compiled::Parameter(_, value, _) => {
-            Arc::new(Column::Constant(value.clone(), n))
+        Compiled::Constant(_) | Compiled::Parameter(..) => {
+            let value = expr.known(rt)?.cloned().unwrap_or_default();
+            Arc::new(Column::Constant(value, n))
         }
         Compiled::Slot(slot) => rows.column(*slot),
         Compiled::Property {
@@ -65,6 +66,12 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>
             slice(base, from.as_deref(), to.as_deref(), rows, rt)?
         }
         Compiled::List(items) => {
+            // The same for all rows of a run, where it is made of literals and parameters.
+            let same = items.iter().map(|item| item.known(rt));
+            if let Some(items) = same.collect::<Result<Option<Vec<&Value>>>>()? {
+                let list = Value::list(items.into_iter().cloned().collect());
+                return Ok(Arc::new(Column::Constant(list, n)));
+            }
             let parts = all(items, rows, rt)?;
             values(
                 rt,
@@ -233,11 +240,7 @@ fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Optio
     else {
         return Ok(None);
     };
-    let (
-        Compiled::Slot(slot),
-        Compiled::Constant(Value::String(text)) | Compiled::Parameter(_, Value::String(text), _),
-    ) = (&**base, other)
-    else {
+    let (Compiled::Slot(slot), Some(Value::String(text))) = (&**base, other.known(rt)?) else {
         return Ok(None);
     };
     match &*rows.column(*slot) {

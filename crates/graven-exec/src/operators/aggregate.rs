@@ -30,7 +30,7 @@ use super::row_key::KeyTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -71,8 +71,8 @@ impl Call {
 /// See the file header. Output columns: keys, then aggregates.
 pub(crate) struct Aggregate {
     input: BoxedOperator,
-    keys: Vec<Compiled>,
-    calls: Vec<Call>,
+    keys: Arc<[Compiled]>,
+    calls: Arc<[Call]>,
     memory: Memory,
     spill: Option<Spill>,
     output: Option<Output>,
@@ -290,8 +290,8 @@ impl Aggregate {
     /// Groups `input` by `keys`.
     pub(crate) fn new(
         input: BoxedOperator,
-        keys: Vec<Compiled>,
-        calls: Vec<Call>,
+        keys: Arc<[Compiled]>,
+        calls: Arc<[Call]>,
         rt: &Runtime,
     ) -> Self {
         Self {
@@ -309,20 +309,14 @@ impl Aggregate {
         }
     }
 
-    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let calls = self.calls.iter_mut();
-        let calls = calls.flat_map(|call| call.argument.iter_mut().chain(&mut call.parameter));
-        self.keys.iter_mut().chain(calls)
-    }
-
     /// The distinct rows over columns of `input`, in the order in which they appeared first; at
     /// least one column.
-    pub(crate) fn distinct(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
-        let keys = slots.into_iter().map(Compiled::Slot).collect();
+    pub(crate) fn distinct(input: BoxedOperator, slots: &[usize], rt: &Runtime) -> Self {
+        let keys = slots.iter().copied().map(Compiled::Slot).collect();
         Self {
             memory: rt.spilling_memory("Distinct", "return fewer distinct rows"),
             spill: Spill::new(rt, "Distinct"),
-            ..Self::new(input, keys, Vec::new(), rt)
+            ..Self::new(input, keys, Arc::default(), rt)
         }
     }
 
@@ -343,7 +337,7 @@ impl Aggregate {
         };
         let rows = Rows::all(&batch);
         let mut out = columns(&self.keys, rows, rt)?;
-        for call in &self.calls {
+        for call in &*self.calls {
             let argument = call.argument.as_ref();
             let argument = argument.map(|a| a.column(rows, rt)).transpose()?;
             let counts = matches!(
@@ -573,7 +567,7 @@ impl Aggregate {
                 self.make_room(&mut groups, &mut partitions, batch.len(), 0)?;
                 groups.numbers(keys, batch.len(), &mut numbers);
             }
-            for (accumulator, call) in groups.accumulators.iter_mut().zip(&self.calls) {
+            for (accumulator, call) in groups.accumulators.iter_mut().zip(&*self.calls) {
                 let argument = call.argument.as_ref();
                 let argument = argument.map(|a| a.column(rows, rt)).transpose()?;
                 groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
@@ -750,22 +744,6 @@ impl Operator for Aggregate {
         self.memory.clear();
         self.output = None;
         self.pending.clear();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.exhausted = false;
-        self.memory.clear();
-        self.output = None;
-        self.pending = Vec::new();
-        self.parameters = Vec::new();
-        unbind_all(self.expressions());
-        // One of several is not alone.
-        self.part == Part::Whole && self.threads == 1 && self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.expressions(), Some(rt))?;
-        self.input.renew(rt)
     }
 
     fn spilled_bytes(&self) -> u64 {

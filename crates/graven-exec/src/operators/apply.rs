@@ -3,7 +3,7 @@
 //! # How it works
 //! The rows go to the inner tree through an [`ArgumentSlot`], with the number of the input row as a
 //! hidden column that comes back with each inner row. Where every inner operator treats rows one by
-//! one and keeps their order (*row-wise*, decided when the plan is instantiated), a whole input
+//! one and keeps their order (*row-wise*, decided when the physical plan is made), a whole input
 //! batch runs at once, so that expansions inside still work on batches in id order; otherwise
 //! (aggregates, limits, sorts inside) one row at a time. An inner tree that gives one row for each
 //! is not run again for rows alike ([`RepeatedRows`]).
@@ -31,7 +31,7 @@ pub(crate) struct Inner {
     /// Column of its rows that holds the input row; `None`: one row at a time.
     pub(crate) ordinal: Option<usize>,
     /// Its columns that are added to the row.
-    pub(crate) added: Vec<usize>,
+    pub(crate) added: Arc<[usize]>,
     /// What it has given, where that is one row each, and small.
     pub(crate) repeated: Option<RepeatedRows>,
 }
@@ -201,7 +201,7 @@ impl Apply {
         let outer = self.batch.gather(outer_rows);
         let mut columns = outer.columns().to_vec();
         if matches!(self.mode, Mode::Apply | Mode::Optional) {
-            for slot in &self.inner.added {
+            for slot in &*self.inner.added {
                 columns.push(Arc::new(match inner {
                     Some((batch, rows)) => gather_or_null(batch.column(*slot), rows),
                     None => Column::Constant(Value::Null, outer_rows.len()),

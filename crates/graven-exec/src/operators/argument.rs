@@ -33,13 +33,13 @@ impl ArgumentSlot {
 pub(crate) struct Argument {
     slot: ArgumentSlot,
     /// Columns of the left rows that are asked for.
-    columns: Vec<usize>,
+    columns: Arc<[usize]>,
     done: bool,
 }
 
 impl Argument {
     /// Reads `columns` from `slot`.
-    pub(crate) fn new(slot: ArgumentSlot, columns: Vec<usize>) -> Self {
+    pub(crate) fn new(slot: ArgumentSlot, columns: Arc<[usize]>) -> Self {
         Self {
             slot,
             columns,

@@ -19,13 +19,13 @@ use crate::value::{Path, Value};
 /// See the file header.
 pub(crate) struct BuildPath {
     input: BoxedOperator,
-    parts: Vec<usize>,
+    parts: Arc<[usize]>,
     slot: usize,
 }
 
 impl BuildPath {
     /// Builds a path of the columns `parts` into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, parts: Vec<usize>, slot: usize) -> Self {
+    pub(crate) fn new(input: BoxedOperator, parts: Arc<[usize]>, slot: usize) -> Self {
         Self { input, parts, slot }
     }
 
@@ -34,7 +34,7 @@ impl BuildPath {
             nodes: Vec::new(),
             relationships: Vec::new(),
         };
-        for part in &self.parts {
+        for part in &*self.parts {
             match &*batch.column(*part).get(row) {
                 Value::Null => return Ok(Value::Null),
                 // After a relationship the node is known already.

@@ -19,7 +19,7 @@ use crate::runtime::Runtime;
 pub(crate) struct CartesianProduct {
     input: BoxedOperator,
     inner: BoxedOperator,
-    added: Vec<usize>,
+    added: Arc<[usize]>,
     memory: Memory,
     kept: Kept,
     outer: Batch,
@@ -44,7 +44,7 @@ impl CartesianProduct {
     pub(crate) fn new(
         input: BoxedOperator,
         inner: BoxedOperator,
-        added: Vec<usize>,
+        added: Arc<[usize]>,
         budget: &Arc<Budget>,
     ) -> Self {
         Self {

@@ -25,8 +25,8 @@ use crate::writing::computed_names;
 pub(crate) struct ComputedLabelScan {
     input: FanOut,
     slot: usize,
-    names: Compiled,
-    equal: Vec<(Arc<str>, Compiled)>,
+    names: Arc<Compiled>,
+    equal: Arc<[(Arc<str>, Compiled)]>,
     /// Names and values of the current batch.
     computed: Option<(Arc<Column>, Vec<Arc<Column>>)>,
     /// What is left of the current row's nodes.
@@ -65,8 +65,8 @@ impl ComputedLabelScan {
     pub(crate) fn new(
         input: BoxedOperator,
         slot: usize,
-        names: Compiled,
-        equal: Vec<(Arc<str>, Compiled)>,
+        names: Arc<Compiled>,
+        equal: Arc<[(Arc<str>, Compiled)]>,
         rt: &Runtime,
     ) -> Self {
         Self {

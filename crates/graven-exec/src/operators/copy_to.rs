@@ -32,7 +32,7 @@ const SINK_BYTES: usize = 4 << 20;
 pub(crate) struct CopyTo {
     input: BoxedOperator,
     /// Headings, and the columns they stand over.
-    columns: Vec<(Arc<str>, usize)>,
+    columns: Arc<[(Arc<str>, usize)]>,
     file: Arc<str>,
     options: Options,
     at: Span,
@@ -61,7 +61,7 @@ impl CopyTo {
     /// Writes the rows of `input`.
     pub(crate) fn new(
         input: BoxedOperator,
-        columns: Vec<(Arc<str>, usize)>,
+        columns: Arc<[(Arc<str>, usize)]>,
         (file, options, at): (Arc<str>, Options, Span),
         rt: &Runtime,
     ) -> Self {

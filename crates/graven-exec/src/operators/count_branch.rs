@@ -16,6 +16,7 @@ use crate::operators::lists::Wanted;
 use crate::operators::lists::distinct_ids;
 use crate::pattern::Part;
 use crate::pattern::Pattern;
+use crate::pattern::Shape;
 use crate::runtime::Runtime;
 use std::ops::Range;
 use std::sync::Arc;
@@ -88,20 +89,39 @@ pub(crate) struct Branch {
     pub(super) memory: Memory,
 }
 
-impl Branch {
-    /// Resolves `hanging` for a row of any layout: it reads nothing of it. Copies that threads run
-    /// get the same `shared`.
-    pub(crate) fn new(
-        hanging: &HangingPattern,
-        shared: &SharedNumbers,
-        rt: &Runtime,
-    ) -> Result<Self> {
+/// What is the same in every run.
+pub(crate) struct BranchPlan {
+    pattern: Arc<Shape>,
+    labels: Vec<Arc<str>>,
+    optional: bool,
+    branches: Vec<BranchPlan>,
+}
+
+impl BranchPlan {
+    /// Resolves `hanging` for a row of any layout: it reads nothing of it.
+    pub(crate) fn new(hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
         Ok(Self {
-            pattern: Pattern::new(&hanging.pattern, &Layout::new(Vec::new()), rt)?,
+            pattern: Arc::new(Shape::new(&hanging.pattern, &Layout::new(Vec::new()), rt)?),
             labels: hanging.labels.clone(),
-            ends: Vec::new(),
             optional: hanging.optional,
-            branches: Self::behind(hanging, shared, rt)?,
+            branches: Self::behind(hanging, rt)?,
+        })
+    }
+
+    /// The branches of `hanging`, as [`BranchPlan::new`].
+    pub(super) fn behind(hanging: &HangingPattern, rt: &Runtime) -> Result<Vec<Self>> {
+        let branches = hanging.branches.iter();
+        branches.map(|branch| Self::new(branch, rt)).collect()
+    }
+
+    /// The branch of a run. Copies that threads run get the same `shared`.
+    pub(crate) fn start(&self, shared: &SharedNumbers, rt: &Runtime) -> Result<Branch> {
+        Ok(Branch {
+            pattern: self.pattern.start(rt)?,
+            labels: self.labels.clone(),
+            ends: Vec::new(),
+            optional: self.optional,
+            branches: Self::start_all(&self.branches, shared, rt)?,
             known: Known::new(shared, &rt.budget),
             filling: Filling::never(),
             mean_entries: 64,
@@ -112,18 +132,20 @@ impl Branch {
         })
     }
 
-    /// The branches of `hanging`, as [`Branch::new`].
-    pub(super) fn behind(
-        hanging: &HangingPattern,
+    /// As [`BranchPlan::start`] for branches behind a node.
+    pub(super) fn start_all(
+        branches: &[Self],
         shared: &SharedNumbers,
         rt: &Runtime,
-    ) -> Result<Vec<Self>> {
-        let branches = (0..).zip(&hanging.branches);
+    ) -> Result<Vec<Branch>> {
+        let branches = (0..).zip(branches);
         branches
-            .map(|(at, branch)| Self::new(branch, &shared.of_branch(at), rt))
+            .map(|(at, branch)| branch.start(&shared.of_branch(at), rt))
             .collect()
     }
+}
 
+impl Branch {
     /// Looks up which nodes have the labels. Numbers of nodes with ids in `span` may be asked for
     /// many times, of so many different ones as far as one can tell.
     pub(super) fn begin(

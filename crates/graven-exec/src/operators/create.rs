@@ -1,5 +1,7 @@
 //! Creates nodes and relationships, once per input row.
 
+use std::sync::Arc;
+
 use super::creation::{Created, Creation};
 use crate::batch::Batch;
 use crate::column::Column;
@@ -10,18 +12,18 @@ use crate::runtime::Runtime;
 /// See the file header. Output columns: the input's, then those of `slots` in order.
 pub(crate) struct Create {
     input: BoxedOperator,
-    creation: Creation,
+    creation: Arc<Creation>,
     /// Columns of the created nodes and relationships.
-    slots: Vec<usize>,
+    slots: Arc<[usize]>,
     /// Whether an operator above reads them.
     seen: bool,
-    /// Of one row. Between rows and runs it is empty and keeps its room.
+    /// Of one row. Between rows it is empty and keeps its room.
     created: Created,
 }
 
 impl Create {
     /// Creates for each row of `input`.
-    pub(crate) fn new(input: BoxedOperator, creation: Creation, slots: Vec<usize>) -> Self {
+    pub(crate) fn new(input: BoxedOperator, creation: Arc<Creation>, slots: Arc<[usize]>) -> Self {
         Self {
             input,
             creation,
@@ -83,15 +85,5 @@ impl Operator for Create {
 
     fn runs_unseen(&mut self) {
         self.seen = false;
-    }
-
-    fn rest(&mut self) -> bool {
-        self.creation.unbind();
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.creation.bind(rt)?;
-        self.input.renew(rt)
     }
 }

@@ -10,7 +10,7 @@ use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -103,7 +103,6 @@ impl Creation {
     /// # Errors
     /// A variable that is not produced below; names that cannot be interned.
     pub(crate) fn new(creation: &plan::Creation, layout: &Layout, rt: &Runtime) -> Result<Self> {
-        let transaction = rt.writer()?.transaction();
         let compile = |exprs: &[Expr]| -> Result<Vec<Compiled>> {
             let exprs = exprs.iter();
             exprs
@@ -112,7 +111,7 @@ impl Creation {
         };
         let mut nodes = Vec::with_capacity(creation.nodes.len());
         for node in &creation.nodes {
-            let labels = node.labels.iter().map(|l| Ok(transaction.label(l)?));
+            let labels = node.labels.iter().map(|l| rt.written_label(l));
             nodes.push(Node {
                 var: node.var,
                 labels: labels.collect::<Result<_>>()?,
@@ -136,7 +135,7 @@ impl Creation {
                 var: relationship.var,
                 rel_type: match &relationship.rel_type {
                     plan::RelType::Named(name) => {
-                        RelType::Named(transaction.rel_type(name)?, name.clone())
+                        RelType::Named(rt.written_type(name)?, name.clone())
                     }
                     plan::RelType::Computed(name) => {
                         RelType::Computed(Compiler::new(layout, rt).compile(name)?)
@@ -152,33 +151,6 @@ impl Creation {
             nodes,
             relationships,
         })
-    }
-
-    /// All expressions.
-    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let nodes = self.nodes.iter_mut();
-        let nodes = nodes.flat_map(|n| n.properties.expressions().chain(&mut n.computed));
-        let relationships = self.relationships.iter_mut().flat_map(|r| {
-            let rel_type = match &mut r.rel_type {
-                RelType::Named(..) => None,
-                RelType::Computed(name) => Some(name),
-            };
-            r.properties.expressions().chain(rel_type)
-        });
-        nodes.chain(relationships)
-    }
-
-    /// Takes the values of parameters out.
-    pub(crate) fn unbind(&mut self) {
-        unbind_all(self.expressions());
-    }
-
-    /// Gives parameters the values of another run.
-    ///
-    /// # Errors
-    /// A missing parameter.
-    pub(crate) fn bind(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.expressions(), Some(rt)).map(|_| ())
     }
 
     /// Variables bound, nodes first.
@@ -236,7 +208,7 @@ impl Creation {
         for ((key, name, expr), column) in with_columns(entries, columns) {
             let column = match column {
                 Some(column) => storable_column(column, batch.len(), name),
-                None => storable(known(expr), name).map(|value| vec![value; batch.len()]),
+                None => storable(known(expr, rt)?, name).map(|value| vec![value; batch.len()]),
             };
             values.push((*key, column.map_err(|error| error.at(node.at))?));
         }
@@ -308,6 +280,7 @@ impl Creation {
         &self,
         prepared: &Prepared,
         row: usize,
+        rt: &Runtime,
     ) -> Option<(Arc<str>, Span)> {
         let nodes = self.nodes.iter().map(|n| (&n.properties, n.at));
         let relationships = self.relationships.iter().map(|r| (&r.properties, r.at));
@@ -317,7 +290,7 @@ impl Creation {
             {
                 let is_null = |(entry, column): &(&Entry, Option<&Column>)| match column {
                     Some(column) => column.is_null(row),
-                    None => known(&entry.2).is_null(),
+                    None => known(&entry.2, rt).is_ok_and(Value::is_null),
                 };
                 if let Some((entry, _)) = with_columns(entries, columns).find(is_null) {
                     return Some((entry.1.clone(), at));
@@ -384,9 +357,9 @@ fn with_columns<'a>(
 }
 
 /// The value of an entry without a column.
-fn known(expr: &Compiled) -> &Value {
-    let known = expr.known();
-    known.expect("other expressions have columns")
+fn known<'a>(expr: &'a Compiled, rt: &'a Runtime) -> Result<&'a Value> {
+    let known = expr.known(rt)?;
+    Ok(known.expect("other expressions have columns"))
 }
 
 /// The first `rows` values of a column as the property `name` holds them.
@@ -410,23 +383,14 @@ impl Properties {
             Some(Expr::Map(entries)) => entries,
             Some(other) => return Ok(Self::Map(Compiler::new(layout, rt).compile(other)?)),
         };
-        let transaction = rt.writer()?.transaction();
         let mut compiled: Vec<Entry> = Vec::with_capacity(entries.len());
         for (name, expr) in entries {
             let value = Compiler::new(layout, rt).compile(expr)?;
             // Of two entries with one key the later wins.
             compiled.retain(|(_, known, _)| known != name);
-            compiled.push((transaction.key(name)?, name.clone(), value));
+            compiled.push((rt.written_key(name)?, name.clone(), value));
         }
         Ok(Self::Entries(compiled))
-    }
-
-    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let (entries, map) = match self {
-            Self::Entries(entries) => (&mut entries[..], None),
-            Self::Map(map) => (&mut [][..], Some(map)),
-        };
-        entries.iter_mut().map(|(_, _, value)| value).chain(map)
     }
 
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
@@ -434,7 +398,7 @@ impl Properties {
             Self::Entries(entries) => {
                 let mut columns = Vec::new();
                 for (at, (_, _, value)) in entries.iter().enumerate() {
-                    if value.known().is_none() {
+                    if !value.is_known() {
                         columns.resize(entries.len(), None);
                         columns[at] = Some(value.column(Rows::all(batch), rt)?);
                     }
@@ -459,7 +423,7 @@ impl Properties {
                 for ((key, name, expr), column) in with_columns(entries, columns) {
                     let value = match column {
                         Some(column) => column.get(row),
-                        None => Cow::Borrowed(known(expr)),
+                        None => Cow::Borrowed(known(expr, rt)?),
                     };
                     if !value.is_null() {
                         found.push((*key, storable(&value, name)?));

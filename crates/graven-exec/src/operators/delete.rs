@@ -1,6 +1,8 @@
 //! Deletes the nodes, relationships and paths that expressions give; null is passed over, and so is
 //! what is gone.
 
+use std::sync::Arc;
+
 use graven_cypher::Span;
 
 use crate::batch::Batch;
@@ -13,7 +15,7 @@ use crate::value::Value;
 /// See the file header.
 pub(crate) struct Delete {
     input: BoxedOperator,
-    targets: Vec<Compiled>,
+    targets: Arc<[Compiled]>,
     detach: bool,
     at: Span,
 }
@@ -22,7 +24,7 @@ impl Delete {
     /// Deletes for each row of `input`.
     pub(crate) fn new(
         input: BoxedOperator,
-        targets: Vec<Compiled>,
+        targets: Arc<[Compiled]>,
         detach: bool,
         at: Span,
     ) -> Self {

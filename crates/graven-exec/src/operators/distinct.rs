@@ -30,7 +30,7 @@ const READ_BYTES: usize = 64 << 10;
 /// See the file header.
 pub(crate) struct Distinct {
     input: BoxedOperator,
-    slots: Vec<usize>,
+    slots: Arc<[usize]>,
     table: KeyTable,
     memory: Memory,
     spill: Option<Spill>,
@@ -51,7 +51,7 @@ pub(crate) struct Distinct {
 
 impl Distinct {
     /// Distinct rows over the columns `slots` of `input`.
-    pub(crate) fn new(input: BoxedOperator, slots: Vec<usize>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, slots: Arc<[usize]>, rt: &Runtime) -> Self {
         Self {
             owners: None,
             owner: Value::Null,
@@ -228,23 +228,6 @@ impl Operator for Distinct {
         self.input_done = false;
         self.owner = Value::Null;
         self.held = None;
-    }
-
-    fn rest(&mut self) -> bool {
-        self.table = KeyTable::default();
-        self.memory.clear();
-        self.overflow = None;
-        self.pending = Vec::new();
-        self.current = None;
-        self.level = 0;
-        self.input_done = false;
-        self.owner = Value::Null;
-        self.held = None;
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.input.renew(rt)
     }
 
     fn spilled_bytes(&self) -> u64 {

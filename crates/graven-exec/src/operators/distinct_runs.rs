@@ -12,14 +12,14 @@ use crate::runtime::Runtime;
 /// See the file header.
 pub(crate) struct DistinctRuns {
     input: BoxedOperator,
-    slots: Vec<usize>,
+    slots: Arc<[usize]>,
     /// The columns of the batch before, whose last row is compared with the first one of the next.
     before: Option<(Vec<Arc<Column>>, usize)>,
 }
 
 impl DistinctRuns {
     /// Distinct rows over the columns `slots` of `input`.
-    pub(crate) fn new(input: BoxedOperator, slots: Vec<usize>) -> Self {
+    pub(crate) fn new(input: BoxedOperator, slots: Arc<[usize]>) -> Self {
         Self {
             input,
             slots,

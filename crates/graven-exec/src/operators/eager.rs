@@ -73,12 +73,4 @@ impl Operator for EmptyResult {
     fn rewind(&mut self) {
         self.input.rewind();
     }
-
-    fn rest(&mut self) -> bool {
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.input.renew(rt)
-    }
 }

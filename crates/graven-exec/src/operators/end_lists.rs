@@ -15,7 +15,7 @@ use graven_cypher::plan::{Direction, Expr, JoinKind, RelPattern, VarId};
 
 use graven_storage::Direction as Stored;
 
-use join::{Join, Marks};
+use join::{Join, JoinPlan, Marks};
 
 use super::label_ranges::end_ranges;
 use super::lists::{Entries, Lists, ListsOfRows};
@@ -25,7 +25,7 @@ use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::pattern::{Part, Pattern};
+use crate::pattern::{Part, Pattern, Shape};
 use crate::runtime::Runtime;
 
 /// Lists up to this length are searched entry by entry, instead of being marked.
@@ -57,12 +57,24 @@ pub(crate) struct EndLists {
     reached: Option<ReachedEnds>,
     /// The condition on relationships, where it alone decides which count and no operator reads
     /// them otherwise.
-    condition: Option<Expr>,
+    condition: Option<Arc<Expr>>,
     /// The loaded lists hold what satisfies it, without relationships.
     pub(super) decided: bool,
 }
 
-impl EndLists {
+/// What is the same in every run.
+pub(crate) struct EndListsPlan {
+    pattern: Arc<Shape>,
+    from: usize,
+    labels: Vec<Arc<str>>,
+    unlike: Vec<usize>,
+    joins: Vec<JoinPlan>,
+    any_of: Vec<Vec<JoinPlan>>,
+    expected: f64,
+    condition: Option<Arc<Expr>>,
+}
+
+impl EndListsPlan {
     /// Resolves the pattern for rows of `layout`, which does not hold the end, `to`.
     ///
     /// # Errors
@@ -82,28 +94,23 @@ impl EndLists {
         let joins = pattern.ends.joined.iter();
         let unlike = pattern.ends.unlike.iter();
         Ok(Self {
-            pattern: Pattern::new(pattern, layout, rt)?,
+            pattern: Arc::new(Shape::new(pattern, layout, rt)?),
             from,
             labels: pattern.ends.labels.clone(),
-            labels_are_certain: false,
-            ranges: None,
             unlike: unlike.map(|var| slot(*var)).collect::<Result<_>>()?,
             joins: joins
-                .map(|join| Join::new(join, to, layout, rt))
+                .map(|join| JoinPlan::new(join, to, layout, rt))
                 .collect::<Result<_>>()?,
             any_of: (pattern.ends.any_of.iter())
                 .map(|group| {
                     let joins = group.iter();
-                    joins.map(|join| Join::new(join, to, layout, rt)).collect()
+                    joins
+                        .map(|join| JoinPlan::new(join, to, layout, rt))
+                        .collect()
                 })
                 .collect::<Result<_>>()?,
-            lists: Lists::default(),
-            taken: Vec::new(),
-            others: Vec::new(),
             expected: 0.0,
-            reached: None,
             condition: None,
-            decided: false,
         })
     }
 
@@ -112,10 +119,12 @@ impl EndLists {
     pub(crate) fn without_relationships(mut self, pattern: &RelPattern) -> Self {
         if self.pattern.filters_alone()
             && !self.pattern.goes_by_ends()
-            && !self.looks_at_the_row()
-            && self.pattern.direction == Direction::In
+            && self.unlike.is_empty()
+            && self.joins.is_empty()
+            && self.any_of.is_empty()
+            && self.pattern.direction() == Direction::In
         {
-            self.condition.clone_from(&pattern.filter);
+            self.condition = pattern.filter.clone().map(Arc::new);
         }
         self
     }
@@ -132,6 +141,38 @@ impl EndLists {
         self
     }
 
+    /// The lists of a run, none of them loaded.
+    ///
+    /// # Errors
+    /// What reading gives.
+    pub(crate) fn start(&self, rt: &Runtime) -> Result<EndLists> {
+        let started = |joins: &[JoinPlan]| {
+            let joins = joins.iter().map(|join| join.start(rt));
+            joins.collect::<Result<Vec<Join>>>()
+        };
+        Ok(EndLists {
+            pattern: self.pattern.start(rt)?,
+            from: self.from,
+            labels: self.labels.clone(),
+            labels_are_certain: false,
+            ranges: None,
+            unlike: self.unlike.clone(),
+            joins: started(&self.joins)?,
+            any_of: (self.any_of.iter())
+                .map(|group| started(group))
+                .collect::<Result<_>>()?,
+            lists: Lists::default(),
+            taken: Vec::new(),
+            others: Vec::new(),
+            expected: self.expected,
+            reached: None,
+            condition: self.condition.clone(),
+            decided: false,
+        })
+    }
+}
+
+impl EndLists {
     /// Forgets labels that all ends of the pattern's relationships have anyway: those of a range of
     /// nodes that holds all ends.
     ///
@@ -282,7 +323,7 @@ impl EndLists {
         rt: &Runtime,
     ) -> Result<Option<Lists>> {
         let (Some(condition), Some(whole), [part]) = (
-            self.condition.as_ref(),
+            self.condition.as_deref(),
             rt.shared.whole_lists.as_ref(),
             &self.pattern.parts[..],
         ) else {
@@ -608,24 +649,6 @@ impl EndLists {
             join.lists = Lists::default();
             join.marks = Marks::default();
         }
-    }
-
-    /// Ends a run; whether there can be another one. What is joined belongs to one run.
-    pub(super) fn rest(&mut self) -> bool {
-        self.ranges = None;
-        self.labels_are_certain = false;
-        self.taken = Vec::new();
-        self.others = Vec::new();
-        self.pattern.rest();
-        !self.looks_at_the_row()
-    }
-
-    /// See [`Operator::renew`](crate::operator::Operator::renew).
-    ///
-    /// # Errors
-    /// What reading gives.
-    pub(super) fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.pattern.renew(rt)
     }
 
     fn all_joins(&mut self) -> impl Iterator<Item = &mut Join> {

@@ -38,6 +38,7 @@ const REVERSED_BYTES: u64 = 48;
 const REVERSED_SHARE: u64 = 32;
 
 /// Where the columns lie.
+#[derive(Clone, Copy)]
 pub(crate) struct ExpandColumns {
     pub(crate) from: usize,
     pub(crate) relationship: Option<usize>,
@@ -459,19 +460,6 @@ impl Operator for Expand {
     fn rewind(&mut self) {
         self.input.rewind();
         self.rewind_state();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.rewind_state();
-        self.memory.clear();
-        self.size = ChunkSize::default();
-        self.taken = Vec::new();
-        self.threshold.is_none() && self.lists.rest() && self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.lists.renew(rt)?;
-        self.input.renew(rt)
     }
 }
 

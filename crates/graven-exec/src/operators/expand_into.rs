@@ -182,18 +182,4 @@ impl Operator for ExpandInto {
         self.next = 0;
         self.memory.clear();
     }
-
-    fn rest(&mut self) -> bool {
-        self.batch = Batch::default();
-        self.matches = Vec::new();
-        self.next = 0;
-        self.memory.clear();
-        self.pattern.rest();
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.pattern.renew(rt)?;
-        self.input.renew(rt)
-    }
 }

@@ -111,18 +111,6 @@ impl FanOut {
         self.batch = Batch::default();
         self.row = 0;
     }
-
-    /// See [`Operator::rest`](crate::operator::Operator::rest).
-    pub(crate) fn rest(&mut self) -> bool {
-        self.batch = Batch::default();
-        self.row = 0;
-        self.input.rest()
-    }
-
-    /// See [`Operator::renew`](crate::operator::Operator::renew).
-    pub(crate) fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.input.renew(rt)
-    }
 }
 
 /// The input rows repeated as `rows` says, with new columns put into their slots.

@@ -1,20 +1,22 @@
 //! Keeps the rows whose predicate is true.
 
+use std::sync::Arc;
+
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows, unbind_all};
+use crate::expression::{Compiled, Rows};
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 
 /// See the file header.
 pub(crate) struct Filter {
     input: BoxedOperator,
-    predicate: Compiled,
+    predicate: Arc<Compiled>,
 }
 
 impl Filter {
     /// Filters `input`.
-    pub(crate) fn new(input: BoxedOperator, predicate: Compiled) -> Self {
+    pub(crate) fn new(input: BoxedOperator, predicate: Arc<Compiled>) -> Self {
         Self { input, predicate }
     }
 }
@@ -35,15 +37,5 @@ impl Operator for Filter {
 
     fn rewind(&mut self) {
         self.input.rewind();
-    }
-
-    fn rest(&mut self) -> bool {
-        unbind_all([&mut self.predicate]);
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.predicate.bind(Some(rt))?;
-        self.input.renew(rt)
     }
 }

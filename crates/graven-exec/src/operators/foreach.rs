@@ -17,7 +17,7 @@ pub(crate) struct Foreach {
     inner: BoxedOperator,
     /// Where the row, with the element as its last column, is left.
     slot: ArgumentSlot,
-    list: Compiled,
+    list: Arc<Compiled>,
 }
 
 impl Foreach {
@@ -26,7 +26,7 @@ impl Foreach {
         input: BoxedOperator,
         inner: BoxedOperator,
         slot: ArgumentSlot,
-        list: Compiled,
+        list: Arc<Compiled>,
     ) -> Self {
         Self {
             input,

@@ -50,7 +50,7 @@ pub(crate) struct JoinColumns {
 pub(crate) struct HashJoin {
     input: FanOut,
     build: BoxedOperator,
-    columns: JoinColumns,
+    columns: Arc<JoinColumns>,
     memory: Memory,
     spill: Option<Spill>,
     table: Option<Table>,
@@ -179,7 +179,7 @@ impl HashJoin {
     pub(crate) fn new(
         input: BoxedOperator,
         build: BoxedOperator,
-        columns: JoinColumns,
+        columns: Arc<JoinColumns>,
         rt: &Runtime,
     ) -> Self {
         let remedy = "match fewer rows on one side first";

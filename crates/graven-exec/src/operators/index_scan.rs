@@ -70,7 +70,7 @@ pub(crate) struct Sought {
 pub(crate) struct IndexScan {
     input: FanOut,
     slot: usize,
-    sought: Sought,
+    sought: Arc<Sought>,
     /// Values looked for, of the current batch: those that equal, then those of the part.
     values: Vec<Arc<Column>>,
     stream: Option<Stream>,
@@ -79,7 +79,12 @@ pub(crate) struct IndexScan {
 
 impl IndexScan {
     /// Finds into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, slot: usize, sought: Sought, rt: &Runtime) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        slot: usize,
+        sought: Arc<Sought>,
+        rt: &Runtime,
+    ) -> Self {
         Self {
             input: FanOut::new(input),
             slot,

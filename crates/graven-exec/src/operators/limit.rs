@@ -1,8 +1,10 @@
 //! Drops the first rows, or stops after so many.
 
+use std::sync::Arc;
+
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, unbind_all};
+use crate::expression::Compiled;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
 use crate::value::Value;
@@ -34,13 +36,13 @@ pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> R
 /// Drops the first rows.
 pub(crate) struct Skip {
     input: BoxedOperator,
-    count: Compiled,
+    count: Arc<Compiled>,
     left: Option<u64>,
 }
 
 impl Skip {
     /// Drops `count` rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, count: Compiled) -> Self {
+    pub(crate) fn new(input: BoxedOperator, count: Arc<Compiled>) -> Self {
         Self {
             input,
             count,
@@ -70,31 +72,20 @@ impl Operator for Skip {
         self.input.rewind();
         self.left = None;
     }
-
-    fn rest(&mut self) -> bool {
-        self.left = None;
-        unbind_all([&mut self.count]);
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.count.bind(Some(rt))?;
-        self.input.renew(rt)
-    }
 }
 
 /// Stops after so many rows; the input is not pulled further than needed, unless it writes: then it
 /// is run to its end.
 pub(crate) struct Limit {
     input: BoxedOperator,
-    count: Compiled,
+    count: Arc<Compiled>,
     left: Option<u64>,
     exhaustive: bool,
 }
 
 impl Limit {
     /// Hands out at most `count` rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, count: Compiled) -> Self {
+    pub(crate) fn new(input: BoxedOperator, count: Arc<Compiled>) -> Self {
         Self {
             input,
             count,
@@ -104,7 +95,7 @@ impl Limit {
     }
 
     /// As [`Limit::new`] over an input that writes.
-    pub(crate) fn exhaustive(input: BoxedOperator, count: Compiled) -> Self {
+    pub(crate) fn exhaustive(input: BoxedOperator, count: Arc<Compiled>) -> Self {
         Self {
             exhaustive: true,
             ..Self::new(input, count)
@@ -136,16 +127,5 @@ impl Operator for Limit {
     fn rewind(&mut self) {
         self.input.rewind();
         self.left = None;
-    }
-
-    fn rest(&mut self) -> bool {
-        self.left = None;
-        unbind_all([&mut self.count]);
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.count.bind(Some(rt))?;
-        self.input.renew(rt)
     }
 }

@@ -14,6 +14,8 @@
 //! * EX-38 The partial results of a row, merged, are those of the rows that an expansion would make
 //!   of it; rows keep their order.
 
+use std::sync::Arc;
+
 use graven_storage::KeyId;
 
 use super::end_lists::EndLists;
@@ -53,7 +55,7 @@ impl ListCall {
 pub(crate) struct ListAggregate {
     input: BoxedOperator,
     lists: EndLists,
-    calls: Vec<ListCall>,
+    calls: Arc<[ListCall]>,
     memory: Memory,
     size: ChunkSize,
     batch: Batch,
@@ -66,7 +68,7 @@ impl ListAggregate {
     pub(crate) fn new(
         input: BoxedOperator,
         lists: EndLists,
-        calls: Vec<ListCall>,
+        calls: Arc<[ListCall]>,
         rt: &Runtime,
     ) -> Self {
         Self {

@@ -41,6 +41,7 @@ pub(crate) struct Source {
 }
 
 /// Columns that are filled.
+#[derive(Clone, Copy)]
 pub(crate) struct Slots {
     pub(crate) record: usize,
     /// Number of the line on which the record begins.
@@ -52,7 +53,7 @@ pub(crate) struct Slots {
 /// See the file header.
 pub(crate) struct LoadCsv {
     input: FanOut,
-    source: Source,
+    source: Arc<Source>,
     slots: Slots,
     urls: Option<(Arc<Column>, Option<Arc<Column>>)>,
     records: Option<Records>,
@@ -64,7 +65,12 @@ pub(crate) struct LoadCsv {
 
 impl LoadCsv {
     /// Reads into columns `slots`.
-    pub(crate) fn new(input: BoxedOperator, source: Source, slots: Slots, rt: &Runtime) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        source: Arc<Source>,
+        slots: Slots,
+        rt: &Runtime,
+    ) -> Self {
         Self {
             input: FanOut::new(input),
             source,

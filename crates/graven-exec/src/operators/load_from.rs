@@ -34,11 +34,11 @@ pub(crate) struct Condition {
 /// See the file header.
 pub(crate) struct LoadFrom {
     input: FanOut,
-    source: LoadSource,
+    source: Arc<LoadSource>,
     at: Span,
     /// Columns that are wanted, and where they go.
-    yields: Vec<(Arc<str>, usize)>,
-    conditions: Vec<Condition>,
+    yields: Arc<[(Arc<str>, usize)]>,
+    conditions: Arc<[Condition]>,
     /// What the columns are compared with, for the rows of the batch.
     limits: Vec<Arc<Column>>,
     reader: Option<Reader>,
@@ -49,9 +49,9 @@ impl LoadFrom {
     /// Reads `source` into the columns of `yields`.
     pub(crate) fn new(
         input: BoxedOperator,
-        (source, at): (LoadSource, Span),
-        yields: Vec<(Arc<str>, usize)>,
-        conditions: Vec<Condition>,
+        (source, at): (Arc<LoadSource>, Span),
+        yields: Arc<[(Arc<str>, usize)]>,
+        conditions: Arc<[Condition]>,
         rt: &Runtime,
     ) -> Self {
         Self {

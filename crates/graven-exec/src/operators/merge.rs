@@ -24,17 +24,17 @@ pub(crate) struct MergeParts {
     /// Where rows are left for it.
     pub(crate) slot: ArgumentSlot,
     /// Its columns that are added to the row.
-    pub(crate) added: Vec<usize>,
+    pub(crate) added: Arc<[usize]>,
     /// What is created where nothing is found.
-    pub(crate) creation: Creation,
+    pub(crate) creation: Arc<Creation>,
     /// For each added column: which of the created nodes and relationships it holds.
-    pub(crate) created: Vec<usize>,
+    pub(crate) created: Arc<[usize]>,
     /// Whether a last column says if the row was created.
     pub(crate) tells: bool,
     /// Changes of a created row.
-    pub(crate) on_create: Items,
+    pub(crate) on_create: Arc<Items>,
     /// Changes of a found row.
-    pub(crate) on_match: Items,
+    pub(crate) on_match: Arc<Items>,
 }
 
 /// See the file header. Output columns: the input's, then the added ones, then, if wanted, whether
@@ -64,7 +64,7 @@ impl Merge {
             rt.check_cancelled()?;
             let one = batch.slice(row, row + 1);
             let prepared = parts.creation.prepare(&one, rt)?;
-            if let Some((key, at)) = parts.creation.null_property(&prepared, 0) {
+            if let Some((key, at)) = parts.creation.null_property(&prepared, 0, rt) {
                 let key = key.to_string();
                 return Err(ExecError::MergeNull { key }.at(at));
             }

@@ -17,11 +17,12 @@
 //! # Costs
 //! The relationships of the tree once, instead of its matches.
 
-use crate::operators::count_branch::Branch;
+use crate::operators::count_branch::{Branch, BranchPlan};
 use crate::operators::counts::overflow;
+use crate::operators::known_numbers::SharedNumbers;
 
 use super::fan_out::widen;
-use super::row_branch::RowBranch;
+use super::row_branch::{RowBranch, RowBranchPlan};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
@@ -36,6 +37,24 @@ pub(crate) enum Hanging {
     Node(usize, Branch),
     /// On the row.
     Row(RowBranch),
+}
+
+/// What hangs on the rows, the same in every run.
+pub(crate) enum HangingPlan {
+    /// On the node in a column.
+    Node(usize, BranchPlan),
+    /// On the row.
+    Row(RowBranchPlan),
+}
+
+impl HangingPlan {
+    /// The pattern of a run. Copies that threads run get the same `shared`.
+    pub(crate) fn start(&self, shared: &SharedNumbers, rt: &Runtime) -> Result<Hanging> {
+        Ok(match self {
+            Self::Node(from, branch) => Hanging::Node(*from, branch.start(shared, rt)?),
+            Self::Row(branch) => Hanging::Row(branch.start(shared, rt)?),
+        })
+    }
 }
 
 /// See the file header.

@@ -25,9 +25,9 @@ pub(crate) struct Procedure {
     name: Arc<str>,
     /// Where it is called in the text.
     at: Span,
-    args: Vec<Compiled>,
+    args: Arc<[Compiled]>,
     /// Result column wanted and the column it goes to.
-    yields: Vec<(Arc<str>, usize)>,
+    yields: Arc<[(Arc<str>, usize)]>,
     /// It changes the graph.
     writes: bool,
     arguments: Vec<Arc<Column>>,
@@ -40,8 +40,8 @@ impl Procedure {
     pub(crate) fn new(
         input: BoxedOperator,
         (name, at): (Arc<str>, Span),
-        args: Vec<Compiled>,
-        yields: Vec<(Arc<str>, usize)>,
+        args: Arc<[Compiled]>,
+        yields: Arc<[(Arc<str>, usize)]>,
         writes: bool,
     ) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Operator for Procedure {
             };
             let to = row_count.min(from + BATCH_ROWS);
             let mut added = Vec::with_capacity(self.yields.len());
-            for (name, slot) in &self.yields {
+            for (name, slot) in &*self.yields {
                 added.push((*slot, self.column(&result, name, from, to)?));
             }
             let rows = vec![u32::try_from(row).expect("a batch is small"); to - from];

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Rows};
 use crate::growth::Share;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
@@ -19,9 +19,7 @@ use crate::runtime::Runtime;
 /// Rows with exactly the computed columns.
 pub(crate) struct Project {
     input: Portions,
-    items: Vec<Compiled>,
-    /// Some items may read parameters.
-    has_parameters: bool,
+    items: Arc<[Compiled]>,
     memory: Memory,
 }
 
@@ -108,11 +106,10 @@ fn computed(
 
 impl Project {
     /// Projects `input` to `items`.
-    pub(crate) fn new(input: BoxedOperator, items: Vec<Compiled>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, items: Arc<[Compiled]>, rt: &Runtime) -> Self {
         Self {
             input: Portions::of(input, items.len()),
             items,
-            has_parameters: true,
             memory: memory(rt),
         }
     }
@@ -137,38 +134,21 @@ impl Operator for Project {
         self.input.clear();
         self.memory.clear();
     }
-
-    fn rest(&mut self) -> bool {
-        self.memory.clear();
-        self.has_parameters = self.has_parameters && unbind_all(&mut self.items);
-        self.input.clear();
-        self.input.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        if self.has_parameters {
-            bind_all(&mut self.items, Some(rt))?;
-        }
-        self.input.input.renew(rt)
-    }
 }
 
 /// Rows with the computed columns added. All items see the row as it came in.
 pub(crate) struct Extend {
     input: Portions,
-    items: Vec<(usize, Compiled)>,
-    /// Some items may read parameters.
-    has_parameters: bool,
+    items: Arc<[(usize, Compiled)]>,
     memory: Memory,
 }
 
 impl Extend {
     /// Adds `items`, each with its column.
-    pub(crate) fn new(input: BoxedOperator, items: Vec<(usize, Compiled)>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, items: Arc<[(usize, Compiled)]>, rt: &Runtime) -> Self {
         Self {
             input: Portions::of(input, items.len()),
             items,
-            has_parameters: true,
             memory: memory(rt),
         }
     }
@@ -181,7 +161,7 @@ impl Operator for Extend {
         self.input.next(rt, |batch| {
             let mut bytes = 0;
             let mut columns = batch.columns().to_vec();
-            for (slot, item) in items {
+            for (slot, item) in items.iter() {
                 let column = computed(item, batch, (&mut bytes, memory), rt)?;
                 if *slot == columns.len() {
                     columns.push(column);
@@ -197,20 +177,5 @@ impl Operator for Extend {
         self.input.input.rewind();
         self.input.clear();
         self.memory.clear();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.memory.clear();
-        let items = self.items.iter_mut().map(|(_, item)| item);
-        self.has_parameters = self.has_parameters && unbind_all(items);
-        self.input.clear();
-        self.input.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        if self.has_parameters {
-            bind_all(self.items.iter_mut().map(|(_, item)| item), Some(rt))?;
-        }
-        self.input.input.renew(rt)
     }
 }

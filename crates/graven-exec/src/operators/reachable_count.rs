@@ -25,6 +25,7 @@ use crate::runtime::Runtime;
 use crate::value::Value;
 
 /// Which ends count.
+#[derive(Clone)]
 pub(crate) struct EndCondition {
     labels: Vec<Arc<str>>,
     /// Id ranges of the nodes with all the labels, once there are rows.
@@ -33,7 +34,7 @@ pub(crate) struct EndCondition {
     begun: bool,
     /// Columns of nodes that it is not; no end is unlike null.
     unlike: Vec<usize>,
-    filter: Option<Compiled>,
+    filter: Option<Arc<Compiled>>,
     /// Column of the end while the filter runs, behind those of the row.
     slot: usize,
     /// Row columns that the filter reads.
@@ -46,7 +47,7 @@ impl EndCondition {
     pub(crate) fn new(
         labels: &[Arc<str>],
         unlike: Vec<usize>,
-        filter: Option<Compiled>,
+        filter: Option<Arc<Compiled>>,
         slot: usize,
     ) -> Self {
         let mut captured = Vec::new();

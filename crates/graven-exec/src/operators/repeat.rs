@@ -26,10 +26,8 @@ use crate::runtime::Runtime;
 use crate::value::Value;
 use ways::{Link, Way, Ways};
 
-/// The inner tree and where its parts lie.
+/// Where the parts of the inner tree's rows lie.
 pub(crate) struct Repetition {
-    pub(crate) root: BoxedOperator,
-    pub(crate) slot: ArgumentSlot,
     /// Its column with the number of the way; `None`: one way at a time.
     pub(crate) ordinal: Option<usize>,
     pub(crate) exit: usize,
@@ -57,8 +55,11 @@ pub(crate) struct Ends {
 /// See the file header.
 pub(crate) struct Repeat {
     input: FanOut,
-    inner: Repetition,
-    ends: Ends,
+    /// The inner tree, and where rows are left for it.
+    root: BoxedOperator,
+    slot: ArgumentSlot,
+    inner: Arc<Repetition>,
+    ends: Arc<Ends>,
     /// Ways of the current row that may go on.
     ways: Ways,
     /// Ways that the inner tree is at work on.
@@ -69,10 +70,17 @@ pub(crate) struct Repeat {
 }
 
 impl Repeat {
-    /// Repeats `inner` for the rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, inner: Repetition, ends: Ends, rt: &Runtime) -> Self {
+    /// Repeats the tree `root`, which reads what is left in `slot`, for the rows of `input`.
+    pub(crate) fn new(
+        input: BoxedOperator,
+        (root, slot): (BoxedOperator, ArgumentSlot),
+        (inner, ends): (Arc<Repetition>, Arc<Ends>),
+        rt: &Runtime,
+    ) -> Self {
         Self {
             input: FanOut::new(input),
+            root,
+            slot,
             inner,
             ends,
             ways: Ways::new(rt),
@@ -135,15 +143,15 @@ impl Repeat {
             let numbers = (0..ways.len()).map(|n| i64::try_from(n).expect("a batch is small"));
             given.push(Arc::new(Column::Integers(numbers.collect())));
         }
-        self.inner.slot.set(Batch::new(given, ways.len()));
-        self.inner.root.rewind();
+        self.slot.set(Batch::new(given, ways.len()));
+        self.root.rewind();
         self.growing = Some(ways);
         Ok(())
     }
 
     /// Takes a batch from the inner tree, which makes these ways longer.
     fn grow(&mut self, ways: Vec<Way>, rt: &Runtime) -> Result<()> {
-        let Some(batch) = self.inner.root.next(rt)? else {
+        let Some(batch) = self.root.next(rt)? else {
             ways.into_iter().for_each(|way| self.ways.release(way));
             return self.ways.settle();
         };

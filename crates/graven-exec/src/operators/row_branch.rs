@@ -24,9 +24,9 @@ use std::ops::Range;
 
 use graven_cypher::plan::HangingPattern;
 
-use super::count_branch::Branch;
+use super::count_branch::{Branch, BranchPlan};
 use super::counts::{memory, overflow};
-use super::end_lists::EndLists;
+use super::end_lists::{EndLists, EndListsPlan};
 use super::expand::ChunkSize;
 use super::known_numbers::SharedNumbers;
 use super::lists::Entries;
@@ -257,17 +257,26 @@ fn products(nodes: &[u64], branches: &mut [Branch], rt: &Runtime) -> Result<Vec<
     Ok(numbers)
 }
 
-impl RowBranch {
-    /// Resolves the branches; `lists` finds the ends.
-    pub(crate) fn new(
-        lists: EndLists,
-        hanging: &HangingPattern,
-        shared: &SharedNumbers,
-        rt: &Runtime,
-    ) -> Result<Self> {
+/// What is the same in every run.
+pub(crate) struct RowBranchPlan {
+    lists: EndListsPlan,
+    branches: Vec<BranchPlan>,
+}
+
+impl RowBranchPlan {
+    /// What hangs on the ends of `lists`.
+    pub(crate) fn new(lists: EndListsPlan, hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
         Ok(Self {
             lists: lists.with_labels(&hanging.labels),
-            branches: Branch::behind(hanging, shared, rt)?,
+            branches: BranchPlan::behind(hanging, rt)?,
+        })
+    }
+
+    /// The pattern of a run. Copies that threads run get the same `shared`.
+    pub(crate) fn start(&self, shared: &SharedNumbers, rt: &Runtime) -> Result<RowBranch> {
+        Ok(RowBranch {
+            lists: self.lists.start(rt)?,
+            branches: BranchPlan::start_all(&self.branches, shared, rt)?,
             weights: Weights::new(),
             size: ChunkSize::default(),
             memory: memory(&rt.budget),
@@ -275,7 +284,9 @@ impl RowBranch {
             ends: Vec::new(),
         })
     }
+}
 
+impl RowBranch {
     pub(super) fn begin(&mut self, rt: &Runtime) -> Result<()> {
         let span = match self.branches.is_empty() {
             true => None,

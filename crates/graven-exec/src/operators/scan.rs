@@ -205,13 +205,4 @@ impl Operator for NodeScan {
         self.input.rewind();
         self.part = None;
     }
-
-    fn rest(&mut self) -> bool {
-        self.part = None;
-        self.morsel.is_none() && self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.input.renew(rt)
-    }
 }

@@ -1,5 +1,7 @@
 //! Creates and drops indexes and constraints, and changes users.
 
+use std::sync::Arc;
+
 use graven_cypher::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use graven_storage::{self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaEntity};
 
@@ -15,13 +17,13 @@ use crate::value::Value;
 pub(crate) struct Schema {
     /// What is done before.
     input: BoxedOperator,
-    command: SchemaCommand,
+    command: Arc<SchemaCommand>,
     done: bool,
 }
 
 impl Schema {
     /// Runs `command` after `input`.
-    pub(crate) fn new(input: BoxedOperator, command: SchemaCommand) -> Self {
+    pub(crate) fn new(input: BoxedOperator, command: Arc<SchemaCommand>) -> Self {
         Self {
             input,
             command,
@@ -57,7 +59,7 @@ impl Schema {
                 },
             }
         };
-        let (outcome, lenient) = match &self.command {
+        let (outcome, lenient) = match &*self.command {
             // Labels and types are looked up in any case.
             SchemaCommand::CreateLookup => (Ok(()), true),
             SchemaCommand::CreateIndex {

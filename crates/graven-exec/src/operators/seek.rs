@@ -18,7 +18,7 @@ use super::fan_out::FanOut;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::{Found, Runtime};
@@ -55,7 +55,7 @@ pub(crate) enum SeekBy {
 pub(crate) struct NodeSeek {
     input: FanOut,
     slot: usize,
-    by: SeekBy,
+    by: Arc<SeekBy>,
     /// Sought values of the current batch: one or two columns.
     sought: Vec<Option<Arc<Column>>>,
     /// Matches of the current row.
@@ -93,7 +93,7 @@ impl Matches {
 
 impl NodeSeek {
     /// Seeks into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, slot: usize, by: SeekBy, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, slot: usize, by: Arc<SeekBy>, rt: &Runtime) -> Self {
         Self {
             input: FanOut::new(input),
             slot,
@@ -138,7 +138,7 @@ impl Operator for NodeSeek {
             } else {
                 self.input.step();
             }
-            let column = match self.by {
+            let column = match &*self.by {
                 SeekBy::Id {
                     relationships: true,
                     ..
@@ -156,31 +156,9 @@ impl Operator for NodeSeek {
         self.matches = None;
         self.memory.clear();
     }
-
-    fn rest(&mut self) -> bool {
-        self.sought.clear();
-        self.matches = None;
-        self.memory.clear();
-        unbind_all(self.by.sought_expressions());
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.by.sought_expressions(), Some(rt))?;
-        self.input.renew(rt)
-    }
 }
 
 impl SeekBy {
-    fn sought_expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let (value, low, high) = match self {
-            Self::Value { value, .. } | Self::Id { value, .. } => (Some(value), None, None),
-            Self::Range { low, high, .. } => (None, low.as_mut(), high.as_mut()),
-        };
-        let bounds = low.into_iter().chain(high).map(|(bound, _)| bound);
-        value.into_iter().chain(bounds)
-    }
-
     /// The columns of sought values for a new batch.
     fn sought(&self, batch: &Batch, rt: &Runtime) -> Result<Vec<Option<Arc<Column>>>> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);

@@ -43,7 +43,7 @@ pub(crate) struct Selection {
 /// See the file header.
 pub(crate) struct SelectPaths {
     input: BoxedOperator,
-    selection: Selection,
+    selection: Arc<Selection>,
     rows: Option<(Batch, usize)>,
     memory: Memory,
     spill: Option<Spill>,
@@ -53,7 +53,7 @@ pub(crate) struct SelectPaths {
 
 impl SelectPaths {
     /// Selects rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, selection: Selection, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, selection: Arc<Selection>, rt: &Runtime) -> Self {
         let remedy = "bound the quantifiers of the pattern, or fix its ends";
         Self {
             input,

@@ -14,7 +14,7 @@ use graven_storage::{KeyId, LabelId, PropertyValue};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::expression::{Compiled, Compiler, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -66,7 +66,6 @@ impl Items {
     /// A variable that is not produced below; names that cannot be interned.
     pub(crate) fn new(items: &[plan::SetItem], layout: &Layout, rt: &Runtime) -> Result<Self> {
         use plan::SetItem as S;
-        let transaction = rt.writer()?.transaction();
         let compile = |e: &plan::Expr| Compiler::new(layout, rt).compile(e);
         let mut compiled = Vec::with_capacity(items.len());
         let mut before = None;
@@ -77,7 +76,7 @@ impl Items {
                     Change::Property {
                         key: match removes {
                             true => rt.key_id(key),
-                            false => Some(transaction.key(key)?),
+                            false => Some(rt.written_key(key)?),
                         },
                         name: key.clone(),
                         value: compile(value)?,
@@ -96,7 +95,7 @@ impl Items {
                 } => Change::AddLabels {
                     labels: labels
                         .iter()
-                        .map(|l| Ok(transaction.label(l)?))
+                        .map(|l| rt.written_label(l))
                         .collect::<Result<_>>()?,
                     computed: computed.iter().map(compile).collect::<Result<_>>()?,
                 },
@@ -116,19 +115,6 @@ impl Items {
             before = Some(item);
         }
         Ok(Self(compiled))
-    }
-
-    /// Takes the values of parameters out.
-    pub(crate) fn unbind(&mut self) {
-        unbind_all(self.0.iter_mut().flat_map(Item::exprs_mut));
-    }
-
-    /// Gives parameters the values of another run.
-    ///
-    /// # Errors
-    /// A missing parameter.
-    pub(crate) fn bind(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.0.iter_mut().flat_map(Item::exprs_mut), Some(rt)).map(|_| ())
     }
 
     /// Whether there is nothing to do.
@@ -209,20 +195,6 @@ impl Item {
     fn apply(&self, computed: &Computed, row: usize, rt: &Runtime) -> Result<()> {
         let done = computed.apply(&self.change, row, rt);
         done.map_err(|error| error.at(self.at))
-    }
-
-    fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let (key, value, labels) = match &mut self.change {
-            Change::Property { value, .. } | Change::Properties { value, .. } => {
-                (None, Some(value), &mut [][..])
-            }
-            Change::Element { key, value } => (Some(key), Some(value), &mut [][..]),
-            Change::AddLabels { computed, .. } | Change::RemoveLabels { computed, .. } => {
-                (None, None, &mut computed[..])
-            }
-        };
-        let own = std::iter::once(&mut self.target).chain(key).chain(value);
-        own.chain(labels)
     }
 
     fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
@@ -408,12 +380,12 @@ fn holds_graph(expr: &Compiled, batch: &Batch) -> bool {
 /// See the file header.
 pub(crate) struct Set {
     input: BoxedOperator,
-    items: Items,
+    items: Arc<Items>,
 }
 
 impl Set {
     /// Does the items for each row of `input`.
-    pub(crate) fn new(input: BoxedOperator, items: Items) -> Self {
+    pub(crate) fn new(input: BoxedOperator, items: Arc<Items>) -> Self {
         Self { input, items }
     }
 }
@@ -430,15 +402,5 @@ impl Operator for Set {
 
     fn rewind(&mut self) {
         self.input.rewind();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.items.unbind();
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.items.bind(rt)?;
-        self.input.renew(rt)
     }
 }

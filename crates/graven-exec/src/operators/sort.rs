@@ -32,7 +32,7 @@ use super::limit::row_count;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::expression::{Compiled, Rows, bind_all, unbind_all};
+use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, Operator};
 use crate::runtime::Runtime;
@@ -253,9 +253,8 @@ enum Output {
     Nothing,
 }
 
-/// All rows, sorted; or with a limit the first of them.
-pub(crate) struct Sort {
-    input: BoxedOperator,
+/// What is sorted by what, the same in every run.
+pub(crate) struct SortPlan {
     keys: Vec<SortKey>,
     /// Columns of the input that are kept.
     kept: Vec<usize>,
@@ -264,6 +263,12 @@ pub(crate) struct Sort {
     /// The columns handed out, of those.
     output_columns: Vec<usize>,
     limit: Option<Compiled>,
+}
+
+/// All rows, sorted; or with a limit the first of them.
+pub(crate) struct Sort {
+    input: BoxedOperator,
+    plan: Arc<SortPlan>,
     /// Where the expansion below looks for what is wanted.
     threshold: Option<Threshold>,
     /// What it shares with others over other parts of the rows.
@@ -278,16 +283,13 @@ pub(crate) struct Sort {
     threads: usize,
 }
 
-impl Sort {
-    /// Sorts `input` and hands out `columns`; with `limit` only the first rows are kept.
+impl SortPlan {
+    /// Sorts by `keys` and hands out `columns`; with `limit` only the first rows are kept.
     pub(crate) fn new(
-        input: BoxedOperator,
         keys: Vec<SortKey>,
         columns: &[SortedColumn],
         limit: Option<Compiled>,
-        rt: &Runtime,
     ) -> Self {
-        let name = if limit.is_some() { "TopN" } else { "Sort" };
         let mut kept = Vec::new();
         let slots = columns.iter().filter_map(|column| match column {
             SortedColumn::Slot(slot) => Some(*slot),
@@ -321,11 +323,21 @@ impl Sort {
         });
         Self {
             output_columns: output.collect(),
-            input,
             key_columns,
             keys,
             kept,
             limit,
+        }
+    }
+}
+
+impl Sort {
+    /// Sorts `input`.
+    pub(crate) fn new(input: BoxedOperator, plan: Arc<SortPlan>, rt: &Runtime) -> Self {
+        let name = if plan.limit.is_some() { "TopN" } else { "Sort" };
+        Self {
+            input,
+            plan,
             threshold: None,
             shared: None,
             exhaustive: false,
@@ -335,11 +347,6 @@ impl Sort {
             gathered: VecDeque::new(),
             threads: rt.tuning.threads,
         }
-    }
-
-    fn expressions(&mut self) -> impl Iterator<Item = &mut Compiled> {
-        let keys = self.keys.iter_mut().map(|(key, _)| key);
-        keys.chain(&mut self.limit)
     }
 
     /// The same, which tells the input what is wanted.
@@ -354,7 +361,7 @@ impl Sort {
 
     /// Puts together what is known of the worst row with what others know, and tells it.
     fn narrow(&self, worst: Option<Value>) -> Option<Value> {
-        let Some((_, direction)) = self.keys.first() else {
+        let Some((_, direction)) = self.plan.keys.first() else {
             return worst;
         };
         let worst = match &self.shared {
@@ -378,10 +385,16 @@ impl Sort {
     /// The kept columns of a batch, and those of the keys; `first` is the first key where it is
     /// known already.
     fn with_keys(&self, batch: &Batch, first: Option<Arc<Column>>, rt: &Runtime) -> Result<Batch> {
-        let mut columns: Vec<Arc<Column>> = Vec::with_capacity(self.kept.len() + self.keys.len());
-        columns.extend(self.kept.iter().map(|slot| Arc::clone(batch.column(*slot))));
+        let mut columns: Vec<Arc<Column>> =
+            Vec::with_capacity(self.plan.kept.len() + self.plan.keys.len());
+        columns.extend(
+            self.plan
+                .kept
+                .iter()
+                .map(|slot| Arc::clone(batch.column(*slot))),
+        );
         let mut first = first;
-        for (key, _) in &self.keys {
+        for (key, _) in &self.plan.keys {
             if !matches!(key, Compiled::Slot(_)) {
                 columns.push(match first.take() {
                     Some(first) => first,
@@ -395,7 +408,11 @@ impl Sort {
 
     /// The rows of a batch, with their keys, whose first key is not worse than `worst`.
     fn not_worse(&self, batch: &Batch, worst: &Value, rt: &Runtime) -> Result<Batch> {
-        let (key, direction) = self.keys.first().expect("rows are sorted by something");
+        let (key, direction) = self
+            .plan
+            .keys
+            .first()
+            .expect("rows are sorted by something");
         let first = key.column(Rows::all(batch), rt)?;
         let is_worse = |ordering: Ordering| match direction {
             SortOrder::Ascending => ordering.is_gt(),
@@ -416,7 +433,7 @@ impl Sort {
         if kept.len() == batch.len() {
             return self.with_keys(batch, Some(first), rt);
         }
-        let others = &self.keys[1..];
+        let others = &self.plan.keys[1..];
         if kept.is_empty() && others.iter().all(|(key, _)| cannot_fail(key, batch, rt)) {
             Ok(Batch::default())
         } else if others.iter().all(|(key, _)| cannot_fail(key, batch, rt)) {
@@ -429,11 +446,11 @@ impl Sort {
 
     /// The first key of a row of a buffer.
     fn first_key(&self, batch: &Batch, row: usize) -> Value {
-        batch.value(self.key_columns[0].0, row)
+        batch.value(self.plan.key_columns[0].0, row)
     }
 
     fn fill(&mut self, rt: &Runtime) -> Result<Output> {
-        let limit = match &self.limit {
+        let limit = match &self.plan.limit {
             None => usize::MAX,
             Some(limit) => usize::try_from(wanted_rows(limit, rt)?).unwrap_or(usize::MAX),
         };
@@ -495,7 +512,7 @@ impl Sort {
             }
         }
         if runs.is_empty() {
-            let mut order = buffer.order(&self.key_columns, limit, self.threads);
+            let mut order = buffer.order(&self.plan.key_columns, limit, self.threads);
             if self.shared.is_some() && order.words.len() == limit {
                 let last = order.at(limit - 1..limit).next();
                 self.narrow(last.map(|(batch, row)| {
@@ -515,14 +532,14 @@ impl Sort {
         }
         drop(buffer);
         self.memory.clear();
-        let keys = self.key_columns.clone();
+        let keys = self.plan.key_columns.clone();
         Merge::start(runs, keys, limit, spill, &mut self.memory, rt).map(Output::Runs)
     }
 
     /// The best rows of a buffer.
     fn best(&mut self, buffer: &Buffer, limit: usize) -> Result<Buffer> {
         let mut best = Buffer::default();
-        let order = buffer.order(&self.key_columns, limit, self.threads);
+        let order = buffer.order(&self.plan.key_columns, limit, self.threads);
         let rows = order.words.len();
         for from in (0..rows).step_by(BATCH_ROWS) {
             best.push(buffer.gather(&order, from..rows.min(from + BATCH_ROWS)));
@@ -533,14 +550,14 @@ impl Sort {
 
     /// The columns of a batch that are handed out.
     fn handed_out(&self, batch: &Batch) -> Batch {
-        let columns = self.output_columns.iter();
+        let columns = self.plan.output_columns.iter();
         let columns = columns.map(|column| Arc::clone(batch.column(*column)));
         Batch::new(columns.collect(), batch.len())
     }
 
     fn write_run(&self, spill: &Spill, buffer: &Buffer, limit: usize) -> Result<RowRun> {
         let mut writer = spill.writer();
-        let order = buffer.order(&self.key_columns, limit, self.threads);
+        let order = buffer.order(&self.plan.key_columns, limit, self.threads);
         for (batch, row) in order.at(0..order.words.len()) {
             writer.push(&buffer.batches[batch as usize], row as usize)?;
         }
@@ -605,20 +622,6 @@ impl Operator for Sort {
         self.memory.clear();
         self.output = None;
         self.gathered.clear();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.memory.clear();
-        self.output = None;
-        self.gathered = VecDeque::new();
-        unbind_all(self.expressions());
-        // What is shared with others belongs to one run.
-        self.threshold.is_none() && self.shared.is_none() && self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        bind_all(self.expressions(), Some(rt))?;
-        self.input.renew(rt)
     }
 
     fn spilled_bytes(&self) -> u64 {

@@ -20,6 +20,7 @@ use crate::trail::Trail;
 use crate::value::Value;
 
 /// Where the columns lie.
+#[derive(Clone, Copy)]
 pub(crate) struct TrailColumns {
     pub(crate) from: usize,
     pub(crate) relationships: Option<usize>,
@@ -173,19 +174,5 @@ impl Operator for TrailExpand {
         self.input.rewind();
         self.trail = None;
         self.memory.clear();
-    }
-
-    fn rest(&mut self) -> bool {
-        self.trail = None;
-        self.remembered = HashMap::default();
-        self.remembered_entries = 0;
-        self.memory.clear();
-        self.pattern.rest();
-        self.input.rest()
-    }
-
-    fn renew(&mut self, rt: &Runtime) -> Result<()> {
-        self.pattern.renew(rt)?;
-        self.input.renew(rt)
     }
 }

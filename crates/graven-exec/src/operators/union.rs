@@ -10,13 +10,13 @@ use crate::runtime::Runtime;
 /// See the file header.
 pub(crate) struct Union {
     /// Inputs, each with the columns of its rows in the order of the output.
-    inputs: Vec<(BoxedOperator, Vec<usize>)>,
+    inputs: Vec<(BoxedOperator, Arc<[usize]>)>,
     current: usize,
 }
 
 impl Union {
     /// Rows of `inputs`.
-    pub(crate) fn new(inputs: Vec<(BoxedOperator, Vec<usize>)>) -> Self {
+    pub(crate) fn new(inputs: Vec<(BoxedOperator, Arc<[usize]>)>) -> Self {
         Self { inputs, current: 0 }
     }
 }

@@ -33,9 +33,4 @@ impl Operator for Unit {
     fn rewind(&mut self) {
         self.done = false;
     }
-
-    fn rest(&mut self) -> bool {
-        self.done = false;
-        true
-    }
 }

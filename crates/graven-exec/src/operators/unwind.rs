@@ -19,7 +19,7 @@ use crate::value::Value;
 /// See the file header.
 pub(crate) struct Unwind {
     input: FanOut,
-    list: Compiled,
+    list: Arc<Compiled>,
     slot: usize,
     /// The column of the lists, where no operator above reads it.
     gone: Option<usize>,
@@ -115,7 +115,7 @@ impl Unwind {
     /// on.
     pub(crate) fn new(
         input: BoxedOperator,
-        list: Compiled,
+        list: Arc<Compiled>,
         (slot, gone): (usize, Option<usize>),
         rt: &Runtime,
     ) -> Self {

@@ -11,7 +11,10 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Operator, Plan};
 use graven_cypher::{IndexView, ParameterNames, SchemaView, parse_and_plan};
-use graven_exec::{ExecContext, ListAccess, Params, Tuning, Value, execute};
+use graven_exec::{
+    ExecContext, ExecError, Execution, ListAccess, Params, PhysicalPlan, PhysicalPlans, Tuning,
+    Value, execute, execute_kept,
+};
 use graven_pagecache::Budget;
 use graven_storage::{GraphBuilder, PropertyValue, Snapshot, Uniqueness};
 
@@ -413,4 +416,48 @@ fn threads_change_no_row_and_no_order() {
     }
     assert!(parallel > 200, "only {parallel} plans were parallel");
     assert!(divided > 200, "only {divided} plans had rows to divide");
+}
+
+/// Goal: runs of one logical plan start from one physical plan, and answer as a run with a plan
+/// of its own does.
+#[test]
+fn runs_share_a_physical_plan() {
+    let mut random = Random::new(0x9a7c);
+    let model = Model::random(&mut random, 7, 11);
+    let snapshot = graph(&model);
+    let schema = Schema {
+        seed: 1,
+        scale: 1,
+        threads: 1,
+    };
+    let text = "MATCH (a:A {id: $s})-[r]->(b) RETURN b.x, r.w ORDER BY b.x, r.w LIMIT 3";
+    let plan = parse_and_plan(text, &schema, &ParameterNames::Any);
+    let plan = Arc::new(plan.unwrap_or_else(|e| panic!("{}", e.render())));
+    let plans = PhysicalPlans::default();
+    let mut known: Option<Arc<PhysicalPlan>> = None;
+    for id in 0..5 {
+        let params = Arc::new(Params::from([("s".into(), Value::Integer(id))]));
+        let rows = |execution: Result<Execution, ExecError>| {
+            let mut execution = execution.expect("starts");
+            let mut rows = Vec::new();
+            while let Some(batch) = execution.next_batch().expect("runs") {
+                rows.extend((0..batch.len()).map(|row| format!("{:?}", batch.row(row))));
+            }
+            (rows, Arc::clone(execution.physical()))
+        };
+        let context = ExecContext::new(Budget::new(64 << 20));
+        let (plan, snapshot) = (Arc::clone(&plan), snapshot.clone());
+        let alone = execute(
+            Arc::clone(&plan),
+            snapshot.clone(),
+            Arc::clone(&params),
+            context.clone(),
+        );
+        let (alone, own) = rows(alone);
+        let (together, kept) = rows(execute_kept(plan, &plans, snapshot, params, context));
+        assert_eq!(alone, together);
+        assert!(!Arc::ptr_eq(&own, &kept));
+        let known = known.get_or_insert(Arc::clone(&kept));
+        assert!(Arc::ptr_eq(known, &kept));
+    }
 }

@@ -3,7 +3,6 @@
 use super::Connection;
 use crate::error::Error;
 use crate::instance::{Inner, Place};
-use crate::kept::Keep;
 use crate::params::Params;
 use crate::plan_cache::{Planned, Remembered};
 use crate::query_result::QueryResult;
@@ -21,8 +20,6 @@ pub struct Prepared {
     connection: Connection,
     /// The plan used last.
     remembered: Local<Mutex<Option<Remembered>>>,
-    /// What the run that ended last has left.
-    keep: Arc<Keep>,
 }
 
 impl Clone for Prepared {
@@ -62,13 +59,7 @@ impl Prepared {
         let deadline = connection.deadline();
         let snapshot = inner.store.snapshot();
         let planned = self.plan(&inner, params, &snapshot, deadline)?;
-        connection.start(
-            &inner,
-            planned,
-            params,
-            snapshot,
-            (Some(&self.keep), deadline),
-        )
+        connection.start(&inner, planned, params, snapshot, deadline)
     }
 
     pub(super) fn new(text: Arc<str>, connection: Connection) -> Self {
@@ -76,7 +67,6 @@ impl Prepared {
             text,
             connection,
             remembered: Local::default(),
-            keep: Arc::default(),
         }
     }
 
@@ -113,10 +103,10 @@ mod tests {
     use crate::config::Config;
     use crate::database::Database;
 
-    /// Goal: statements that read a few nodes keep their operators, which hold no memory of the
-    /// budget (EX-57); those that write, are profiled or have failed do not.
+    /// Goal: a statement gives the same each time it is started from its kept physical plan, and
+    /// nothing of a run is held by the plan afterwards (EX-83).
     #[test]
-    fn operators_of_short_reads_are_kept() {
+    fn short_reads_leave_nothing_behind() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = Config {
             create: true,
@@ -125,27 +115,17 @@ mod tests {
         let db = Database::open(folder.path().join("kept.graven"), config).expect("opened");
         let connection = db.connect();
         let texts = [
-            ("CREATE (:P {id: 1})-[:KNOWS]->(:P {id: 2})", false),
-            ("CREATE INDEX FOR (p:P) ON (p.id)", false),
-            ("MATCH (p:P {id: $id}) RETURN p.id", true),
-            (
-                "MATCH (p:P {id: $id})-[k:KNOWS]-(f:P) RETURN f.id, k.since ORDER BY k.since, f.id",
-                true,
-            ),
-            (
-                "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN count(DISTINCT f.id)",
-                true,
-            ),
-            (
-                "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN DISTINCT f.id LIMIT 2",
-                true,
-            ),
-            ("MATCH (p:P {id: $id}) RETURN p.id IN [$id, 2]", false),
-            ("PROFILE MATCH (p:P {id: $id}) RETURN p.id", false),
-            ("MATCH (p:P {id: $id}) RETURN p.id / 0", false),
-            ("MATCH (p:P {id: $id}) SET p.x = 1 RETURN p.x", false),
+            "CREATE (:P {id: 1})-[:KNOWS]->(:P {id: 2})",
+            "CREATE INDEX FOR (p:P) ON (p.id)",
+            "MATCH (p:P {id: $id}) RETURN p.id",
+            "MATCH (p:P {id: $id})-[k:KNOWS]-(f:P) RETURN f.id, k.since ORDER BY k.since, f.id",
+            "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN count(DISTINCT f.id)",
+            "MATCH (p:P {id: $id})-[:KNOWS]-(f) RETURN DISTINCT f.id LIMIT 2",
+            "MATCH (p:P {id: $id}) RETURN p.id IN [$id, 2]",
+            "MATCH (p:P {id: $id}) RETURN p.id / 0",
+            "MATCH (p:P {id: $id}) SET p.x = 1 RETURN p.x",
         ];
-        for (text, kept) in texts {
+        for text in texts {
             let prepared = connection.prepare(text).expect("valid");
             for round in 0..3 {
                 let params = Params::new().with("id", 1 + round % 2);
@@ -154,23 +134,10 @@ mod tests {
                     rows.map_err(|error| error.to_string())
                 };
                 let first = rows(prepared.query(&params));
-                let keep = prepared.keep.lock().unwrap_or_else(PoisonError::into_inner);
-                assert_eq!(keep.is_some(), kept, "{text}");
                 if text.starts_with("CREATE") {
-                    continue;
+                    break;
                 }
                 assert_eq!(rows(connection.query(text, &params)), first, "{text}");
-                let inner = db.inner().expect("here");
-                let snapshot = inner.store.snapshot();
-                let planned = connection.plan(inner, text, &params, &snapshot, None);
-                let planned = planned.expect("planned");
-                let keep = planned
-                    .keep()
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                // Plans that know a name not yet are made anew.
-                let kept = kept && planned.plan.notices.is_empty();
-                assert_eq!(keep.is_some(), kept, "{text}, not prepared");
                 let operators = [
                     "NodeSeek",
                     "Expand",
@@ -186,12 +153,12 @@ mod tests {
         }
     }
 
-    /// Goal: a statement that writes with the operators of its run before does what it does with
-    /// new ones: whatever it reads, sets and creates, whatever names have come since, after an
-    /// error and in a transaction. Method: each statement with the same text again and again in one
-    /// database, with a text of its own each time in another.
+    /// Goal: a statement that writes from the physical plan of its run before does what it does
+    /// from a new one: whatever it reads, sets and creates, whatever names have come since, after
+    /// an error and in a transaction. Method: each statement with the same text again and again in
+    /// one database, with a text of its own each time in another.
     #[test]
-    fn operators_of_writing_statements_are_kept() {
+    fn physical_plans_of_writing_statements_are_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let open = |name: &str| {
             let config = Config {
@@ -202,47 +169,23 @@ mod tests {
         };
         let (same, other) = (open("same.graven"), open("other.graven"));
         let texts = [
-            (
-                "CREATE (a:P {id: $id})-[:KNOWS {since: $id}]->(b:P {id: -$id, name: $name})",
-                true,
-            ),
-            (
-                "CREATE (a:P {id: $id + 100}) SET a.twice = 2 * $id RETURN a.twice, a.id",
-                true,
-            ),
-            (
-                "MATCH (a:P {id: $id}) SET a.seen = $id, a:Seen RETURN a.seen, labels(a)",
-                true,
-            ),
-            (
-                "MATCH (a:P {id: $id})-[k:KNOWS]->(b) SET k += {last: $id}, b.last = k.last RETURN \
+            "CREATE (a:P {id: $id})-[:KNOWS {since: $id}]->(b:P {id: -$id, name: $name})",
+            "CREATE (a:P {id: $id + 100}) SET a.twice = 2 * $id RETURN a.twice, a.id",
+            "MATCH (a:P {id: $id}) SET a.seen = $id, a:Seen RETURN a.seen, labels(a)",
+            "MATCH (a:P {id: $id})-[k:KNOWS]->(b) SET k += {last: $id}, b.last = k.last RETURN \
                     b.id, b.last",
-                false,
-            ),
-            (
-                "MATCH (a:P) WHERE a.id >= $id REMOVE a.twice RETURN count(*)",
-                true,
-            ),
-            ("MATCH (a:Late) SET a.found = $id RETURN count(*)", true),
-            (
-                "MATCH (a:P {id: $id}), (b:P {id: $id}) CREATE (a)-[:LIKES {by: $name}]->(b) \
+            "MATCH (a:P) WHERE a.id >= $id REMOVE a.twice RETURN count(*)",
+            "MATCH (a:Late) SET a.found = $id RETURN count(*)",
+            "MATCH (a:P {id: $id}), (b:P {id: $id}) CREATE (a)-[:LIKES {by: $name}]->(b) \
                     RETURN a.id",
-                false,
-            ),
-            (
-                "MERGE (a:Q {id: $id}) ON MATCH SET a.again = true RETURN a.again",
-                false,
-            ),
-            ("MATCH (a:P {id: $id})-[:LIKES]->(b) DETACH DELETE b", false),
-            (
-                "UNWIND range(1, $id) AS i CREATE (:R {i: 10 / (i - $id + 2)})",
-                false,
-            ),
-            ("CREATE (:R {i: 1 / ($id - 2)})", true),
+            "MERGE (a:Q {id: $id}) ON MATCH SET a.again = true RETURN a.again",
+            "MATCH (a:P {id: $id})-[:LIKES]->(b) DETACH DELETE b",
+            "UNWIND range(1, $id) AS i CREATE (:R {i: 10 / (i - $id + 2)})",
+            "CREATE (:R {i: 1 / ($id - 2)})",
         ];
         let mut failed = 0;
         for round in 0..4i64 {
-            for (place, (text, kept)) in texts.iter().enumerate() {
+            for (place, text) in texts.iter().enumerate() {
                 if round == 2 && place == 5 {
                     // Until now the label was unknown.
                     for db in [&same, &other] {
@@ -280,24 +223,6 @@ mod tests {
                     rows(&other, &its_own, inside),
                     "{text}, round {round}"
                 );
-                let planned = (same.connect())
-                    .plan(
-                        same.inner().expect("here"),
-                        text,
-                        &params,
-                        &same.inner().expect("here").store.snapshot(),
-                        None,
-                    )
-                    .expect("planned");
-                let operators = planned.take_operators();
-                // Plans that know a name not yet are not kept, nor are operators of a run that
-                // failed.
-                if round == 3 {
-                    assert_eq!(operators.is_some(), *kept, "{text}");
-                }
-                if let Some(operators) = operators {
-                    planned.leave_operators(operators);
-                }
             }
         }
         assert!(failed >= 2, "{failed}: some fail");
@@ -326,6 +251,6 @@ mod tests {
         assert_eq!(held, None);
         let inner = Arc::downgrade(same.inner().expect("here"));
         drop(same);
-        assert!(inner.upgrade().is_none(), "operators hold no database");
+        assert!(inner.upgrade().is_none(), "plans hold no database");
     }
 }

@@ -4,8 +4,6 @@ use super::{Connection, Occasion, Prepared, Run};
 use crate::attach;
 use crate::error::Error;
 use crate::instance::{Inner, Place};
-use crate::kept::Keep;
-use crate::kept::Kept;
 use crate::params::Params;
 use crate::plan_cache::{self, Planned, texts_of};
 use crate::procedures::OnDatabase;
@@ -15,10 +13,10 @@ use crate::schema::{Asked, Schema};
 use crate::statements::Seat;
 use crate::within::{Fate, Within};
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
-use graven_exec::{Deadline, ExecContext, Resting, Sources, execute};
+use graven_exec::{Deadline, ExecContext, Sources, execute_kept};
 use graven_storage::Snapshot;
 use std::rc::Rc;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Connection {
@@ -56,37 +54,24 @@ impl Connection {
         let deadline = self.deadline();
         let snapshot = inner.store.snapshot();
         let planned = self.plan(&inner, text, params, &snapshot, deadline)?;
-        self.start(&inner, planned, params, snapshot, (None, deadline))
+        self.start(&inner, planned, params, snapshot, deadline)
     }
 
-    /// Starts a planned statement, with its operators if they are kept there; one that writes runs
-    /// to its end.
+    /// Starts a planned statement; one that writes runs to its end.
     pub(super) fn start(
         &self,
         inner: &Arc<Inner>,
         planned: Planned,
         params: &Params,
         snapshot: Snapshot,
-        (keep, deadline): (Option<&Arc<Keep>>, Option<Deadline>),
+        deadline: Option<Deadline>,
     ) -> Result<QueryResult, Error> {
         self.check_access(inner, &planned)?;
         let text = Arc::clone(&planned.text);
-        let writes = planned.writes() && !planned.runs_in_transactions();
-        let keep = Arc::clone(keep.unwrap_or_else(|| planned.keep()));
-        let kept = (keep.lock().unwrap_or_else(PoisonError::into_inner)).take();
-        let mut again = writes.then(|| planned.take_operators()).flatten();
-        let fits = |kept: &Kept| (kept.operators).fits(&planned.plan, &snapshot, &inner.budget);
-        let (operators, counts) = match kept.filter(fits) {
-            Some(Kept { operators, counts }) => (Some(operators), Some(counts)),
-            None => (None, None),
-        };
-        let memory = operators.as_ref().or(again.as_ref());
-        let memory = memory.and_then(Resting::meter);
-        let memory = memory.map(Arc::clone).unwrap_or_default();
         let flag = self.cancel.flag();
         let seat = inner
             .statements
-            .enter(Some(text), self.access.user.clone(), flag, memory);
+            .enter(Some(text), self.access.user.clone(), flag);
         self.says(&seat);
         if planned.runs_in_transactions() {
             drop(snapshot);
@@ -103,28 +88,18 @@ impl Connection {
         if planned.writes() {
             let run = Run::new(params);
             let done = self.autocommit(inner, planned.merges(), |transaction| {
-                let with = (&occasion, again.take());
-                let (ran, rests) = self.run(inner, &planned, transaction, &run, with)?;
-                again = rests;
-                Ok(ran)
+                self.run(inner, &planned, transaction, &run, &occasion)
             });
-            // Not before: what they hold counts for this statement as long as it runs.
-            if let Some(operators) = again {
-                planned.leave_operators(operators);
-            }
             return Ok(done?.into());
         }
         let values = Run::new(params).values;
         let mut context = self.context(inner, &planned, None, &occasion);
         context.only_reads = true;
-        let run = |plan, snapshot| match operators {
-            Some(operators) => operators.execute(snapshot, values, context),
-            None => execute(plan, snapshot, values, context),
-        };
+        let plans = Arc::clone(&planned.physical);
+        let run = |plan, snapshot| execute_kept(plan, &plans, snapshot, values, context);
         let acts = planned.acts();
-        let mut running = Running::start(planned, snapshot, begun, counts, run)?;
+        let mut running = Running::start(planned, snapshot, begun, run)?;
         running.sits(seat);
-        running.kept_in(keep);
         if acts {
             running.begin_now()?;
         }
@@ -154,7 +129,7 @@ impl Connection {
         let deadline = self.deadline();
         let snapshot = inner.store.snapshot();
         let planned = self.plan(inner, text, params, &snapshot, deadline)?;
-        self.start(inner, planned, params, snapshot, (None, deadline))
+        self.start(inner, planned, params, snapshot, deadline)
     }
 
     /// Runs a statement to its end in a transaction.
@@ -186,10 +161,9 @@ impl Connection {
             deadline,
             frames: params.frames(),
         };
-        let ran = self.run(inner, &planned, transaction, &run, (&occasion, None));
+        let ran = self.run(inner, &planned, transaction, &run, &occasion);
         let idle = seat.runs(None);
-        // What counts the memory of these operators is the transaction's.
-        let (running, _) = ran?;
+        let running = ran?;
         idle?;
         Ok(running.into())
     }
@@ -222,34 +196,30 @@ impl Connection {
         let context = self.context(inner, &planned, Some(Arc::clone(transaction)), &occasion);
         let snapshot = transaction.snapshot();
         let begun = occasion.begun;
-        let mut running = Running::start(planned, snapshot, begun, None, |plan, snapshot| {
-            execute(plan, snapshot, values, context)
+        let plans = Arc::clone(&planned.physical);
+        let mut running = Running::start(planned, snapshot, begun, |plan, snapshot| {
+            execute_kept(plan, &plans, snapshot, values, context)
         })?;
         running.is_within(Within::new(sitting, fate));
         Ok(running.into())
     }
 
-    /// Runs a statement to its end, with the operators of an earlier run if they are given and fit.
-    /// Those that the next run can have come with the result.
+    /// Runs a statement to its end.
     pub(super) fn run(
         &self,
         inner: &Arc<Inner>,
         planned: &Planned,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
-        (occasion, again): (&Occasion<'_>, Option<Resting>),
-    ) -> Result<(Running, Option<Resting>), Error> {
+        occasion: &Occasion<'_>,
+    ) -> Result<Running, Error> {
         let context = self.context(inner, planned, Some(Arc::clone(transaction)), occasion);
         let snapshot = transaction.snapshot();
-        let again = again.filter(|it| it.fits(&planned.plan, &snapshot, &inner.budget));
         let before = transaction.counters();
         let begun = occasion.begun;
-        let result = Running::start(planned.clone(), snapshot, begun, None, |plan, snapshot| {
+        let result = Running::start(planned.clone(), snapshot, begun, |plan, snapshot| {
             let values = Arc::clone(&run.values);
-            match again {
-                Some(operators) => operators.execute(snapshot, values, context),
-                None => execute(plan, snapshot, values, context),
-            }
+            execute_kept(plan, &planned.physical, snapshot, values, context)
         })?;
         result.complete(&inner.budget, &before, transaction)
     }

@@ -10,7 +10,7 @@ use graven_cypher::plan::{Operator, PlanMode};
 use graven_pagecache::Reservation;
 use std::sync::Arc;
 
-use super::{Counted, Does, HIDDEN, KEEPS, Planned};
+use super::{Counted, Does, HIDDEN, Planned};
 
 impl Planned {
     pub(crate) fn new(
@@ -75,8 +75,7 @@ impl Planned {
             text: Arc::from(if secret { HIDDEN } else { text }),
             columns: columns.collect(),
             plan: Arc::new(plan),
-            resting: Arc::default(),
-            keeps: (0..KEEPS).map(|_| Arc::default()).collect(),
+            physical: Arc::default(),
         }
     }
 }

@@ -21,6 +21,7 @@ mod large_values;
 mod long_statements;
 mod missing_log;
 mod path_selection;
+mod physical_plans;
 mod prepared;
 mod procedures;
 mod quantified;

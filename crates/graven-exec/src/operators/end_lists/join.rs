@@ -10,6 +10,7 @@
 //! * EX-31 The bitmap of a join holds the list of its current node, or nothing.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
 
@@ -18,7 +19,7 @@ use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::operators::lists::{Entries, Lists, ListsOfRows};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, Shape};
 use crate::runtime::Runtime;
 
 /// Searching a list for an end costs as much as marking so many of its entries.
@@ -61,7 +62,15 @@ impl Marks {
     }
 }
 
-impl Join {
+/// What is the same in every run.
+pub(super) struct JoinPlan {
+    near: usize,
+    pattern: Arc<Shape>,
+    kind: JoinKind,
+    distinct_ends: Vec<(Option<usize>, Option<usize>)>,
+}
+
+impl JoinPlan {
     pub(super) fn new(join: &EndJoin, to: VarId, layout: &Layout, rt: &Runtime) -> Result<Self> {
         let slot = |var: VarId| {
             layout.slot(var).ok_or_else(|| ExecError::Plan {
@@ -79,11 +88,21 @@ impl Join {
         };
         Ok(Self {
             near: slot(join.near)?,
-            pattern: Pattern::new(&plain, layout, rt)?,
+            pattern: Arc::new(Shape::new(&plain, layout, rt)?),
             kind: join.kind,
             distinct_ends: pairs
                 .map(|(start, stop)| Ok((end(*start)?, end(*stop)?)))
                 .collect::<Result<_>>()?,
+        })
+    }
+
+    /// The relationship with what a run sees of it.
+    pub(super) fn start(&self, rt: &Runtime) -> Result<Join> {
+        Ok(Join {
+            near: self.near,
+            pattern: self.pattern.start(rt)?,
+            kind: self.kind,
+            distinct_ends: self.distinct_ends.clone(),
             lists: Lists::default(),
             current: None,
             searched: 0,
@@ -91,7 +110,9 @@ impl Join {
             taken: Vec::new(),
         })
     }
+}
 
+impl Join {
     pub(super) fn load(
         &mut self,
         batch: &Batch,

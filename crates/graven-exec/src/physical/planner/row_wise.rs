@@ -1,15 +1,15 @@
 //! What may be handed to an inner tree: whole batches, where all in it treat rows one by one and
 //! keep their order, or nothing, where a part of it stands alone.
 
-use super::Instantiator;
+use super::Planner;
 use crate::profile::inputs;
 use graven_cypher::plan::{Operator as P, PlanNode};
 
-impl Instantiator<'_> {
+impl Planner<'_> {
     /// Whether the rows of a part of an inner tree are the same whatever is handed in, and whenever
     /// it is run.
     pub(super) fn stands_alone(&self, part: &PlanNode) -> bool {
-        let mut alone = self.rt.writer.is_none();
+        let mut alone = !self.writes;
         part.visit(&mut |node| {
             let op = &node.op;
             alone &= !matches!(

@@ -2,19 +2,20 @@
 //! expansion below.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::{Built, HIDDEN, Instantiator, is_hidden, slot};
+use super::{HIDDEN, Made, Node, Planner, is_hidden, project, slot};
 use crate::error::Result;
 use crate::expression::Compiled;
 use crate::layout::Layout;
-use crate::operator::BoxedOperator;
-use crate::operators::project::Project;
 use crate::operators::sort::threshold::Threshold;
-use crate::operators::sort::{Sort, SortedColumn};
+use crate::operators::sort::{Sort, SortPlan, SortedColumn};
+use graven_storage::KeyId;
+
 use graven_cypher::plan::{Expr, Operator as P, PlanNode, SortOrder, VarId};
 
 /// Variables from here on, below the hidden ones, were computed below.
-const COMPUTED: u32 = HIDDEN - 1024;
+pub(super) const COMPUTED: u32 = HIDDEN - 1024;
 
 /// These expressions as items of a projection below, which variables stand for from now on.
 pub(super) fn computed<'e>(exprs: impl Iterator<Item = &'e mut Expr>) -> Vec<(VarId, Expr)> {
@@ -26,42 +27,65 @@ pub(super) fn computed<'e>(exprs: impl Iterator<Item = &'e mut Expr>) -> Vec<(Va
     items.collect()
 }
 
-impl Instantiator<'_> {
+/// The property of a relationship that a top-n tells the expansion below it, and which way it is
+/// sorted.
+pub(super) type Tells = Option<(Option<KeyId>, SortOrder)>;
+
+/// A top-n: what it tells the expansion below, whether it shares what it knows with those of other
+/// threads, and whether it runs its input to the end.
+pub(super) fn top_n(
+    input: Node,
+    layout: Layout,
+    plan: Arc<SortPlan>,
+    (tells, shares, exhaustive): (Tells, bool, bool),
+) -> Made {
+    let made = Made::new([input], layout, move |node, start| {
+        let best = start.best.take().filter(|_| shares);
+        let threshold = tells.map(|(key, direction)| Threshold::new(key, direction));
+        start.threshold.clone_from(&threshold);
+        let input = node.input(0, start)?;
+        let top = Sort::new(input, Arc::clone(&plan), start.rt);
+        let top = top.telling(threshold).sharing(best);
+        Ok(Box::new(match exhaustive {
+            true => top.exhaustive(),
+            false => top,
+        }))
+    });
+    made.choosing(tells.is_some(), "tells the expansion its bound")
+        .choosing(shares, "threads share its bound")
+        .choosing(exhaustive, "runs its input to the end")
+}
+
+impl Planner<'_> {
     /// A sort that hands out the rows of its input.
     pub(super) fn sort(
         &self,
-        input: BoxedOperator,
         layout: &Layout,
         keys: &[(Expr, SortOrder)],
         limit: Option<&Expr>,
-    ) -> Result<Sort> {
+    ) -> Result<SortPlan> {
         let columns: Vec<SortedColumn> = (0..layout.width()).map(SortedColumn::Slot).collect();
-        self.sort_of(input, layout, (keys, limit), &columns)
+        self.sort_of(layout, (keys, limit), &columns)
     }
 
     /// A sort that hands out `columns`.
     fn sort_of(
         &self,
-        input: BoxedOperator,
         layout: &Layout,
         (keys, limit): (&[(Expr, SortOrder)], Option<&Expr>),
         columns: &[SortedColumn],
-    ) -> Result<Sort> {
+    ) -> Result<SortPlan> {
         let keys = keys
             .iter()
-            .map(|(e, order)| Ok((self.compile(layout, e)?, *order)))
+            .map(|(e, order)| Ok((self.compiled(layout, e)?, *order)))
             .collect::<Result<_>>()?;
-        let limit = limit.map(|e| self.compile(layout, e)).transpose()?;
-        Ok(Sort::new(input, keys, columns, limit, self.rt))
+        let limit = limit.map(|e| self.compiled(layout, e)).transpose()?;
+        Ok(SortPlan::new(keys, columns, limit))
     }
 
-    /// Where a top-n over `input` tells the expansion below what it wants, if that makes the
-    /// relationships of its first key.
-    pub(super) fn tell(
-        &mut self,
-        input: &PlanNode,
-        keys: &[(Expr, SortOrder)],
-    ) -> Option<Threshold> {
+    /// What a top-n over `input` tells the expansion below, if that makes the relationships of its
+    /// first key.
+    pub(super) fn tell(&mut self, input: &PlanNode, keys: &[(Expr, SortOrder)]) -> Tells {
         let (Expr::Property { base, key, .. }, direction) = keys.first()? else {
             return None;
         };
@@ -76,9 +100,8 @@ impl Instantiator<'_> {
         }
         match &below.op {
             P::Expand { rel: Some(rel), .. } if *rel == var => {
-                let threshold = Threshold::new(self.rt.key_id(key), *direction);
-                self.threshold = Some((var, threshold.clone()));
-                Some(threshold)
+                self.told = Some(var);
+                Some((self.rt.key_id(key), *direction))
             }
             _ => None,
         }
@@ -90,34 +113,32 @@ impl Instantiator<'_> {
         &mut self,
         sort: &PlanNode,
         items: &[(VarId, Expr)],
-    ) -> Result<Option<Built>> {
+    ) -> Result<Option<Made>> {
         let (below, keys, limit) = match &sort.op {
             P::Sort { input, keys } => (input, keys, None),
             P::TopN { input, keys, limit } => (input, keys, Some(limit)),
             _ => return Ok(None),
         };
-        if self.ready.as_ref().is_some_and(|(id, _)| *id == sort.id) {
-            return Ok(None);
-        }
-        let threshold = limit.and_then(|_| self.tell(below, keys));
+        let tells = limit.and_then(|_| self.tell(below, keys));
         let key_of = |item: &Expr| keys.iter().position(|(key, _)| key == item);
         let mut by = keys.clone();
-        let (input, layout) = match &below.op {
+        let input = match &below.op {
             P::Parallel { input } if limit.is_none() => {
                 // Threads compute the keys as well, and hand out nothing but what is read.
                 let mut computed = computed(by.iter_mut().map(|(key, _)| key));
                 let others = items.iter().filter(|(_, item)| key_of(item).is_none());
                 let read: BTreeSet<VarId> = others.flat_map(|(_, item)| item.variables()).collect();
                 computed.extend(read.iter().map(|var| (*var, Expr::Variable(*var))));
-                let (operator, layout) = self.parallel(input, Some(&computed))?;
-                (self.profiled(operator, below.id), layout)
+                let made = self.parallel(input, Some(&computed))?;
+                self.finish(made, below)
             }
             _ => self.node(below)?,
         };
+        let layout = &input.layout;
         let mut read = Vec::new();
         for (_, item) in items.iter().filter(|(_, item)| key_of(item).is_none()) {
             for var in item.variables() {
-                let at = slot(&layout, var)?;
+                let at = slot(layout, var)?;
                 if !read.contains(&at) {
                     read.push(at);
                 }
@@ -147,7 +168,7 @@ impl Instantiator<'_> {
                 exprs.push(Compiled::Slot(next_key));
                 next_key += 1;
             } else {
-                exprs.push(self.compile(&sorted, item)?);
+                exprs.push(self.compiled(&sorted, item)?);
             }
         }
         let mut vars: Vec<VarId> = items.iter().map(|(v, _)| *v).collect();
@@ -158,13 +179,16 @@ impl Instantiator<'_> {
             }
         }
         let by = (by.as_slice(), limit);
-        let mut operator = self.sort_of(input, &layout, by, &columns)?;
-        operator = operator.telling(threshold);
-        if below.writes() && limit.is_some() {
-            operator = operator.exhaustive();
-        }
-        let operator = self.profiled(Box::new(operator), sort.id);
-        let project = Project::new(operator, exprs, self.rt);
-        Ok(Some((Box::new(project), Layout::new(vars))))
+        let plan = Arc::new(self.sort_of(layout, by, &columns)?);
+        let exhaustive = below.writes() && limit.is_some();
+        let sorting = match limit {
+            Some(_) => top_n(input, sorted, plan, (tells, false, exhaustive)),
+            None => Made::new([input], sorted, move |node, start| {
+                let input = node.input(0, start)?;
+                Ok(Box::new(Sort::new(input, Arc::clone(&plan), start.rt)))
+            }),
+        };
+        let node = self.finish(sorting, sort);
+        Ok(Some(project(node, exprs.into(), Layout::new(vars))))
     }
 }

@@ -1,0 +1,497 @@
+//! The operators that read the graph: finding nodes, following relationships, counting patterns.
+
+use std::sync::Arc;
+
+use crate::error::{ExecError, Result};
+use crate::expression::Compiled;
+use crate::layout::Layout;
+use crate::operators::aggregate::{Aggregate, Call};
+use crate::operators::count_branch::BranchPlan;
+use crate::operators::end_lists::EndListsPlan;
+use crate::operators::expand::{Expand, ExpandColumns};
+use crate::operators::expand_into::ExpandInto;
+use crate::operators::index_scan::{IndexScan, Part, Sought};
+use crate::operators::known_numbers::SharedNumbers;
+use crate::operators::list_aggregate::{ListAggregate, ListCall};
+use crate::operators::parallel::Slot;
+use crate::operators::pattern_count::{HangingPlan, PatternCount};
+use crate::operators::reachable_count::{EndCondition, ReachableCount};
+use crate::operators::reachable_expand::ReachableExpand;
+use crate::operators::row_branch::RowBranchPlan;
+use crate::operators::scan::{NodeScan, Nodes};
+use crate::operators::seek::{NodeSeek, SeekBy};
+use crate::operators::shortest_paths::ShortestPaths;
+use crate::operators::trail_expand::{TrailColumns, TrailExpand};
+use crate::pattern::Shape;
+use crate::reachability::Bounds;
+use crate::runtime::Runtime;
+use graven_cypher::Span;
+use graven_cypher::plan::{
+    AggregateCall, AggregateFunction, Expr, HangingPattern, Inclusion, IndexPart, Operator as P,
+    PlanNode, VarExpandMode, VarId,
+};
+
+use super::{Made, Planner, slot};
+
+impl Planner<'_> {
+    /// Operators that find nodes by themselves.
+    pub(super) fn nodes(&mut self, op: &P) -> Result<Made> {
+        let (input, var) = match op {
+            P::AllNodesScan { input, var }
+            | P::LabelScan { input, var, .. }
+            | P::IndexSeek { input, var, .. }
+            | P::IndexRange { input, var, .. }
+            | P::NodeByIdSeek { input, var, .. }
+            | P::RelationshipByIdSeek { input, var, .. } => (input, *var),
+            _ => unreachable!("only operators that find nodes"),
+        };
+        let input = self.node(input)?;
+        let mut layout = input.layout.clone();
+        let rt = self.rt;
+        let by = match op {
+            P::IndexSeek {
+                label,
+                key,
+                value,
+                any,
+                ..
+            } => Some(SeekBy::Value {
+                label: rt.label_id(label),
+                key: rt.key_id(key),
+                value: self.compiled(&layout, value)?,
+                any: *any,
+            }),
+            P::IndexRange {
+                label,
+                key,
+                low,
+                high,
+                ..
+            } => {
+                let bound = |side: &Option<(Expr, _)>| match side {
+                    Some((e, inclusion)) => Ok(Some((self.compiled(&layout, e)?, *inclusion))),
+                    None => Ok::<_, ExecError>(None),
+                };
+                Some(SeekBy::Range {
+                    label: rt.label_id(label),
+                    key: rt.key_id(key),
+                    low: bound(low)?,
+                    high: bound(high)?,
+                })
+            }
+            P::NodeByIdSeek {
+                form, value, any, ..
+            }
+            | P::RelationshipByIdSeek {
+                form, value, any, ..
+            } => Some(SeekBy::Id {
+                relationships: matches!(op, P::RelationshipByIdSeek { .. }),
+                form: *form,
+                value: self.compiled(&layout, value)?,
+                any: *any,
+            }),
+            _ => None,
+        };
+        let slot = layout.slot_or_add(var);
+        let Some(by) = by.map(Arc::new) else {
+            // Scans of inner trees are whole.
+            let is_part = self.arguments.is_empty();
+            let which = scanned(op, rt);
+            return Ok(Made::new([input], layout, move |node, start| {
+                let input = node.input(0, start)?;
+                let morsel = match &start.divided {
+                    Some(Slot::Nodes(slot)) if is_part => Some(slot.clone()),
+                    _ => None,
+                };
+                Ok(Box::new(NodeScan::new(input, slot, which).within(morsel)))
+            }));
+        };
+        Ok(Made::new([input], layout, move |node, start| {
+            let input = node.input(0, start)?;
+            Ok(Box::new(NodeSeek::new(
+                input,
+                slot,
+                Arc::clone(&by),
+                start.rt,
+            )))
+        }))
+    }
+
+    pub(super) fn index_scan(&mut self, op: &P) -> Result<Made> {
+        let P::IndexScan {
+            input,
+            var,
+            label,
+            keys,
+            equal,
+            part,
+            order,
+        } = op
+        else {
+            unreachable!("only index scans")
+        };
+        let input = self.node(input)?;
+        let mut layout = input.layout.clone();
+        let bound = |side: &Option<(Expr, Inclusion)>| match side {
+            Some((e, inclusion)) => Ok(Some((self.compiled(&layout, e)?, *inclusion))),
+            None => Ok::<_, ExecError>(None),
+        };
+        let part = match part {
+            IndexPart::All => Part::All,
+            IndexPart::StartsWith(text) => Part::StartsWith(self.compiled(&layout, text)?),
+            IndexPart::Contains(text) => Part::Contains(self.compiled(&layout, text)?),
+            IndexPart::EndsWith(text) => Part::EndsWith(self.compiled(&layout, text)?),
+            IndexPart::Range { low, high } => Part::Range {
+                low: bound(low)?,
+                high: bound(high)?,
+            },
+        };
+        let equal = equal.iter().map(|e| self.compiled(&layout, e));
+        let sought = Arc::new(Sought {
+            label: self.rt.label_id(label),
+            keys: keys.iter().map(|key| self.rt.key_id(key)).collect(),
+            equal: equal.collect::<Result<_>>()?,
+            part,
+            order: *order,
+        });
+        let slot = layout.slot_or_add(*var);
+        Ok(Made::new([input], layout, move |node, start| {
+            let input = node.input(0, start)?;
+            let scan = IndexScan::new(input, slot, Arc::clone(&sought), start.rt);
+            Ok(Box::new(scan))
+        }))
+    }
+
+    pub(super) fn expand(&mut self, op: &P) -> Result<Made> {
+        let (P::Expand {
+            input,
+            from,
+            rel,
+            to,
+            pattern,
+        }
+        | P::ExpandInto {
+            input,
+            from,
+            rel,
+            to,
+            pattern,
+        }) = op
+        else {
+            unreachable!("only expansions")
+        };
+        let told = self.told.take_if(|var| Some(*var) == *rel).is_some();
+        let expected = input.estimated_rows * self.handed_in;
+        let input = self.node(input)?;
+        let mut layout = input.layout.clone();
+        let from = slot(&layout, *from)?;
+        if matches!(op, P::ExpandInto { .. }) {
+            let shape = Arc::new(Shape::new(pattern, &layout, self.rt)?);
+            let relationship = rel.map(|r| layout.slot_or_add(r));
+            let columns = ExpandColumns {
+                from,
+                relationship,
+                to: slot(&layout, *to)?,
+            };
+            return Ok(Made::new([input], layout, move |node, start| {
+                let input = node.input(0, start)?;
+                let pattern = shape.start(start.rt)?;
+                let expand = ExpandInto::new(input, pattern, columns, &start.rt.budget);
+                Ok(Box::new(expand))
+            }));
+        }
+        let mut lists =
+            EndListsPlan::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
+        if rel.is_none() {
+            lists = lists.without_relationships(pattern);
+        }
+        let relationship = rel.map(|r| layout.slot_or_add(r));
+        let columns = ExpandColumns {
+            from,
+            relationship,
+            to: layout.slot_or_add(*to),
+        };
+        let keeps = self.divided.is_some();
+        let made = Made::new([input], layout, move |node, start| {
+            let threshold = start.threshold.take().filter(|_| told);
+            let input = node.input(0, start)?;
+            let lists = lists.start(start.rt)?;
+            let expand = Expand::new(input, lists, columns, &start.rt.budget);
+            Ok(Box::new(expand.told(threshold).keeping(keeps)))
+        });
+        Ok(made.choosing(told, "within the bound of TopN"))
+    }
+
+    /// An aggregation above an expansion that asks of each relationship only to be counted and
+    /// compared.
+    pub(super) fn aggregate_of_lists(
+        &mut self,
+        input: &PlanNode,
+        keys: &[(VarId, Expr)],
+        aggregates: &[(VarId, AggregateCall)],
+    ) -> Result<Option<Made>> {
+        let mut labels = Vec::new();
+        let mut below = input;
+        while let P::Filter { input, predicate } = &below.op
+            && let Expr::HasLabels {
+                base, labels: own, ..
+            } = predicate
+            && let Expr::Variable(var) = **base
+        {
+            labels.push((var, own));
+            below = input;
+        }
+        let P::Expand {
+            input: source,
+            from,
+            rel,
+            to,
+            pattern,
+        } = &below.op
+        else {
+            return Ok(None);
+        };
+        let is_plain = pattern.filter.is_none()
+            && pattern.distinct_from.is_empty()
+            && pattern.distinct_ends.is_empty()
+            && pattern.disjoint_from.is_empty()
+            && !pattern.ends.read_the_row()
+            && self.settled;
+        let of_the_row = |expr: &Expr| {
+            let read = expr.variables();
+            !read.contains(to) && rel.is_none_or(|rel| !read.contains(&rel))
+        };
+        if !is_plain
+            || labels.iter().any(|(var, _)| var != to)
+            || !keys.iter().all(|(_, key)| of_the_row(key))
+        {
+            return Ok(None);
+        }
+        let calls = aggregates
+            .iter()
+            .map(|(_, call)| self.list_call(call, *rel, *to));
+        let Some(own) = calls.collect::<Option<Vec<ListCall>>>() else {
+            return Ok(None);
+        };
+        let source = self.node(source)?;
+        let layout = source.layout.clone();
+        let from = slot(&layout, *from)?;
+        let lists = EndListsPlan::new(pattern, from, *to, &layout, self.rt)?;
+        let labels: Vec<_> = labels
+            .iter()
+            .flat_map(|(_, own)| own.iter().cloned())
+            .collect();
+        let lists = lists.with_labels(&labels);
+        let whole = (layout.width()..).zip(&own).map(|(slot, call)| Call {
+            function: match call {
+                ListCall::Count => AggregateFunction::Sum,
+                ListCall::Least(_) => AggregateFunction::Min,
+                ListCall::Largest(_) => AggregateFunction::Max,
+            },
+            argument: Some(Compiled::Slot(slot)),
+            parameter: None,
+            distinct: false,
+            at: Span::default(),
+        });
+        let whole: Arc<[Call]> = whole.collect();
+        let own: Arc<[ListCall]> = own.into();
+        let vars = keys.iter().map(|(var, _)| *var);
+        let vars = vars.chain(aggregates.iter().map(|(var, _)| *var)).collect();
+        let keys = self.compile_all(&layout, keys.iter().map(|(_, key)| key))?;
+        let of_lists = Made::new([source], layout, move |node, start| {
+            let input = node.input(0, start)?;
+            let lists = lists.start(start.rt)?;
+            let calls = Arc::clone(&own);
+            Ok(Box::new(ListAggregate::new(input, lists, calls, start.rt)))
+        });
+        let of_lists = self.finish(of_lists.named("ListAggregate"), below);
+        let made = Made::new([of_lists], Layout::new(vars), move |node, start| {
+            let input = node.input(0, start)?;
+            let (keys, calls) = (Arc::clone(&keys), Arc::clone(&whole));
+            Ok(Box::new(Aggregate::new(input, keys, calls, start.rt)))
+        });
+        Ok(Some(made))
+    }
+
+    /// An aggregate that whole lists give.
+    fn list_call(&self, call: &AggregateCall, rel: Option<VarId>, to: VarId) -> Option<ListCall> {
+        let property = || match call.argument.as_ref()? {
+            Expr::Property { base, key, .. } => match **base {
+                Expr::Variable(var) if Some(var) == rel => Some(self.rt.key_id(key)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match call.function {
+            AggregateFunction::CountStar => Some(ListCall::Count),
+            AggregateFunction::Count if !call.distinct => match call.argument.as_ref()? {
+                Expr::Variable(var) if *var == to || Some(*var) == rel => Some(ListCall::Count),
+                _ => None,
+            },
+            AggregateFunction::Min => property().map(ListCall::Least),
+            AggregateFunction::Max => property().map(ListCall::Largest),
+            _ => None,
+        }
+    }
+
+    pub(super) fn var_expand(&mut self, op: &P) -> Result<Made> {
+        match op {
+            P::VarExpand {
+                input,
+                from,
+                rels,
+                to,
+                into,
+                pattern,
+                min,
+                max,
+                mode,
+            } => {
+                let input = self.node(input)?;
+                let mut layout = input.layout.clone();
+                let shape = Arc::new(Shape::new(pattern, &layout, self.rt)?);
+                let bounds = Bounds {
+                    min: *min,
+                    max: *max,
+                    proven: *mode == VarExpandMode::Reachable { proven: true },
+                };
+                let from = slot(&layout, *from)?;
+                let relationships = rels.map(|r| layout.slot_or_add(r));
+                let to = if *into {
+                    slot(&layout, *to)?
+                } else {
+                    layout.slot_or_add(*to)
+                };
+                let columns = TrailColumns {
+                    from,
+                    relationships,
+                    to,
+                    into: *into,
+                };
+                let mode = mode.clone();
+                Ok(Made::new([input], layout, move |node, start| {
+                    let input = node.input(0, start)?;
+                    let pattern = shape.start(start.rt)?;
+                    let rt = start.rt;
+                    Ok(match &mode {
+                        VarExpandMode::Trails => {
+                            Box::new(TrailExpand::new(input, pattern, columns, bounds, rt))
+                        }
+                        VarExpandMode::Shortest(wanted) => {
+                            let paths =
+                                ShortestPaths::new(input, pattern, columns, bounds, *wanted, rt);
+                            Box::new(paths)
+                        }
+                        VarExpandMode::Reachable { .. } => {
+                            Box::new(ReachableExpand::new(input, pattern, columns, bounds, rt))
+                        }
+                    })
+                }))
+            }
+            P::ReachableCount {
+                input,
+                from,
+                to,
+                pattern,
+                min,
+                max,
+                end_labels,
+                end_filter,
+                count,
+            } => {
+                let input = self.node(input)?;
+                let mut layout = input.layout.clone();
+                let unlike = &pattern.ends.unlike;
+                let end =
+                    self.end_condition(&layout, *to, end_labels, unlike, end_filter.as_ref())?;
+                let shape = Arc::new(Shape::new(pattern, &layout, self.rt)?);
+                let bounds = Bounds {
+                    min: *min,
+                    max: *max,
+                    proven: *min <= 1,
+                };
+                let from = slot(&layout, *from)?;
+                let count = layout.slot_or_add(*count);
+                Ok(Made::new([input], layout, move |node, start| {
+                    let input = node.input(0, start)?;
+                    let pattern = shape.start(start.rt)?;
+                    let end = end.clone();
+                    let counted =
+                        ReachableCount::new(input, pattern, from, count, bounds, end, start.rt);
+                    Ok(Box::new(counted))
+                }))
+            }
+            _ => unreachable!("only variable-length expansions"),
+        }
+    }
+
+    pub(super) fn pattern_count(
+        &mut self,
+        input: &PlanNode,
+        patterns: &[(VarId, HangingPattern)],
+        count: VarId,
+    ) -> Result<Made> {
+        let expected = input.estimated_rows * self.handed_in;
+        // Threads share numbers by the place of the operator in the plan.
+        let place = usize::try_from(input.id).unwrap_or(0);
+        let input = self.node(input)?;
+        let mut layout = input.layout.clone();
+        let patterns = patterns.iter().map(|(from, hanging)| {
+            let from = slot(&layout, *from)?;
+            let pattern = &hanging.pattern;
+            if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
+                let branch = BranchPlan::new(hanging, self.rt)?;
+                return Ok(HangingPlan::Node(from, branch));
+            }
+            let lists = EndListsPlan::new(pattern, from, hanging.end, &layout, self.rt)?;
+            let lists = lists.expecting(expected);
+            Ok(HangingPlan::Row(RowBranchPlan::new(
+                lists, hanging, self.rt,
+            )?))
+        });
+        let patterns: Vec<HangingPlan> = patterns.collect::<Result<_>>()?;
+        let count = layout.slot_or_add(count);
+        let keeps = self.divided.is_some();
+        let by_row = patterns.iter().any(|it| matches!(it, HangingPlan::Row(_)));
+        let made = Made::new([input], layout, move |node, start| {
+            let input = node.input(0, start)?;
+            let numbers = match &start.numbers {
+                Some(numbers) => numbers.of_branch(place),
+                None => SharedNumbers::default(),
+            };
+            let hanging = (0..).zip(&patterns);
+            let hanging = hanging.map(|(at, it)| it.start(&numbers.of_branch(at), start.rt));
+            let hanging = hanging.collect::<Result<_>>()?;
+            let counted = PatternCount::new(input, hanging, count, expected, keeps);
+            Ok(Box::new(counted))
+        });
+        Ok(made.choosing(by_row, "ends chosen row by row"))
+    }
+
+    pub(super) fn end_condition(
+        &self,
+        layout: &Layout,
+        to: VarId,
+        labels: &[Arc<str>],
+        unlike: &[VarId],
+        filter: Option<&Expr>,
+    ) -> Result<EndCondition> {
+        let mut vars = layout.vars().to_vec();
+        vars.push(to);
+        let filter = filter
+            .map(|f| self.compile(&Layout::new(vars), f))
+            .transpose()?;
+        let unlike = unlike.iter().map(|var| slot(layout, *var));
+        let unlike = unlike.collect::<Result<_>>()?;
+        let width = layout.width();
+        Ok(EndCondition::new(labels, unlike, filter, width))
+    }
+}
+
+/// What a scan finds.
+pub(super) fn scanned(op: &P, rt: &Runtime) -> Nodes {
+    match op {
+        P::LabelScan { label, .. } => Nodes::Labelled(rt.label_id(label)),
+        _ => Nodes::All,
+    }
+}
