@@ -224,8 +224,7 @@ impl Planner<'_> {
                 Made::new([input], layout, move |node, start| {
                     let input = node.input(0, start)?;
                     let (args, yields) = (Arc::clone(&args), Arc::clone(&yields));
-                    let procedure =
-                        Procedure::new(input, (name.clone(), at), args, yields, writes);
+                    let procedure = Procedure::new(input, (name.clone(), at), args, yields, writes);
                     Ok(Box::new(procedure))
                 })
             }
