@@ -17,12 +17,13 @@ use crate::query::{
 };
 use crate::value::V;
 
-/// Bodies and surroundings that there are, the bodies from which on they write, and the one that
-/// needs certain rows.
-pub(super) const BODIES: usize = 46;
+/// Bodies and surroundings that there are, the bodies from which on they write, the one that needs
+/// certain rows, and the one that joins what it has written.
+pub(super) const BODIES: usize = 47;
 pub(super) const SURROUNDINGS: usize = 9;
 const WRITING: usize = 42;
 const ACCUMULATING: usize = 45;
+const JOINED_LATER: usize = 46;
 
 pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
@@ -98,7 +99,7 @@ impl Generator<'_> {
     pub(super) fn shape_of(&mut self, surrounding: usize, body: usize) -> Query {
         // What writes stands alone, or below what may be null.
         let surrounding = match body {
-            ACCUMULATING => 0,
+            ACCUMULATING | JOINED_LATER => 0,
             WRITING.. if surrounding != 5 => 0,
             _ => surrounding,
         };
@@ -331,6 +332,7 @@ impl Generator<'_> {
             38 | 39 => self.triangle(start, n),
             40 | 41 => self.joined(start, n, anchor),
             ACCUMULATING => self.accumulated(),
+            JOINED_LATER => self.joined_later(),
             WRITING.. => self.changed(start, n),
             0 | 1 => self.counted(start, n),
             2 | 3 => self.reached(start, n),

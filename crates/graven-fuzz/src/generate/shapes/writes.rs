@@ -4,6 +4,45 @@ use super::super::Generator;
 use super::*;
 
 impl Generator<'_> {
+    /// A write, and behind it two parts that an equality joins: each of them may find what was
+    /// written, so neither is found before that.
+    pub(super) fn joined_later(&mut self) -> Vec<Clause> {
+        let key = *self.random.pick(&["a", "s", "m"]);
+        let value = loop {
+            if let Some(value) = property(self.random, key) {
+                break value;
+            }
+        };
+        let label = self.label();
+        let first = matching(vec![single(node("w", None))], None);
+        let write = match self.random.below(3) {
+            0 => Clause::Change(vec![Change::Set("w".to_owned(), key, value)]),
+            1 => Clause::Change(vec![Change::Label("w".to_owned(), label)]),
+            _ => {
+                let made = NodePattern {
+                    var: None,
+                    properties: vec![(key, Expr::Literal(value))],
+                    ..node("", Some(label))
+                };
+                Clause::Create(vec![single(made)])
+            }
+        };
+        self.created = true;
+        let ends = [node("n", None), node("m", Some(label))];
+        let both = binary(Op::Equal, of("n", key), of("m", key));
+        let last = match self.random.chance(50) {
+            true => vec![(of("n", "uid"), "u"), (of("m", "uid"), "c")],
+            false => vec![(count(false, "n"), "c")],
+        };
+        vec![
+            first,
+            write,
+            with(vec![(count(true, "w"), "ws")]),
+            matching(ends.map(single).to_vec(), Some(both)),
+            returning(last),
+        ]
+    }
+
     /// Two nodes a row, each in several rows: one is read, one changed, one changed again, one read
     /// behind that. All rows write the same, so their order decides nothing.
     pub(super) fn changed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
