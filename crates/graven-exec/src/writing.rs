@@ -133,7 +133,7 @@ impl Writer {
     /// What is known before a procedure writes in the same transaction.
     pub(crate) fn before_call(&self, known: &Snapshot) -> BeforeCall {
         // From now on it is what the statement knew before.
-        known.catalog();
+        let _ = known.catalog();
         BeforeCall {
             counters: self.transaction.counters(),
             names: self.transaction.unrecorded_snapshot().names_known(),
