@@ -318,7 +318,7 @@ impl Runner<'_> {
 }
 
 fn remove(db: &Path) {
-    for ending in ["graven", "graven-log", "graven-lock"] {
+    for ending in ["graven", "graven-wal", "graven-lock"] {
         let _ = std::fs::remove_file(db.with_extension(ending));
     }
 }

@@ -3,24 +3,24 @@
 use graven::{Durability, Isolation, TransactionOptions};
 
 use crate::argument;
-use graven_exchange::statement;
+use graven_convert::statement;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Control {
-    Begin(Promises),
+    Begin(TransactionModes),
     Commit,
     Rollback,
 }
 
 /// What a transaction rules out and when its commit returns, as far as that was said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Promises {
+pub(crate) struct TransactionModes {
     isolation: Option<Isolation>,
     durability: Option<Durability>,
 }
 
-impl Promises {
+impl TransactionModes {
     /// `options`, but for what was said.
     pub(crate) fn over(self, options: &TransactionOptions) -> TransactionOptions {
         let mut options = options.clone();
@@ -42,7 +42,7 @@ impl Control {
         let first = words.next().unwrap_or_default().to_ascii_uppercase();
         let _ = words.next_if(|word| word.eq_ignore_ascii_case("TRANSACTION"));
         match first.as_str() {
-            "BEGIN" => Some(promises(words).map(Control::Begin)),
+            "BEGIN" => Some(modes(words).map(Control::Begin)),
             "COMMIT" if words.next().is_none() => Some(Ok(Control::Commit)),
             "ROLLBACK" if words.next().is_none() => Some(Ok(Control::Rollback)),
             _ => None,
@@ -50,16 +50,16 @@ impl Control {
     }
 }
 
-fn promises<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Promises, String> {
-    let mut promises = Promises::default();
+fn modes<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<TransactionModes, String> {
+    let mut modes = TransactionModes::default();
     while let Some(word) = words.next() {
-        if word.eq_ignore_ascii_case("DURABILITY") && promises.durability.is_none() {
+        if word.eq_ignore_ascii_case("DURABILITY") && modes.durability.is_none() {
             let level = words.next().unwrap_or_default();
-            promises.durability = Some(argument::durability(level)?);
+            modes.durability = Some(argument::durability(level)?);
         } else if let Ok(isolation) = argument::isolation(word)
-            && promises.isolation.is_none()
+            && modes.isolation.is_none()
         {
-            promises.isolation = Some(isolation);
+            modes.isolation = Some(isolation);
         } else {
             return Err(format!(
                 "unexpected `{word}` after BEGIN; expected SERIALIZABLE, DURABILITY relaxed:50ms, \
@@ -67,7 +67,7 @@ fn promises<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Promises, St
             ));
         }
     }
-    Ok(promises)
+    Ok(modes)
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn what_a_transaction_promises_is_read() {
         let begin = |isolation, durability| {
-            Some(Ok(Control::Begin(Promises {
+            Some(Ok(Control::Begin(TransactionModes {
                 isolation,
                 durability,
             })))

@@ -94,10 +94,10 @@ impl From<graven_import::ImportError> for Failure {
     }
 }
 
-impl From<graven_exchange::Error> for Failure {
-    fn from(error: graven_exchange::Error) -> Self {
+impl From<graven_convert::Error> for Failure {
+    fn from(error: graven_convert::Error) -> Self {
         match error {
-            graven_exchange::Error::Output(error) => Failure::from(error),
+            graven_convert::Error::Output(error) => Failure::from(error),
             error => Failure::with_remedy(&error),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use graven::CancelHandle;
 
 /// What the first signal does.
-pub(crate) enum Reaction {
+pub(crate) enum SignalAction {
     /// Ends the program.
     Exit,
     /// Cancels the statement that runs.
@@ -21,12 +21,12 @@ pub(crate) enum Reaction {
 const EXIT_INTERRUPTED: i32 = 130;
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-static REACTION: Mutex<Reaction> = Mutex::new(Reaction::Exit);
+static SIGNAL_ACTION: Mutex<SignalAction> = Mutex::new(SignalAction::Exit);
 
 /// Chooses the reaction and starts listening. Where the system refuses a handler, the signal ends
 /// the program at once.
-pub(crate) fn react(reaction: Reaction) {
-    *REACTION.lock().unwrap_or_else(PoisonError::into_inner) = reaction;
+pub(crate) fn react(reaction: SignalAction) {
+    *SIGNAL_ACTION.lock().unwrap_or_else(PoisonError::into_inner) = reaction;
     static LISTENING: std::sync::Once = std::sync::Once::new();
     LISTENING.call_once(|| drop(ctrlc::set_handler(handle)));
 }
@@ -71,10 +71,10 @@ pub(crate) fn reset() {
 
 fn handle() {
     let again = ASKED.swap(true, Ordering::SeqCst);
-    let reaction = REACTION.lock().unwrap_or_else(PoisonError::into_inner);
+    let reaction = SIGNAL_ACTION.lock().unwrap_or_else(PoisonError::into_inner);
     match &*reaction {
-        Reaction::Cancel(statement) if !again => statement.cancel(),
-        Reaction::Remember if !again => {}
+        SignalAction::Cancel(statement) if !again => statement.cancel(),
+        SignalAction::Remember if !again => {}
         _ => std::process::exit(EXIT_INTERRUPTED),
     }
 }

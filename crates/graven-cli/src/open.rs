@@ -187,7 +187,7 @@ impl Open {
 
 /// Refuses what is no policy, where no page cache is made that would.
 fn check_policy(spec: &str) -> Result<(), Failure> {
-    let mut settings = pagecache::Config::new(pagecache::Budget::new(pagecache::MIN_BUDGET_BYTES));
+    let mut settings = pagecache::Config::new(pagecache::Budget::new(pagecache::BUDGET_BYTES_MIN));
     spec.clone_into(&mut settings.policy);
     match pagecache::PageCache::new(settings) {
         Ok(_) => Ok(()),

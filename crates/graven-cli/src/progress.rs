@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use crate::interrupt::{self, Reaction};
+use crate::interrupt::{self, SignalAction};
 use graven_import::{Progress, Unit};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -13,17 +13,17 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Shows the phases of an import or a generator run.
-pub(crate) struct Phases {
+pub(crate) struct ProgressReporter {
     started: Instant,
     phase: String,
     bar: Option<ProgressBar>,
 }
 
-impl Phases {
+impl ProgressReporter {
     /// Nothing shown yet; from now on control-C stops the work in good order.
     pub(crate) fn new() -> Self {
-        interrupt::react(Reaction::Remember);
-        Phases {
+        interrupt::react(SignalAction::Remember);
+        ProgressReporter {
             started: Instant::now(),
             phase: String::new(),
             bar: None,

@@ -9,7 +9,7 @@ use graven::{
 };
 
 use crate::argument;
-use crate::control::{Control, Promises};
+use crate::control::{Control, TransactionModes};
 
 /// A connection, and the transaction that is open on it.
 pub(crate) struct Session {
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    fn begin(&mut self, promises: Promises) -> Result<Answer, Error> {
+    fn begin(&mut self, promises: TransactionModes) -> Result<Answer, Error> {
         if self.in_transaction() {
             return Err(Error::usage(
                 "a transaction is open: COMMIT or ROLLBACK it first",

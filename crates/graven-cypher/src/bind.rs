@@ -81,7 +81,7 @@ pub(crate) fn bind(
         planned_for: BTreeMap::new(),
         written: BTreeSet::new(),
         uses: Vec::new(),
-        asked: BTreeSet::new(),
+        known_columns: BTreeSet::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -99,7 +99,7 @@ pub(crate) fn bind(
         subqueries: binder.subqueries,
         notices: binder.notices,
         planned_for: binder.planned_for,
-        asked: binder.asked,
+        known_columns: binder.known_columns,
     })
 }
 
@@ -124,7 +124,7 @@ struct Binder<'a> {
     /// Every use of a variable, in order; a subquery's imports are read off it.
     uses: Vec<VarId>,
     /// What statements ask of the records of `LOAD CSV` besides their fields.
-    asked: BTreeSet<VarId>,
+    known_columns: BTreeSet<VarId>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,

@@ -9,7 +9,7 @@
 
 use std::fmt::Write as _;
 
-use crate::plan::forecast::bytes;
+use crate::plan::resource_estimate::bytes;
 use crate::plan::{Plan, PlanNode};
 
 /// Widest description of an operator, in characters.
@@ -78,13 +78,13 @@ pub fn explain(plan: &Plan) -> String {
 /// memory kept.
 #[must_use]
 pub fn explain_steps(plan: &Plan, steps: &Step) -> String {
-    if plan.forecasts.is_empty() {
+    if plan.estimates.is_empty() {
         return render(plan, steps, &["estimated rows"], &|step| {
             vec![rows(step.estimated_rows)]
         });
     }
     let of = |step: &Step| {
-        let forecast = step.node.and_then(|id| plan.forecasts.get(id as usize));
+        let forecast = step.node.and_then(|id| plan.estimates.get(id as usize));
         forecast.copied().unwrap_or_default()
     };
     let headings = ["estimated rows", "pages", "memory"];
@@ -100,8 +100,8 @@ pub fn explain_steps(plan: &Plan, steps: &Step) -> String {
         };
         vec![rows(step.estimated_rows), pages, memory]
     });
-    let pages: f64 = plan.forecasts.iter().map(|f| f.pages).sum();
-    let memory: f64 = plan.forecasts.iter().map(|f| f.memory).sum();
+    let pages: f64 = plan.estimates.iter().map(|f| f.pages).sum();
+    let memory: f64 = plan.estimates.iter().map(|f| f.memory).sum();
     let _ = writeln!(
         text,
         "\nforecast: {} pages touched, {} kept by operators",

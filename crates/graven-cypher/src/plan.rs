@@ -17,15 +17,15 @@ pub mod constraint;
 pub(crate) mod depth;
 mod describe;
 pub mod expression;
-pub(crate) mod facts;
 mod files;
-pub(crate) mod forecast;
+pub(crate) mod functional_dependencies;
 mod index_access;
 mod join;
 pub mod mutant;
 pub(crate) mod order;
 mod patterns;
 mod repeat;
+pub(crate) mod resource_estimate;
 pub(crate) mod rules;
 pub mod schema;
 mod subqueries;
@@ -50,7 +50,7 @@ pub use write::{CreateNode, CreateRelationship, Creation, RelType, SetItem, Writ
 
 /// What an operator is expected to cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Forecast {
+pub struct ResourceEstimate {
     /// Distinct pages touched.
     pub pages: f64,
     /// Bytes kept beyond a batch of rows, as long as the operator runs.
@@ -102,7 +102,7 @@ pub struct Plan {
     /// alone.
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Of an explained or profiled statement what each operator is expected to cost, by its id.
-    pub forecasts: Vec<Forecast>,
+    pub estimates: Vec<ResourceEstimate>,
 }
 
 /// How the statement is to be run.
@@ -170,27 +170,27 @@ pub struct RelPattern {
     /// Conditions on the far end, decided while expanding; [`Operator::Expand`] has them, where
     /// relationships are named or looked at one by one only labels, and
     /// [`Operator::ReachableCount`] what the end is not.
-    pub ends: EndConditions,
+    pub ends: ExpandFilter,
 }
 
 /// Conditions on the far end of an expansion; all of them hold.
 #[derive(Clone, Debug, Default)]
-pub struct EndConditions {
+pub struct ExpandFilter {
     /// Labels it has.
     pub labels: Vec<Arc<str>>,
     /// Nodes of the row that it is not; no end is unlike null.
-    pub unlike: Vec<VarId>,
+    pub not_equal: Vec<VarId>,
     /// Relationships between it and nodes of the row.
-    pub joined: Vec<EndJoin>,
-    /// Groups of such relationships, all of kind [`JoinKind::Any`], of which one is enough.
-    pub any_of: Vec<Vec<EndJoin>>,
+    pub joins: Vec<EndJoin>,
+    /// Groups of such relationships, all of kind [`JoinKind::Semi`], of which one is enough.
+    pub semi_join_groups: Vec<Vec<EndJoin>>,
 }
 
-impl EndConditions {
+impl ExpandFilter {
     /// Whether they depend on the row.
     #[must_use]
     pub fn read_the_row(&self) -> bool {
-        !(self.unlike.is_empty() && self.joined.is_empty() && self.any_of.is_empty())
+        !(self.not_equal.is_empty() && self.joins.is_empty() && self.semi_join_groups.is_empty())
     }
 }
 
@@ -210,11 +210,11 @@ pub struct EndJoin {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinKind {
     /// A row for each.
-    Each,
+    Inner,
     /// There is one.
-    Any,
+    Semi,
     /// There is none.
-    None,
+    Anti,
 }
 
 /// How a variable-length pattern is answered.
@@ -257,7 +257,7 @@ pub enum PathCount {
 
 /// A pattern that hangs on a node: of its matches only the number is wanted.
 #[derive(Clone, Debug)]
-pub struct HangingPattern {
+pub struct CountTree {
     /// The relationship from the node; without conditions on the relationship. What depends on the
     /// row (`distinct_ends`, `ends`) is there only in a pattern that hangs on a node of the row,
     /// never in a branch.
@@ -269,7 +269,7 @@ pub struct HangingPattern {
     /// No match counts as one: `OPTIONAL MATCH`.
     pub optional: bool,
     /// What hangs on the other end.
-    pub branches: Vec<HangingPattern>,
+    pub branches: Vec<CountTree>,
 }
 
 /// An operator. Boxed inputs come first in every variant.
@@ -441,9 +441,9 @@ pub enum Operator {
     },
     /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`;
     /// rows without a match are dropped. Stands below an aggregation that adds the numbers up.
-    PatternCount {
+    CountMatches {
         input: Box<PlanNode>,
-        patterns: Vec<(VarId, HangingPattern)>,
+        patterns: Vec<(VarId, CountTree)>,
         count: VarId,
     },
     /// Distinct rows over the given variables; the others are dropped. `runs`: equal rows follow

@@ -22,14 +22,14 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         subqueries,
         notices,
         planned_for,
-        asked,
+        known_columns,
     } = bound;
     let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
     let mut builder = Builder {
         cost: Cost { schema },
         variables,
         subqueries,
-        asked,
+        known_columns,
         notices,
         labels: BTreeMap::new(),
         handed_in: 1.0,
@@ -47,13 +47,13 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         mode,
         notices: builder.notices,
         planned_for,
-        forecasts: Vec::new(),
+        estimates: Vec::new(),
     };
     plan::valid::built(&plan);
     plan::rules::apply(&mut plan, schema)?;
     plan.root = plan::depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {
-        plan.forecasts = plan::forecast::forecast(&plan, schema);
+        plan.estimates = plan::resource_estimate::estimate(&plan, schema);
     }
     Ok(plan)
 }

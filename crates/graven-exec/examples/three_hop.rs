@@ -67,7 +67,7 @@ fn plan() -> Arc<Plan> {
                 distinct_from: Vec::new(),
                 distinct_ends: Vec::new(),
                 disjoint_from: Vec::new(),
-                ends: graven_cypher::plan::EndConditions::default(),
+                ends: graven_cypher::plan::ExpandFilter::default(),
             },
             min: 1,
             max: Some(3),
@@ -83,7 +83,7 @@ fn plan() -> Arc<Plan> {
         mode: PlanMode::Execute,
         notices: Vec::new(),
         planned_for: std::collections::BTreeMap::new(),
-        forecasts: Vec::new(),
+        estimates: Vec::new(),
     })
 }
 

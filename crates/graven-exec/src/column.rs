@@ -440,7 +440,7 @@ mod tests {
     //! them the form that they have.
 
     use super::*;
-    use crate::operators::row_key::KeyTable;
+    use crate::operators::row_key::GroupTable;
     use std::sync::Arc;
 
     #[test]
@@ -505,7 +505,7 @@ mod tests {
 
     #[test]
     fn constant_keys_are_numbers_beside_others() {
-        let (mut table, mut numbers) = (KeyTable::default(), Vec::new());
+        let (mut table, mut numbers) = (GroupTable::default(), Vec::new());
         let many = [Arc::new(Column::Integers(vec![7, 8]))];
         let one = [Arc::new(Column::Constant(Value::Integer(8), 3))];
         assert!(table.keeps_numbers(&one));

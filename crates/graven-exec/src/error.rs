@@ -73,7 +73,7 @@ pub enum ExecError {
         "a relationship type was created while this statement matched untyped relationships; retry \
             the statement"
     )]
-    NewType,
+    SchemaChanged,
     /// Overflow or division by zero.
     #[error("{message}")]
     Arithmetic {
@@ -232,7 +232,7 @@ impl ExecError {
             Self::DeletedEntity { .. } => "EntityNotFound",
             Self::MergeNull { .. } => "SemanticError",
             Self::NoTransaction => "NoTransaction",
-            Self::NewType => "Conflict",
+            Self::SchemaChanged => "Conflict",
             Self::Arithmetic { .. } => "ArithmeticError",
             Self::MissingParameter { .. } => "ParameterMissing",
             Self::Forbidden { .. } => "Forbidden",

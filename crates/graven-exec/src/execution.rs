@@ -21,7 +21,7 @@ use crate::physical::node::Start;
 use crate::physical::{PhysicalPlan, PhysicalPlans};
 use crate::procedures::Procedures;
 use crate::profile::{ProfileCells, ProfileTree};
-use crate::runtime::{AtOnce, Params, Runtime, Shared, threads_within};
+use crate::query_context::{BatchLimits, Params, QueryContext, Shared, threads_within};
 use crate::sources::Sources;
 use crate::tuning::Tuning;
 use crate::writing::{self, DeletedRelationships, Needs, Writer};
@@ -89,7 +89,7 @@ impl ExecContext {
 pub struct Execution {
     plan: Arc<Plan>,
     physical: Arc<PhysicalPlan>,
-    rt: Runtime,
+    rt: QueryContext,
     root: BoxedOperator,
     cells: Option<ProfileCells>,
     done: bool,
@@ -162,16 +162,16 @@ pub(crate) fn runtime(
     params: Arc<Params>,
     snapshot: Snapshot,
     writer: Option<Writer>,
-) -> Runtime {
+) -> QueryContext {
     let alone = writer.is_none() && context.transaction.is_none();
     let tuning = Tuning {
         threads: threads_within(context.budget.limit(), context.tuning.threads),
         ..context.tuning
     };
-    Runtime {
+    QueryContext {
         shared: Arc::new(Shared::new(context.begun, context.transaction_began, alone)),
         snapshot,
-        settled: alone,
+        is_snapshot_stable: alone,
         writer,
         transaction: context.transaction,
         params,
@@ -181,7 +181,7 @@ pub(crate) fn runtime(
             context.deadline,
             context.meter.clone(),
         ),
-        at_once: AtOnce::within(context.budget.limit()),
+        batch_limits: BatchLimits::within(context.budget.limit()),
         budget: context.budget,
         spill: context.spill,
         cancel: context.cancel,
@@ -200,7 +200,7 @@ impl Execution {
     pub(crate) fn new(
         plan: Arc<Plan>,
         physical: Arc<PhysicalPlan>,
-        rt: Runtime,
+        rt: QueryContext,
         root: BoxedOperator,
         cells: Option<ProfileCells>,
     ) -> Self {
@@ -227,11 +227,11 @@ impl Execution {
             .rt
             .check_cancelled()
             .and_then(|()| self.root.next(&self.rt));
-        let outrun = self.rt.writer.as_ref().is_some_and(Writer::is_outrun);
+        let outrun = self.rt.writer.as_ref().is_some_and(Writer::schema_changed);
         if outrun && !matches!(next, Ok(Some(_))) {
             // Only now, so that all new types are there when it is run again.
             self.done = true;
-            return Err(ExecError::NewType);
+            return Err(ExecError::SchemaChanged);
         }
         match next {
             Ok(Some(batch)) => {

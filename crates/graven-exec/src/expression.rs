@@ -43,7 +43,7 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::growth::Share;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// An expression ready to run.
@@ -221,7 +221,7 @@ impl Compiled {
     ///
     /// # Errors
     /// What the expression's operators and functions raise; storage errors of property reads.
-    pub(crate) fn column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+    pub(crate) fn column(&self, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
         let _entered = rt.growth.enter();
         let held = rt.growth.held();
         let column = self.held_column(rows, rt);
@@ -232,7 +232,7 @@ impl Compiled {
     /// As [`Compiled::column`]; what the column holds stays charged to the expression that it is a
     /// part of. Where there is no room for what all rows need on the way, some are done after the
     /// others.
-    fn held_column(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+    fn held_column(&self, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
         let held = rt.growth.held();
         match evaluate::column(self, rows, rt) {
             Err(error) => {
@@ -258,7 +258,7 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`Compiled::column`]; a predicate that is neither boolean nor null.
-    pub(crate) fn true_rows(&self, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+    pub(crate) fn true_rows(&self, rows: Rows<'_>, rt: &QueryContext) -> Result<Vec<u32>> {
         let _entered = rt.growth.enter();
         let held = rt.growth.held();
         let kept = evaluate::true_rows(self, rows, rt);
@@ -309,7 +309,7 @@ impl Compiled {
     ///
     /// # Errors
     /// A missing parameter.
-    pub(crate) fn known<'a>(&'a self, rt: &'a Runtime) -> Result<Option<&'a Value>> {
+    pub(crate) fn known<'a>(&'a self, rt: &'a QueryContext) -> Result<Option<&'a Value>> {
         match self {
             Self::Constant(value) => Ok(Some(value)),
             Self::Parameter(name, at) => {
@@ -324,7 +324,7 @@ impl Compiled {
     ///
     /// # Errors
     /// As [`Compiled::column`].
-    pub(crate) fn constant(&self, rt: &Runtime) -> Result<Value> {
+    pub(crate) fn constant(&self, rt: &QueryContext) -> Result<Value> {
         let rows = Rows::of_columns(&[], 1);
         Ok(self.column(rows, rt)?.value(0))
     }

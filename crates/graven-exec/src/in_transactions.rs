@@ -28,12 +28,12 @@ use crate::execution::{ExecContext, Execution, runtime};
 use crate::expression::Compiler;
 use crate::layout::Layout;
 use crate::memory::{Memory, Metered};
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::operators::limit::row_count;
 use crate::physical::PhysicalPlan;
 use crate::physical::node::{PhysicalNode, Start};
 use crate::profile::ProfileCells;
-use crate::runtime::{Params, Runtime};
+use crate::query_context::{Params, QueryContext};
 use crate::spill::RowBuffer;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
@@ -130,13 +130,13 @@ enum Outcome {
 
 impl Stage<'_> {
     /// For operators that read the state committed last.
-    fn reading(&self) -> Runtime {
+    fn reading(&self) -> QueryContext {
         let (context, params) = (self.context.clone(), Arc::clone(self.params));
         runtime(context, params, self.batches.snapshot(), None)
     }
 
     /// The plan for operators that read: the last one, unless names were added since.
-    fn known_by(&self, rt: &Runtime) -> Result<Arc<PhysicalPlan>> {
+    fn known_by(&self, rt: &QueryContext) -> Result<Arc<PhysicalPlan>> {
         let mut known = self.physical.borrow_mut();
         if !known.fits(rt) {
             *known = Arc::new(PhysicalPlan::new(self.plan, rt)?);
@@ -145,7 +145,7 @@ impl Stage<'_> {
     }
 
     /// The plan for a batch.
-    fn known_within(&self, rt: &Runtime) -> Result<Arc<PhysicalPlan>> {
+    fn known_within(&self, rt: &QueryContext) -> Result<Arc<PhysicalPlan>> {
         let mut known = self.inner.borrow_mut();
         match &*known {
             Some(known) if known.fits(rt) => Ok(Arc::clone(known)),
@@ -308,7 +308,11 @@ fn part<'p>(physical: &'p PhysicalPlan, node: &PlanNode) -> Result<&'p Arc<Physi
 }
 
 /// How long a batch is run again where that may help.
-fn patience(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<Option<Duration>> {
+fn patience(
+    batches: &InTransactions,
+    layout: &Layout,
+    rt: &QueryContext,
+) -> Result<Option<Duration>> {
     let Some(seconds) = &batches.retry else {
         return Ok(None);
     };
@@ -324,7 +328,7 @@ fn patience(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<O
     }
 }
 
-fn rows_of_batch(batches: &InTransactions, layout: &Layout, rt: &Runtime) -> Result<usize> {
+fn rows_of_batch(batches: &InTransactions, layout: &Layout, rt: &QueryContext) -> Result<usize> {
     let Some(rows) = &batches.rows else {
         return Ok(usize::try_from(InTransactions::ROWS).unwrap_or(usize::MAX));
     };
@@ -399,10 +403,10 @@ impl Cutter {
     /// The next rows; none at the end.
     fn next(
         &mut self,
-        source: &mut dyn Operator,
+        source: &mut dyn PhysicalOperator,
         size: usize,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Vec<Batch>> {
         let (mut rows, mut count) = (Vec::new(), 0);
         while count < size {
@@ -439,8 +443,8 @@ impl Cutter {
 /// Hands out rows that are there already.
 struct Replay(RowBuffer);
 
-impl Operator for Replay {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Replay {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         rt.check_cancelled()?;
         self.0.next(rt)
     }

@@ -6,22 +6,22 @@
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// One operator of a running plan.
-pub(crate) trait Operator: Send {
+pub(crate) trait PhysicalOperator: Send {
     /// The next rows, never an empty batch (EX-7); `None` at the end and ever after.
     ///
     /// # Errors
     /// Whatever goes wrong below or in an expression; the statement ends then.
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>>;
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>>;
 
     /// Starts again from the first row, with the argument rows that are set by then. Memory held is
     /// given back.
     fn rewind(&mut self);
 
     /// The operator above reads none of its rows: columns that it adds itself may be missing.
-    fn runs_unseen(&mut self) {}
+    fn discard_output(&mut self) {}
 
     /// Bytes written to the temporary file so far, rewinds included.
     fn spilled_bytes(&self) -> u64 {
@@ -30,4 +30,4 @@ pub(crate) trait Operator: Send {
 }
 
 /// An operator of whatever kind.
-pub(crate) type BoxedOperator = Box<dyn Operator>;
+pub(crate) type BoxedOperator = Box<dyn PhysicalOperator>;

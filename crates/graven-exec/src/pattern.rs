@@ -22,12 +22,12 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// One adjacency of a pattern.
 #[derive(Clone)]
-pub(crate) struct Part {
+pub(crate) struct PatternPart {
     pub(crate) adjacency: Adjacency,
     /// The same relationships seen from the other end.
     pub(crate) reversed: Adjacency,
@@ -38,7 +38,7 @@ pub(crate) struct Part {
 
 /// See the file header.
 pub(crate) struct Pattern {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<PatternPart>,
     pub(crate) direction: PlanDirection,
     shape: Arc<Shape>,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// Resolves `pattern` for rows of `layout`; the filter sees the relationship in the column
     /// after them.
-    pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &Runtime) -> Result<Self> {
+    pub(crate) fn new(pattern: &RelPattern, layout: &Layout, rt: &QueryContext) -> Result<Self> {
         let types = types_of(pattern, rt);
         let each = layout.width();
         let filter = match &pattern.filter {
@@ -107,7 +107,7 @@ impl Shape {
     }
 
     /// All relationships that the pattern visits, whatever its conditions.
-    pub(crate) fn of_all(pattern: &RelPattern, rt: &Runtime) -> Self {
+    pub(crate) fn of_all(pattern: &RelPattern, rt: &QueryContext) -> Self {
         Self {
             types: types_of(pattern, rt),
             direction: pattern.direction,
@@ -124,7 +124,7 @@ impl Shape {
     ///
     /// # Errors
     /// What reading gives.
-    pub(crate) fn start(self: &Arc<Self>, rt: &Runtime) -> Result<Pattern> {
+    pub(crate) fn start(self: &Arc<Self>, rt: &QueryContext) -> Result<Pattern> {
         Ok(Pattern {
             parts: parts(&self.types, self.direction, rt)?,
             direction: self.direction,
@@ -136,7 +136,7 @@ impl Shape {
     ///
     /// # Errors
     /// What reading gives.
-    pub(crate) fn adjacencies(&self, rt: &Runtime) -> Result<Vec<Adjacency>> {
+    pub(crate) fn adjacencies(&self, rt: &QueryContext) -> Result<Vec<Adjacency>> {
         let parts = parts(&self.types, self.direction, rt)?;
         Ok(parts.into_iter().map(|part| part.adjacency).collect())
     }
@@ -235,7 +235,7 @@ impl Pattern {
 
     /// The same relationships, followed from their other ends.
     pub(crate) fn reversed(&self) -> Self {
-        let turned = |part: &Part| Part {
+        let turned = |part: &PatternPart| PatternPart {
             adjacency: part.reversed.clone(),
             reversed: part.adjacency.clone(),
             direction: match part.direction {
@@ -315,7 +315,7 @@ impl Pattern {
     }
 
     /// Which of `relationships` satisfy the condition, which reads no row.
-    pub(crate) fn passing(&self, relationships: &[u64], rt: &Runtime) -> Result<Vec<u32>> {
+    pub(crate) fn passing(&self, relationships: &[u64], rt: &QueryContext) -> Result<Vec<u32>> {
         let filter = self.shape.filter.as_ref().expect("asked before");
         let rows = relationships.len();
         let unused = Arc::new(Column::Constant(Value::Null, rows));
@@ -361,7 +361,7 @@ impl Pattern {
         batch: &Batch,
         rows: &[u32],
         relationships: &[u64],
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Vec<u32>> {
         let mut kept: Vec<u32> = Vec::with_capacity(relationships.len());
         let mut last: Option<(u32, Vec<u64>)> = None;
@@ -429,7 +429,7 @@ fn lists_of(adjacency: &Adjacency) -> Result<u64> {
     Ok(adjacency.relationship_count().min(span.end - span.start))
 }
 
-fn types_of(pattern: &RelPattern, rt: &Runtime) -> Vec<TypeId> {
+fn types_of(pattern: &RelPattern, rt: &QueryContext) -> Vec<TypeId> {
     let mut types: Vec<_> = if pattern.types.is_empty() {
         rt.snapshot.any_type().collect()
     } else {
@@ -441,7 +441,11 @@ fn types_of(pattern: &RelPattern, rt: &Runtime) -> Vec<TypeId> {
 }
 
 /// The adjacencies of relationships of these types.
-fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec<Part>> {
+fn parts(
+    types: &[TypeId],
+    direction: PlanDirection,
+    rt: &QueryContext,
+) -> Result<Vec<PatternPart>> {
     let mut parts = Vec::new();
     for rel_type in types {
         let out = rt.snapshot.adjacency(*rel_type, Direction::Out)?;
@@ -453,7 +457,7 @@ fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec
             continue;
         }
         if direction != PlanDirection::In {
-            parts.push(Part {
+            parts.push(PatternPart {
                 adjacency: out.clone(),
                 reversed: into.clone(),
                 direction: Direction::Out,
@@ -461,7 +465,7 @@ fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec
             });
         }
         if direction != PlanDirection::Out {
-            parts.push(Part {
+            parts.push(PatternPart {
                 adjacency: into,
                 reversed: out,
                 direction: Direction::In,
@@ -472,7 +476,7 @@ fn parts(types: &[TypeId], direction: PlanDirection, rt: &Runtime) -> Result<Vec
     Ok(parts)
 }
 
-impl Part {
+impl PatternPart {
     /// Visits the lists of `nodes`, which ascend; `order` says from which end.
     pub(crate) fn sweep(
         &self,
@@ -483,7 +487,7 @@ impl Part {
         sweep(&self.adjacency, nodes, order, visit)
     }
 
-    /// As [`Part::sweep`] upwards; `visit` is also told the place of the node among `nodes`.
+    /// As [`PatternPart::sweep`] upwards; `visit` is also told the place of the node among `nodes`.
     pub(crate) fn sweep_places(
         &self,
         nodes: &[u64],
@@ -499,7 +503,7 @@ impl Part {
     }
 }
 
-/// As [`Part::sweep`] for one adjacency.
+/// As [`PatternPart::sweep`] for one adjacency.
 pub(crate) fn sweep(
     adjacency: &Adjacency,
     nodes: &[u64],

@@ -38,7 +38,7 @@ use graven_cypher::explain::Step;
 use graven_cypher::plan::Plan;
 
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::writing::Needs;
 use node::PhysicalNode;
 use planner::Planner;
@@ -68,8 +68,8 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(rt: &Runtime) -> Self {
-        match (rt.writer.is_some(), rt.settled) {
+    fn of(rt: &QueryContext) -> Self {
+        match (rt.writer.is_some(), rt.is_snapshot_stable) {
             (true, _) => Self::Writes,
             (false, true) => Self::Settled,
             (false, false) => Self::Unsettled,
@@ -82,7 +82,7 @@ impl PhysicalPlan {
     ///
     /// # Errors
     /// A plan that cannot be run; a missing parameter.
-    pub(crate) fn new(plan: &Plan, rt: &Runtime) -> Result<Self> {
+    pub(crate) fn new(plan: &Plan, rt: &QueryContext) -> Result<Self> {
         let names = rt.snapshot.names_known();
         let (root, nodes) = Planner::plan(plan, rt)?;
         let columns = plan.columns.iter().map(|(name, var)| {
@@ -102,7 +102,7 @@ impl PhysicalPlan {
 
     /// Whether it may be started for this run (EX-84). A serialisable transaction notes which names
     /// are asked for, so it plans anew.
-    pub(crate) fn fits(&self, rt: &Runtime) -> bool {
+    pub(crate) fn fits(&self, rt: &QueryContext) -> bool {
         self.kind == Kind::of(rt)
             && self.names == rt.snapshot.names_known()
             && !rt.snapshot.records_reads()
@@ -155,7 +155,7 @@ impl PhysicalPlans {
     ///
     /// # Errors
     /// As [`PhysicalPlan::new`].
-    pub(crate) fn get(&self, plan: &Plan, rt: &Runtime) -> Result<Arc<PhysicalPlan>> {
+    pub(crate) fn get(&self, plan: &Plan, rt: &QueryContext) -> Result<Arc<PhysicalPlan>> {
         let kind = Kind::of(rt);
         if let Some(known) = self.known(kind).filter(|known| known.fits(rt)) {
             return Ok(known);

@@ -1,8 +1,8 @@
 //! Relationships between two known nodes: one is sought in the list of the other.
 
 use crate::error::Result;
-use crate::pattern::Part;
 use crate::pattern::Pattern;
+use crate::pattern::PatternPart;
 use crate::pattern::sweep;
 use graven_storage::Direction;
 use graven_storage::Sweep;
@@ -39,7 +39,7 @@ pub(crate) fn between(pattern: &Pattern, from: u64, to: u64) -> Result<Vec<u64>>
 
 /// Looks for each probe's sought node in the list of its key.
 pub(crate) fn probe(
-    part: &Part,
+    part: &PatternPart,
     from_the_end: bool,
     probes: &[Probe],
     wants_ids: bool,

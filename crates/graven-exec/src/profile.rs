@@ -15,8 +15,8 @@ use graven_pagecache::stats::{PerKind, Scope};
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// What one operator did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -138,8 +138,8 @@ impl Profiled {
     }
 }
 
-impl Operator for Profiled {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Profiled {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let scope = Scope::start();
         let started = Instant::now();
         let result = self.inner.next(rt);

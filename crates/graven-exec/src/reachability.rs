@@ -10,20 +10,20 @@
 //! * undirected patterns: a loop (length 1), two parallel relationships (2), a triangle (3), in
 //!   general the shortest cycle through the start ([`closed_trail`]).
 //!
-//! Lower bounds above 1 have no such shortcut: [`ends_of_trails`] walks the trails and keeps only
+//! Lower bounds above 1 have no such shortcut: [`trail_ends`] walks the trails and keeps only
 //! their ends.
 //!
-//! The search goes level by level over a set of marks ([`marks`]): a byte per node, two bits per
-//! node or a hash table, by the size of the graph and what the budget allows. A level's frontier is
-//! in id order and is swept up and down in turn, the turn being remembered by the thread from
-//! statement to statement, because a cyclic sweep in one direction is the worst case of every
-//! recency policy. A level runs *top-down* (mark all neighbours of the frontier), *bottom-up* (look
-//! from each unreached node for one neighbour in the frontier), or first one and then the other
-//! ([`Search::free_level`]): where hubs have the smallest ids, the first hundreds of a frontier
-//! reach nearly everything, and asking the few nodes that are left is far less than the thousands
-//! of lists of the rest.
+//! The search goes level by level over a set of marks ([`visited_set`]): a byte per node, two bits
+//! per node or a hash table, by the size of the graph and what the budget allows. A level's
+//! frontier is in id order and is swept up and down in turn, the turn being remembered by the
+//! thread from statement to statement, because a cyclic sweep in one direction is the worst case of
+//! every recency policy. A level runs *top-down* (mark all neighbours of the frontier), *bottom-up*
+//! (look from each unreached node for one neighbour in the frontier), or first one and then the
+//! other ([`Search::free_level`]): where hubs have the smallest ids, the first hundreds of a
+//! frontier reach nearly everything, and asking the few nodes that are left is far less than the
+//! thousands of lists of the rest.
 //!
-//! Up to 64 starts of one batch share their sweeps, one bit lane each: [`lanes`].
+//! Up to 64 starts of one batch share their sweeps, one bit lane each: [`multi_source_bfs`].
 //!
 //! # Invariants
 //! * EX-13 After a search exactly the ends of trails within the bounds are marked.
@@ -35,12 +35,12 @@
 //! VLDB 2014.
 
 mod closed_trail;
-pub(crate) mod edges;
-mod ends_of_trails;
-pub(crate) mod lanes;
-pub(crate) mod marks;
+pub(crate) mod filtered_neighbors;
+pub(crate) mod multi_source_bfs;
 pub(crate) mod node_order;
-pub(crate) mod turn;
+pub(crate) mod scan_direction;
+mod trail_ends;
+pub(crate) mod visited_set;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -52,11 +52,11 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::pattern::Pattern;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::tuning::LevelDirection;
-use edges::Edges;
-use marks::{Dense, Form, Frontier, Marks, Stop};
+use filtered_neighbors::FilteredNeighbors;
 use node_order::Nodes;
+use visited_set::{Dense, Form, Frontier, Stop, VisitedSet};
 
 /// How long a trail may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +83,7 @@ impl Bounds {
 pub(crate) struct Search {
     pattern: Arc<Pattern>,
     bounds: Bounds,
-    marks: Marks,
+    marks: VisitedSet,
     memory: Memory,
     frontier: Frontier,
     /// Bitmap of the nodes a bottom-up level visits.
@@ -104,11 +104,11 @@ impl Search {
     pub(crate) fn new(
         pattern: Pattern,
         bounds: Bounds,
-        rt: &Runtime,
+        rt: &QueryContext,
         operator: &'static str,
     ) -> Self {
         Self {
-            marks: Marks::new(rt.tuning),
+            marks: VisitedSet::new(rt.tuning),
             memory: Memory::new(
                 &rt.budget,
                 operator,
@@ -132,7 +132,7 @@ impl Search {
     }
 
     /// The marks left by the last run.
-    pub(crate) fn marks(&self) -> &Marks {
+    pub(crate) fn marks(&self) -> &VisitedSet {
         &self.marks
     }
 
@@ -153,7 +153,7 @@ impl Search {
         start: u64,
         batch: &Batch,
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let span = self.pattern.span()?;
         if self.marks.must_start_anew(&span) {
@@ -162,11 +162,11 @@ impl Search {
         self.marks.reset(span, &mut self.memory)?;
         let excluded = self.pattern.excluded(batch, row)?;
         let pattern = Arc::clone(&self.pattern);
-        let edges = Edges::new(&pattern, excluded, batch, row, rt)?;
+        let edges = FilteredNeighbors::new(&pattern, excluded, batch, row, rt)?;
         if self.bounds.by_search() {
             return self.levels(&edges, start);
         }
-        ends_of_trails::mark(
+        trail_ends::mark(
             &edges,
             start,
             self.bounds,
@@ -175,7 +175,7 @@ impl Search {
         )
     }
 
-    fn levels(&mut self, edges: &Edges<'_>, start: u64) -> Result<()> {
+    fn levels(&mut self, edges: &FilteredNeighbors<'_>, start: u64) -> Result<()> {
         let undirected = edges.pattern().direction == PlanDirection::Both;
         let mut closed = false;
         let mut length = 0;
@@ -208,7 +208,8 @@ impl Search {
             if last {
                 break;
             }
-            self.marks.settle(&mut self.frontier, &mut self.memory)?;
+            self.marks
+                .advance_level(&mut self.frontier, &mut self.memory)?;
         }
         if undirected && !closed && self.bounds.allows(4) {
             closed = closed_trail::exists(edges, start, self.bounds.max, &mut self.memory)?;
@@ -223,7 +224,7 @@ impl Search {
     /// from whichever side is cheaper.
     fn free_level(
         &mut self,
-        edges: &Edges<'_>,
+        edges: &FilteredNeighbors<'_>,
         start: u64,
         watch: Watch,
         mean_degree: f64,
@@ -300,7 +301,7 @@ impl Search {
 
     /// The first two levels of an undirected search see loops, parallel relationships and
     /// triangles.
-    fn watch(&self, edges: &Edges<'_>, length: u32) -> Watch {
+    fn watch(&self, edges: &FilteredNeighbors<'_>, length: u32) -> Watch {
         match (edges.pattern().direction, length) {
             (PlanDirection::Both, 1) => Watch::Parallel {
                 two: self.bounds.allows(2),
@@ -311,7 +312,12 @@ impl Search {
     }
 
     /// Marks all neighbours of the frontier.
-    fn top_down(&mut self, edges: &Edges<'_>, start: u64, watch: Watch) -> Result<Level> {
+    fn top_down(
+        &mut self,
+        edges: &FilteredNeighbors<'_>,
+        start: u64,
+        watch: Watch,
+    ) -> Result<Level> {
         let mut level = Level::default();
         loop {
             let nodes = self.frontier.nodes();
@@ -357,7 +363,7 @@ impl Search {
 
     /// Marks the unreached nodes that have a neighbour in the frontier. Neighbours of earlier
     /// levels are reached.
-    fn bottom_up(&mut self, edges: &Edges<'_>) -> Result<()> {
+    fn bottom_up(&mut self, edges: &FilteredNeighbors<'_>) -> Result<()> {
         for part in &edges.pattern().parts {
             if self.count_unreached()? == 0 {
                 break;
@@ -368,10 +374,10 @@ impl Search {
             let nodes = NodeSet::new(NodeId(first), &self.unreached);
             match self.marks.form() {
                 Form::Bytes(marks) => {
-                    edges.look_back(part, nodes, targets, |node| marks.mark_fresh(node))?;
+                    edges.bottom_up(part, nodes, targets, |node| marks.mark_fresh(node))?;
                 }
                 Form::Bits(marks) => {
-                    edges.look_back(part, nodes, targets, |node| marks.mark_fresh(node))?;
+                    edges.bottom_up(part, nodes, targets, |node| marks.mark_fresh(node))?;
                 }
                 Form::Sparse(_) => unreachable!("chosen on dense marks only"),
             }
@@ -405,7 +411,7 @@ enum Watch {
 }
 
 fn expand<D: Dense>(
-    edges: &Edges<'_>,
+    edges: &FilteredNeighbors<'_>,
     nodes: Nodes<'_>,
     marks: &mut D,
     watch: Watch,
@@ -429,7 +435,7 @@ fn expand<D: Dense>(
 
 /// As [`expand`] for dense marks and a level that watches for nothing.
 fn expand_free(
-    edges: &Edges<'_>,
+    edges: &FilteredNeighbors<'_>,
     nodes: Nodes<'_>,
     form: &mut Form,
     watch: Watch,
@@ -451,7 +457,7 @@ fn mark_list<D: Dense>(
     start: u64,
     node: u64,
     skip_loops: bool,
-    ids: edges::Neighbours<'_>,
+    ids: filtered_neighbors::Neighbours<'_>,
     closed: &mut bool,
 ) {
     match watch {

@@ -1,9 +1,9 @@
 //! Work on several threads that read pages.
 
-use crate::runtime::Runtime;
-use crate::standby::Tag;
-use crate::standby::beside_joined;
+use crate::query_context::QueryContext;
 use crate::threads::in_order;
+use crate::worker_pool::JobKey;
+use crate::worker_pool::run_parallel_on;
 use graven_pagecache::stats::Scope;
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -16,8 +16,8 @@ use std::sync::atomic::Ordering;
 pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     parts: &[P],
     threads: usize,
-    tag: Tag,
-    rt: &Runtime,
+    tag: JobKey,
+    rt: &QueryContext,
     work: impl Fn(&P) -> R + Sync,
 ) -> Vec<R> {
     let next = AtomicUsize::new(0);
@@ -34,12 +34,12 @@ pub(crate) fn on_reading_threads<P: Send + Sync, R: Send>(
     };
     let aside = || counting_pages(rt, take);
     let helpers = threads.min(parts.len()).saturating_sub(1);
-    beside_joined(helpers, tag, &aside, &take);
+    run_parallel_on(helpers, tag, &aside, &take);
     in_order(done)
 }
 
 /// Runs `work` on a thread whose page counters no other code reads.
-pub(crate) fn counting_pages<R>(rt: &Runtime, work: impl FnOnce() -> R) -> R {
+pub(crate) fn counting_pages<R>(rt: &QueryContext, work: impl FnOnce() -> R) -> R {
     let scope = Scope::start();
     let result = work();
     let pages = rt.shared.thread_pages.lock();

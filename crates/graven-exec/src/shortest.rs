@@ -1,11 +1,11 @@
 //! Shortest trails between two nodes, one after the other.
 //!
 //! # How it works
-//! Two searches. [`meeting`] finds one or all shortest trails between two different nodes for lower
-//! bounds 0 and 1: a shortest walk repeats no node, so it is a trail, and breadth-first searches
-//! from both ends that meet find them. [`ordered`] finds trails in order of length under any
-//! bounds, closed ones included, by walks in one direction that know what is left from a search in
-//! the other one.
+//! Two searches. [`bidirectional_bfs`] finds one or all shortest trails between two different nodes
+//! for lower bounds 0 and 1: a shortest walk repeats no node, so it is a trail, and breadth-first
+//! searches from both ends that meet find them. [`k_shortest_trails`] finds trails in order of
+//! length under any bounds, closed ones included, by walks in one direction that know what is left
+//! from a search in the other one.
 //!
 //! Both keep what they find in memory as long as an operator may, and in temporary pages from then
 //! on: [`levels`].
@@ -13,26 +13,26 @@
 //! # Invariants
 //! * EX-16 Trails come in ascending length; each is met once.
 
+pub(crate) mod bidirectional_bfs;
 pub(crate) mod distances;
+pub(crate) mod k_shortest_trails;
 mod levels;
-pub(crate) mod meeting;
-mod odometer;
-pub(crate) mod ordered;
+mod path_enumerator;
 
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
-use crate::reachability::edges::Edges;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
+use crate::reachability::filtered_neighbors::FilteredNeighbors;
 use crate::spill::Spill;
 
 /// What a search has besides relationships.
-pub(crate) struct Means<'a> {
+pub(crate) struct SearchContext<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) spill: Option<&'a Spill>,
-    pub(crate) rt: &'a Runtime,
+    pub(crate) rt: &'a QueryContext,
 }
 
-impl Means<'_> {
+impl SearchContext<'_> {
     /// Takes so many bytes more.
     ///
     /// # Errors
@@ -48,13 +48,13 @@ impl Means<'_> {
 /// The usable relationships from both sides for one row.
 pub(crate) struct Sides<'a> {
     /// From the start on.
-    pub(crate) forward: Edges<'a>,
+    pub(crate) forward: FilteredNeighbors<'a>,
     /// From the end back.
-    pub(crate) backward: Edges<'a>,
+    pub(crate) backward: FilteredNeighbors<'a>,
 }
 
 impl<'a> Sides<'a> {
-    fn edges(&self, forward: bool) -> &Edges<'a> {
+    fn edges(&self, forward: bool) -> &FilteredNeighbors<'a> {
         if forward {
             &self.forward
         } else {

@@ -30,7 +30,7 @@ pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::hash::hash_integer;
 
 /// Partitions of one level.
@@ -54,7 +54,7 @@ pub(crate) struct Spill {
 
 impl Spill {
     /// For `operator`; `None` where the statement has no spill file.
-    pub(crate) fn new(rt: &Runtime, operator: &'static str) -> Option<Self> {
+    pub(crate) fn new(rt: &QueryContext, operator: &'static str) -> Option<Self> {
         let file = rt.spill.as_ref()?;
         Some(Self {
             pages: file.owner(),

@@ -2,12 +2,12 @@
 //!
 //! # Concurrency
 //! Threads work inside one call and are done when it returns, as those of a parallel pipeline; the
-//! calling thread works itself and the others help it (`standby.rs`). What they do to pages is
+//! calling thread works itself and the others help it (`worker_pool.rs`). What they do to pages is
 //! counted for the statement where they are told of it ([`on_reading_threads`]).
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::standby::beside;
+use crate::worker_pool::run_parallel;
 
 /// Runs `work` on each of `parts`, at the same time as far as threads stand by; the results in
 /// their order.
@@ -23,7 +23,7 @@ pub(crate) fn on_threads<P: Send, R: Send>(parts: Vec<P>, work: impl Fn(P) -> R 
             done.push((at, result));
         }
     };
-    beside(count.saturating_sub(1), &take, take);
+    run_parallel(count.saturating_sub(1), &take, take);
     in_order(done)
 }
 

@@ -60,16 +60,16 @@ pub struct Tuning {
     /// Threads of a statement whose plan is for several.
     pub threads: usize,
     /// Plans are for several wherever they can be, not only where that is worth it.
-    pub divide_always: bool,
+    pub force_parallel: bool,
     /// Joins and rewrites that pay for many rows are made for few, too.
     pub join_always: bool,
     /// Fewest nodes that a thread scans at a time.
     pub morsel_nodes: u64,
     /// One thread works on rows that might be divided for so long before others help: some times
     /// what waking them and making their operators takes.
-    pub alone: Duration,
+    pub parallel_after: Duration,
     /// Others do not help with rows that seem to take one thread no longer than this.
-    pub rest: Duration,
+    pub parallel_min_remaining: Duration,
     /// Most rows that what makes rows hands out at once: with one, every clause meets what the ones
     /// behind it have done for the rows before, unless a barrier lies between.
     pub batch_rows: usize,
@@ -88,11 +88,11 @@ impl Default for Tuning {
             list_access: ListAccess::Cheaper,
             reached_longer: 4,
             threads: 1,
-            divide_always: false,
+            force_parallel: false,
             join_always: false,
             morsel_nodes: 4,
-            alone: Duration::from_micros(200),
-            rest: Duration::from_micros(1500),
+            parallel_after: Duration::from_micros(200),
+            parallel_min_remaining: Duration::from_micros(1500),
             batch_rows: BATCH_ROWS,
         }
     }

@@ -21,7 +21,7 @@ use graven_cypher::plan::users::{Given, UserCommand, UserSettings};
 use graven_storage::{Role, UserDescription};
 
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// Hashes that are computed at a time.
@@ -94,7 +94,7 @@ pub fn is_password(hash: &str, password: &str) -> bool {
 }
 
 /// The text of a name or a password.
-fn text(given: &Given, what: &str, rt: &Runtime) -> Result<Arc<str>> {
+fn text(given: &Given, what: &str, rt: &QueryContext) -> Result<Arc<str>> {
     let text = match given {
         Given::Text(text) => Arc::clone(text),
         Given::Parameter(name) => match rt.parameter(name)? {
@@ -112,7 +112,7 @@ fn text(given: &Given, what: &str, rt: &Runtime) -> Result<Arc<str>> {
     Ok(text)
 }
 
-fn role(given: &Given, rt: &Runtime) -> Result<Role> {
+fn role(given: &Given, rt: &QueryContext) -> Result<Role> {
     let name = text(given, "the name of a role", rt)?;
     let alias = || {
         let mut all = ALIASES.iter();
@@ -125,7 +125,7 @@ fn role(given: &Given, rt: &Runtime) -> Result<Role> {
 }
 
 /// Sets what is named.
-fn set(user: &mut UserDescription, settings: &UserSettings, rt: &Runtime) -> Result<()> {
+fn set(user: &mut UserDescription, settings: &UserSettings, rt: &QueryContext) -> Result<()> {
     if let Some(password) = &settings.password {
         user.password = hash_password(&text(password, "the password", rt)?)?;
     }
@@ -148,7 +148,7 @@ fn missing(name: &str) -> ExecError {
 }
 
 /// Runs one.
-pub(crate) fn run(command: &UserCommand, rt: &Runtime) -> Result<()> {
+pub(crate) fn run(command: &UserCommand, rt: &QueryContext) -> Result<()> {
     let transaction = rt.writer()?.transaction();
     let user_name = |given: &Given| text(given, "the name of a user", rt);
     let known = |name: &str| transaction.user(name);

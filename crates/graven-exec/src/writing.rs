@@ -33,7 +33,7 @@ use crate::value::convert::to_stored;
 pub(crate) struct Writer {
     transaction: Arc<Transaction>,
     /// Names interned while running, which the snapshot's catalogue may not know.
-    late: Mutex<LateNames>,
+    late: Mutex<DynamicNames>,
     /// Whether a relationship type has come to be that operators made before do not follow.
     outrun: AtomicBool,
     /// The next number of the key of a table, by the names of both.
@@ -74,7 +74,7 @@ pub(crate) struct BeforeCall {
 
 /// Names interned while a statement runs.
 #[derive(Default)]
-struct LateNames {
+struct DynamicNames {
     keys: HashMap<Arc<str>, KeyId>,
     labels: HashMap<Arc<str>, LabelId>,
     types: HashMap<Arc<str>, TypeId>,
@@ -182,7 +182,7 @@ impl Writer {
         &self.transaction
     }
 
-    fn late(&self) -> MutexGuard<'_, LateNames> {
+    fn late(&self) -> MutexGuard<'_, DynamicNames> {
         self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,7 +241,7 @@ impl Writer {
 
     /// Whether what the statement has found may lack relationships of a type that it has brought
     /// about itself.
-    pub(crate) fn is_outrun(&self) -> bool {
+    pub(crate) fn schema_changed(&self) -> bool {
         self.outrun.load(Ordering::Relaxed)
     }
 

@@ -31,9 +31,9 @@ use std::time::{Duration, Instant};
 
 use graven::{Config, Database, Params};
 use graven_io::{File, MemoryFile};
-use graven_log::{Identity, Kind, Log, LogOptions, Lsn, Record, RecordRef, Recovery, Start};
 use graven_pagecache::page::{self, HEADER_BYTES, PageHeader};
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
+use graven_wal::{Identity, Kind, Log, LogOptions, Lsn, Record, RecordRef, Recovery, Start};
 
 use crate::random::Random;
 

@@ -149,9 +149,9 @@ fn open(folder: &TempDir, setting: Setting) -> Result<Connection, String> {
     config.threads = 1;
     if setting.divided {
         config.threads = 2;
-        config.tuning.divide_always = true;
+        config.tuning.force_parallel = true;
         config.tuning.morsel_nodes = 1;
-        config.tuning.alone = Duration::ZERO;
+        config.tuning.parallel_after = Duration::ZERO;
     }
     config.tuning.join_always = setting.joining;
     if setting.row_by_row {

@@ -21,7 +21,7 @@ mod unsynced;
 pub use control::{FaultControl, FaultCounts};
 use graven_random::SplitMix64;
 pub use plan::{Fault, FaultPlan};
-pub use unsynced::{Crash, Survival};
+pub use unsynced::{Crash, CrashOutcome};
 
 use std::io;
 use std::path::Path;

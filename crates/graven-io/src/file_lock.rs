@@ -11,7 +11,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::{Error, Operation, Result, Unshared};
+use crate::{Error, ForkSafe, Operation, Result};
 
 /// How a file is to be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub enum Use {
 /// A lock on a file; given back when dropped, or when the process ends.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: Unshared<fs::File>,
+    _file: ForkSafe<fs::File>,
 }
 
 impl FileLock {
@@ -36,7 +36,7 @@ impl FileLock {
     pub fn try_acquire(path: impl AsRef<Path>, how: Use) -> Result<Option<FileLock>> {
         let path = path.as_ref();
         let failed = |source| Error::os(Operation::Open, path, source);
-        let file = Unshared::open(|| fs::File::open(path)).map_err(failed)?;
+        let file = ForkSafe::open(|| fs::File::open(path)).map_err(failed)?;
         let locked = match how {
             Use::Shared => file.try_lock_shared(),
             Use::Alone => file.try_lock(),

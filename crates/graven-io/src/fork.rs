@@ -5,19 +5,19 @@
 //! only one of its threads. Handlers that the C library calls around each `fork` (`pthread_atfork`,
 //! registered with the first use of this module) do two things in the child.
 //!
-//! They count: a [`Home`] that was noted before is elsewhere from then on, which costs a load and a
-//! comparison to find out. And they put a pipe without a writer in the place of every descriptor
-//! that is [`Unshared`]. So the child cannot reach these files and sockets any more, in any way,
-//! nor does it keep them alive. A lock of the kind `flock` belongs to the open file, which both
-//! processes would share. So it ends with the process that took it. The same holds for connections
-//! through sockets, which otherwise would look alive as long as the child. A descriptor's number is
-//! never free while an old object may still name it, so that no object closes another's file by
-//! mistake.
+//! They count: a [`OwnerProcess`] that was noted before is elsewhere from then on, which costs a
+//! load and a comparison to find out. And they put a pipe without a writer in the place of every
+//! descriptor that is [`ForkSafe`]. So the child cannot reach these files and sockets any more, in
+//! any way, nor does it keep them alive. A lock of the kind `flock` belongs to the open file, which
+//! both processes would share. So it ends with the process that took it. The same holds for
+//! connections through sockets, which otherwise would look alive as long as the child. A
+//! descriptor's number is never free while an old object may still name it, so that no object
+//! closes another's file by mistake.
 //!
 //! # Invariants
-//! * IO-7 A child made by `fork` holds no descriptor that is [`Unshared`] in its parent, except a
+//! * IO-7 A child made by `fork` holds no descriptor that is [`ForkSafe`] in its parent, except a
 //!   socket that `accept` or `connect` gave to another thread at that very moment.
-//! * IO-8 A [`Local`] is dropped by the process that made it or by none.
+//! * IO-8 A [`ProcessLocal`] is dropped by the process that made it or by none.
 //!
 //! # Concurrency
 //! The list of descriptors is locked while one is opened or closed. The handlers lock it across a
@@ -119,17 +119,17 @@ fn cut_off(list: &[RawFd]) {
 
 /// The process in which something was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Home {
+pub struct OwnerProcess {
     forks: u32,
     process: u32,
 }
 
-impl Home {
+impl OwnerProcess {
     /// This process.
     #[must_use]
-    pub fn here() -> Home {
+    pub fn here() -> OwnerProcess {
         watched();
-        Home {
+        OwnerProcess {
             forks: FORKS.load(Ordering::Relaxed),
             process: PROCESS.load(Ordering::Relaxed),
         }
@@ -151,24 +151,24 @@ impl Home {
 
 /// Something that means nothing in a process made by `fork`: there it is not dropped (IO-8), which
 /// leaks its memory.
-pub struct Local<T> {
-    home: Home,
+pub struct ProcessLocal<T> {
+    home: OwnerProcess,
     value: ManuallyDrop<T>,
 }
 
-impl<T> Local<T> {
+impl<T> ProcessLocal<T> {
     /// Belongs to this process.
     #[must_use]
     pub fn new(value: T) -> Self {
-        Local {
-            home: Home::here(),
+        ProcessLocal {
+            home: OwnerProcess::here(),
             value: ManuallyDrop::new(value),
         }
     }
 
     /// The process it belongs to.
     #[must_use]
-    pub fn home(&self) -> Home {
+    pub fn home(&self) -> OwnerProcess {
         self.home
     }
 
@@ -176,7 +176,7 @@ impl<T> Local<T> {
     ///
     /// # Errors
     /// The process it belongs to, if that is another one.
-    pub fn into_inner(self) -> Result<T, Home> {
+    pub fn into_inner(self) -> Result<T, OwnerProcess> {
         let home = self.home;
         if !home.is_here() {
             return Err(home);
@@ -187,7 +187,7 @@ impl<T> Local<T> {
     }
 }
 
-impl<T> Deref for Local<T> {
+impl<T> Deref for ProcessLocal<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -195,13 +195,13 @@ impl<T> Deref for Local<T> {
     }
 }
 
-impl<T> DerefMut for Local<T> {
+impl<T> DerefMut for ProcessLocal<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.value
     }
 }
 
-impl<T> Drop for Local<T> {
+impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
         if self.home.is_here() {
             // SAFETY: not used again, for this is its owner's end.
@@ -210,13 +210,13 @@ impl<T> Drop for Local<T> {
     }
 }
 
-impl<T: Default> Default for Local<T> {
+impl<T: Default> Default for ProcessLocal<T> {
     fn default() -> Self {
-        Local::new(T::default())
+        ProcessLocal::new(T::default())
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Local<T> {
+impl<T: fmt::Debug> fmt::Debug for ProcessLocal<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         T::fmt(self, f)
     }
@@ -224,9 +224,9 @@ impl<T: fmt::Debug> fmt::Debug for Local<T> {
 
 /// An open file or socket that a process made by `fork` does not get (IO-7).
 #[derive(Debug)]
-pub struct Unshared<F: AsRawFd>(ManuallyDrop<F>);
+pub struct ForkSafe<F: AsRawFd>(ManuallyDrop<F>);
 
-impl<F: AsRawFd> Unshared<F> {
+impl<F: AsRawFd> ForkSafe<F> {
     /// One that is opened by `open`, which must not wait for long: no thread can fork while it
     /// runs.
     ///
@@ -236,17 +236,17 @@ impl<F: AsRawFd> Unshared<F> {
         let mut list = unshared();
         let file = open()?;
         list.push(file.as_raw_fd());
-        Ok(Unshared(ManuallyDrop::new(file)))
+        Ok(ForkSafe(ManuallyDrop::new(file)))
     }
 
     /// One that is open already.
     pub fn new(file: F) -> Self {
         unshared().push(file.as_raw_fd());
-        Unshared(ManuallyDrop::new(file))
+        ForkSafe(ManuallyDrop::new(file))
     }
 }
 
-impl<F: AsRawFd> Deref for Unshared<F> {
+impl<F: AsRawFd> Deref for ForkSafe<F> {
     type Target = F;
 
     fn deref(&self) -> &F {
@@ -254,13 +254,13 @@ impl<F: AsRawFd> Deref for Unshared<F> {
     }
 }
 
-impl<F: AsRawFd> DerefMut for Unshared<F> {
+impl<F: AsRawFd> DerefMut for ForkSafe<F> {
     fn deref_mut(&mut self) -> &mut F {
         &mut self.0
     }
 }
 
-impl<F: AsRawFd> Drop for Unshared<F> {
+impl<F: AsRawFd> Drop for ForkSafe<F> {
     fn drop(&mut self) {
         // Closed before the lock is given back: a child must not be made in between.
         let mut list = unshared();

@@ -48,10 +48,12 @@ pub use capabilities::{Capabilities, probe};
 pub use device_counters::{DeviceCounters, device_counters};
 pub use directory::{durable_rename, durable_rename_new, sync_directory};
 pub use error::{Error, Operation, Result};
-pub use faulty_file::{Crash, Fault, FaultControl, FaultCounts, FaultPlan, FaultyFile, Survival};
+pub use faulty_file::{
+    Crash, CrashOutcome, Fault, FaultControl, FaultCounts, FaultPlan, FaultyFile,
+};
 pub use file::{File, IoMode};
 pub use file_lock::{FileLock, Use};
-pub use fork::{Home, Local, Unshared};
+pub use fork::{ForkSafe, OwnerProcess, ProcessLocal};
 pub use memory_file::MemoryFile;
 pub use open::open;
 pub use options::{OpenOptions, QueueChoice};

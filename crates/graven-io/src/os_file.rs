@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::options::{OpenOptions, QueueChoice};
 use crate::pread_pool::PreadPool;
 use crate::uring::{self, UringQueue};
-use crate::{AlignedBuffer, Error, File, IoMode, Operation, ReadQueue, Result, Unshared};
+use crate::{AlignedBuffer, Error, File, ForkSafe, IoMode, Operation, ReadQueue, Result};
 
 /// Most bytes copied through one aligned buffer.
 const COPY_BYTES_MAX: usize = 1 << 20;
@@ -29,7 +29,7 @@ const COPY_BYTES_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct OsFile {
     path: PathBuf,
-    file: Arc<Unshared<fs::File>>,
+    file: Arc<ForkSafe<fs::File>>,
     mode: IoMode,
     alignment: usize,
     queue: QueueChoice,
@@ -51,13 +51,13 @@ impl OsFile {
         if direct && let Ok((file, alignment)) = open_direct(path, &builder).map_err(failed)? {
             return Ok(OsFile::new(
                 path,
-                Unshared::new(file),
+                ForkSafe::new(file),
                 IoMode::Direct,
                 alignment,
                 options.queue,
             ));
         }
-        let file = Unshared::open(|| builder.open(path)).map_err(failed)?;
+        let file = ForkSafe::open(|| builder.open(path)).map_err(failed)?;
         // SAFETY: plain system call on an open descriptor; a failed advice changes nothing.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_RANDOM) };
         Ok(OsFile::new(path, file, IoMode::Buffered, 1, options.queue))
@@ -65,7 +65,7 @@ impl OsFile {
 
     fn new(
         path: &Path,
-        file: Unshared<fs::File>,
+        file: ForkSafe<fs::File>,
         mode: IoMode,
         alignment: usize,
         queue: QueueChoice,

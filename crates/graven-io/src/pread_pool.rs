@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use crate::{Completion, QueueKind, ReadQueue, ReadRequest, Result, Unshared, Wait};
+use crate::{Completion, ForkSafe, QueueKind, ReadQueue, ReadRequest, Result, Wait};
 
 /// Most threads of one queue; more reads wait for one of them.
 const THREADS_MAX: usize = 64;
@@ -33,7 +33,7 @@ struct Lists {
 }
 
 struct Shared {
-    file: Arc<Unshared<fs::File>>,
+    file: Arc<ForkSafe<fs::File>>,
     alignment: usize,
     lists: Mutex<Lists>,
     work: Condvar,
@@ -58,7 +58,7 @@ pub(crate) struct PreadPool {
 impl PreadPool {
     /// A pool for up to `depth` reads of `file` at once; starts no thread yet.
     pub(crate) fn new(
-        file: Arc<Unshared<fs::File>>,
+        file: Arc<ForkSafe<fs::File>>,
         path: &Path,
         alignment: usize,
         depth: usize,

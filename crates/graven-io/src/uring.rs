@@ -32,7 +32,7 @@ use std::time::Duration;
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 
 use crate::{
-    Completion, Error, Operation, QueueKind, ReadQueue, ReadRequest, Result, Unshared, Wait,
+    Completion, Error, ForkSafe, Operation, QueueKind, ReadQueue, ReadRequest, Result, Wait,
 };
 
 /// Largest number of reads in flight on one ring.
@@ -73,7 +73,7 @@ struct Slot {
 /// Read queue over one io_uring.
 pub(crate) struct UringQueue {
     ring: IoUring,
-    file: Arc<Unshared<fs::File>>,
+    file: Arc<ForkSafe<fs::File>>,
     path: PathBuf,
     alignment: usize,
     registered: bool,
@@ -91,7 +91,7 @@ unsafe impl Send for UringQueue {}
 impl UringQueue {
     /// A ring for up to `depth` reads of `file` at once.
     pub(crate) fn new(
-        file: Arc<Unshared<fs::File>>,
+        file: Arc<ForkSafe<fs::File>>,
         path: &Path,
         alignment: usize,
         depth: usize,

@@ -30,7 +30,7 @@ mod outcome;
 mod report;
 mod zipf;
 
-pub use report::{Aim, CacheReport, HitRow, MissRow};
+pub use report::{CacheReport, HitRow, MissRow, Target};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ const MISS_CLASSES: [u8; 3] = [0, 1, 4];
 /// Which half to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub enum Half {
+pub enum Phase {
     /// Hits and misses.
     #[default]
     Both,
@@ -60,7 +60,7 @@ pub enum Half {
 #[derive(Clone, Debug)]
 pub struct CacheBench {
     /// Which half.
-    pub half: Half,
+    pub half: Phase,
     /// Folder for the data files; they are removed at the end.
     pub directory: PathBuf,
     /// Direct or buffered.
@@ -88,7 +88,7 @@ pub struct CacheBench {
 impl Default for CacheBench {
     fn default() -> CacheBench {
         CacheBench {
-            half: Half::Both,
+            half: Phase::Both,
             directory: PathBuf::from("."),
             io: IoMode::Direct,
             policies: DEFAULT_POLICIES
@@ -169,7 +169,7 @@ impl CacheBench {
         let folder = data::Folder::create(&self.directory)?;
         let mut report = CacheReport::new(self, &folder);
         // Misses first: the growth of resident memory is only visible while the process is small.
-        let misses = if self.half == Half::Hits {
+        let misses = if self.half == Phase::Hits {
             &[][..]
         } else {
             &MISS_CLASSES
@@ -180,7 +180,7 @@ impl CacheBench {
             report.io = file.mode().to_string();
             miss::measure(self, class, &file, &mut report, progress)?;
         }
-        if self.half != Half::Misses {
+        if self.half != Phase::Misses {
             self.run_hits(&folder, &mut report, progress)?;
         }
         report.judge();

@@ -39,7 +39,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use graven::{Config, Connection, Database, Durability, Params, TransactionOptions};
-use graven_log::Histogram;
+use graven_wal::Histogram;
 use serde::Serialize;
 use tempfile::TempDir;
 

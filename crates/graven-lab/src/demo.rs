@@ -285,7 +285,7 @@ impl Demo {
                 format!(
                     "pages, page tables, operators and results together; a database opens with {} \
                         at least, which stands for smaller shares",
-                    graven::format_bytes(graven_pagecache::MIN_BUDGET_BYTES)
+                    graven::format_bytes(graven_pagecache::BUDGET_BYTES_MIN)
                 ),
             ),
             named(
@@ -332,7 +332,7 @@ fn bytes_read(run: &Measurement) -> u64 {
 fn budget(touched_bytes: u64, share: f64) -> u64 {
     let bytes = (touched_bytes as f64 * share) as u64;
     bytes
-        .max(graven_pagecache::MIN_BUDGET_BYTES)
+        .max(graven_pagecache::BUDGET_BYTES_MIN)
         .next_multiple_of(4096)
 }
 
@@ -401,7 +401,7 @@ mod tests {
     fn shares_make_different_budgets_within_the_data() {
         let ample = 100 << 20;
         assert_eq!(Demo::shares(ample), SHARES);
-        let least = graven_pagecache::MIN_BUDGET_BYTES;
+        let least = graven_pagecache::BUDGET_BYTES_MIN;
         assert_eq!(Demo::shares(least * 3), [0.12, 0.5, 1.0]);
         assert_eq!(
             Demo::shares(least / 2),
@@ -413,6 +413,6 @@ mod tests {
     #[test]
     fn budgets_are_shares_but_workable() {
         assert_eq!(budget(100 << 20, 0.25), 25 << 20);
-        assert_eq!(budget(100, 0.12), graven_pagecache::MIN_BUDGET_BYTES);
+        assert_eq!(budget(100, 0.12), graven_pagecache::BUDGET_BYTES_MIN);
     }
 }

@@ -44,7 +44,7 @@ pub enum LabError {
     File(#[from] graven_io::Error),
     /// The log refuses.
     #[error(transparent)]
-    Log(#[from] graven_log::Error),
+    Log(#[from] graven_wal::Error),
     /// The caller that watches the progress ended the experiment.
     #[error("the experiment was interrupted")]
     Interrupted,

@@ -176,14 +176,14 @@ pub fn own_traces(scratch: &Path) -> Result<tempfile::TempDir, LabError> {
 }
 
 /// Told what is done at the moment; an error ends the report.
-pub type Tell<'a> = &'a mut dyn FnMut(&str) -> Result<(), LabError>;
+pub type StudyProgress<'a> = &'a mut dyn FnMut(&str) -> Result<(), LabError>;
 
 impl Study {
     /// Makes the report.
     ///
     /// # Errors
     /// Traces or data that cannot be read, runs that fail.
-    pub fn run(&self, tell: Tell<'_>) -> Result<Page, LabError> {
+    pub fn run(&self, tell: StudyProgress<'_>) -> Result<Page, LabError> {
         let parts = self.which.parts();
         if let Some(part) = &self.only
             && !parts.contains(&part.as_str())
@@ -259,7 +259,7 @@ impl Study {
         stage: &Stage,
         settings: &[Setting],
         what: &str,
-        tell: Tell<'_>,
+        tell: StudyProgress<'_>,
     ) -> Result<Vec<Replayed>, LabError> {
         let rounds = if self.quick { 1 } else { ROUNDS };
         let mut fastest: Vec<Replayed> = Vec::new();

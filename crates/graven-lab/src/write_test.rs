@@ -10,7 +10,7 @@
 //! The store is mapped into memory, as there; read and written by positioned calls; or kept by
 //! Graven's own means ([`StoreAccess::Own`]): pages are read directly, changed pages stay in the
 //! process until their share of memory is full, and are then written directly in ascending order;
-//! the log is `graven-log`. The kernel then has nothing to write back at a time of its own
+//! the log is `graven-wal`. The kernel then has nothing to write back at a time of its own
 //! choosing. At the end the log holds every change, as it does of a database between two
 //! checkpoints; the pages are written only if [`WriteTest::checkpoint`] asks for it, or if there
 //! was no durable log.
@@ -42,8 +42,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use graven_log::Histogram;
 use graven_random::SplitMix64;
+use graven_wal::Histogram;
 use serde::Serialize;
 
 use crate::LabError;
@@ -60,7 +60,7 @@ pub enum StoreAccess {
     /// `pread` and `pwrite` through the system's page cache.
     Positioned,
     /// Graven's own I/O layer: direct reads, changed pages kept back, direct ordered writes; log by
-    /// `graven-log`.
+    /// `graven-wal`.
     Own,
 }
 

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // A batch: reads go out together, pages come back in order, one pinned at a time.
     let mut sum = 0;
-    cache.fix_many(id, &pages, PageKind::NodeColumn, |_, pin| {
+    cache.pin_many(id, &pages, PageKind::NodeColumn, |_, pin| {
         sum += u64::from_le_bytes(pin[..8].try_into().expect("eight bytes"));
         Ok::<(), graven_pagecache::Error>(())
     })?;

@@ -21,7 +21,7 @@
 //! * PC-14: committed bytes equal the bytes reserved for frames.
 //!
 //! # Concurrency
-//! Owned by the core, under its lock.
+//! Owned by the frame pool, under its lock.
 //!
 //! # Costs
 //! Off the hit path and, while the mix of sizes is steady, off the miss path.

@@ -10,20 +10,21 @@
 //! * PC-20: nothing on the hit path takes a lock, makes a system call, reads a clock or writes
 //!   memory that other threads' hits on other pages write.
 //! * US-4: a frame's bytes are written only by the owner of the word that names it.
-//! * US-8: the fields are dropped in this order: lanes (which wait for reads), core with its arena,
-//!   tables.
+//! * US-8: the fields are dropped in this order: I/O queues (which wait for reads), core with its
+//!   arena, tables.
 #![expect(unsafe_code, reason = "hits hand out frame memory")]
 
+pub(crate) mod access_sampler;
 pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod compact;
-pub(crate) mod core;
 pub(crate) mod evictor;
 pub(crate) mod exclusive;
 pub(crate) mod fault;
+pub(crate) mod frame_pool;
 pub(crate) mod frames;
 pub(crate) mod hits;
-pub(crate) mod lanes;
+pub(crate) mod io_queues;
 pub(crate) mod pin;
 pub mod record;
 pub mod residents;
@@ -32,22 +33,21 @@ pub(crate) mod running;
 pub(crate) mod scan;
 pub mod shadow;
 pub(crate) mod wait;
-pub(crate) mod watch;
 pub(crate) mod write_back;
 
 use crate::arena::Arena;
 use crate::budget::Budget;
 use crate::cache::build::build_policy;
-use crate::cache::core::Core;
 use crate::cache::evictor::EvictorThread;
 use crate::cache::fault::Failure;
-use crate::cache::frames::{SlotFrames, Stamps};
+use crate::cache::frame_pool::FramePool;
+use crate::cache::frames::{LastHitTimes, SlotFrames};
 use crate::cache::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
-use crate::cache::lanes::{LANES, Lane};
+use crate::cache::io_queues::{IO_QUEUES, IoQueue};
 use crate::cache::pin::PagePin;
 use crate::cache::running::Owners;
 use crate::cache::write_back::WriteBack;
-use crate::config::{Config, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
+use crate::config::{BUDGET_BYTES_MIN, Config, Evictor, HugePages, Reserve};
 use crate::error::{Error, Result};
 use crate::memory::Backing;
 use crate::page::{Damage, HEADER_BYTES};
@@ -81,7 +81,7 @@ const HUGE_TABLE_SHARE: u64 = 32;
 pub(crate) struct FileState {
     pub(crate) id: u16,
     pub(crate) file: Arc<dyn File>,
-    pub(crate) lanes: [Lane; LANES],
+    pub(crate) io_queues: [IoQueue; IO_QUEUES],
     len: AtomicU64,
     owner: Option<Arc<dyn WriteBack>>,
 }
@@ -95,9 +95,9 @@ pub struct PageCache {
     tables: ManuallyDrop<Tables>,
     counters: Registry,
     slots: Arc<Slots>,
-    stamps: Arc<Stamps>,
+    stamps: Arc<LastHitTimes>,
     owners: Arc<Owners>,
-    core: ManuallyDrop<Mutex<Core>>,
+    frame_pool: ManuallyDrop<Mutex<FramePool>>,
     files: RwLock<Vec<Option<Arc<FileState>>>>,
     budget: Arc<Budget>,
     evictor_kind: Evictor,
@@ -115,8 +115,8 @@ pub struct PageCache {
     ahead_refused: AtomicU32,
     published: ArrayQueue<Batch>,
     totals: Totals,
-    log: RwLock<Option<Arc<crate::cache::record::Log>>>,
-    watching: RwLock<Option<Arc<crate::cache::watch::Watch>>>,
+    log: RwLock<Option<Arc<crate::cache::record::TraceRecorder>>>,
+    watching: RwLock<Option<Arc<crate::cache::access_sampler::AccessSampler>>>,
     dirty_bytes: AtomicU64,
     /// Threads that write dirty pages.
     writing: AtomicUsize,
@@ -147,10 +147,10 @@ impl PageCache {
     pub fn new(config: Config) -> Result<Arc<PageCache>> {
         let budget = config.budget;
         let bytes = budget.limit();
-        if bytes < MIN_BUDGET_BYTES {
+        if bytes < BUDGET_BYTES_MIN {
             return Err(Error::TooSmall {
                 bytes,
-                minimum: MIN_BUDGET_BYTES,
+                minimum: BUDGET_BYTES_MIN,
             });
         }
         let (arena_bytes, formed_max) = match config.evictor {
@@ -189,7 +189,7 @@ impl PageCache {
         };
         let (policy, hit_mode) =
             build_policy(&config.policy, capacity, config.seed, is_synchronous)?;
-        let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(Stamps::new()));
+        let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(LastHitTimes::new()));
         let owners = Arc::new(Owners::new());
         owners.set_scoring(hit_mode.is_owned());
         let frames = SlotFrames {
@@ -221,7 +221,7 @@ impl PageCache {
             slots,
             stamps,
             owners,
-            core: ManuallyDrop::new(Mutex::new(Core::new(
+            frame_pool: ManuallyDrop::new(Mutex::new(FramePool::new(
                 policy,
                 frames,
                 arena,
@@ -295,7 +295,7 @@ impl PageCache {
         let state = FileState {
             id: free as u16,
             file,
-            lanes: std::array::from_fn(|_| Lane::new()),
+            io_queues: std::array::from_fn(|_| IoQueue::new()),
             len,
             owner,
         };
@@ -422,7 +422,7 @@ impl PageCache {
         let word: &'static AtomicU64 = unsafe { &*std::ptr::from_ref(word) };
         let start = self.frame_start(word::frame_of(seen) as u32);
         // SAFETY: as promised by the caller.
-        unsafe { PagePin::new(word, start, word::place_of(seen).class()) }
+        unsafe { PagePin::new(word, start, word::address_of(seen).class()) }
     }
 
     /// Counts a hit on the page whose word was `seen`.
@@ -493,12 +493,14 @@ impl PageCache {
     }
 
     /// The watch under way.
-    pub(crate) fn watching(&self) -> &RwLock<Option<Arc<crate::cache::watch::Watch>>> {
+    pub(crate) fn watching(
+        &self,
+    ) -> &RwLock<Option<Arc<crate::cache::access_sampler::AccessSampler>>> {
         &self.watching
     }
 
     /// The recording under way.
-    pub(crate) fn log(&self) -> &RwLock<Option<Arc<crate::cache::record::Log>>> {
+    pub(crate) fn log(&self) -> &RwLock<Option<Arc<crate::cache::record::TraceRecorder>>> {
         &self.log
     }
 
@@ -574,7 +576,7 @@ impl PageCache {
         &self.slots
     }
 
-    pub(crate) fn stamps(&self) -> &Stamps {
+    pub(crate) fn stamps(&self) -> &LastHitTimes {
         &self.stamps
     }
 
@@ -582,8 +584,8 @@ impl PageCache {
         &self.owners
     }
 
-    pub(crate) fn core(&self) -> &Mutex<Core> {
-        &self.core
+    pub(crate) fn frame_pool(&self) -> &Mutex<FramePool> {
+        &self.frame_pool
     }
 
     pub(crate) fn evictor(&self) -> Option<&EvictorThread> {
@@ -729,7 +731,7 @@ impl Drop for PageCache {
         }
         // SAFETY: neither is used after this; no pin, file or cache is left that could use them.
         unsafe {
-            ManuallyDrop::drop(&mut self.core);
+            ManuallyDrop::drop(&mut self.frame_pool);
             ManuallyDrop::drop(&mut self.tables);
         }
     }

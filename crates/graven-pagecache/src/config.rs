@@ -118,4 +118,4 @@ impl Config {
 pub const DEFAULT_POLICY: &str = "gclock:max=3";
 
 /// The smallest budget a page cache opens with.
-pub const MIN_BUDGET_BYTES: u64 = 1 << 20;
+pub const BUDGET_BYTES_MIN: u64 = 1 << 20;

@@ -11,7 +11,7 @@
 //!   is shared;
 //! * [`PageCache::pin`] keeps the page in memory and lends its bytes for as long as the [`PagePin`]
 //!   lives;
-//! * [`PageCache::prefetch`] and [`PageCache::fix_many`] submit the reads of many pages before
+//! * [`PageCache::prefetch`] and [`PageCache::pin_many`] submit the reads of many pages before
 //!   waiting.
 //!
 //! Pages of files added by [`PageCache::add_writable_file`] may be changed under
@@ -26,20 +26,20 @@
 //! Inside, by file: `word.rs` (state of a page in one atomic word), `table.rs` (from page to word),
 //! `arena.rs` (memory for frames of all sizes), `slots.rs` (frames by number), `temporary.rs`
 //! (pages without a file), `cache.rs` (the cache and its hit paths). The parts of the cache are in
-//! the folder `cache`: `frames.rs` (frames as policies see them), `core.rs` (finding a frame),
-//! `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs` (changed pages), `fault.rs`,
-//! `lanes.rs`, `batch.rs`, `scan.rs` (reading), `wait.rs`, `hits.rs`, `evictor.rs`, `resize.rs`,
-//! and the observers `record.rs`, `watch.rs`, `shadow.rs`, `residents.rs`. Design and invariants:
-//! `docs/internals/page-cache.md`.
+//! the folder `cache`: `frames.rs` (frames as policies see them), `frame_pool.rs` (finding a
+//! frame), `compact.rs` (making room whole), `exclusive.rs`, `write_back.rs` (changed pages),
+//! `fault.rs`, `io_queues.rs`, `batch.rs`, `scan.rs` (reading), `wait.rs`, `hits.rs`, `evictor.rs`,
+//! `resize.rs`, and the observers `record.rs`, `access_sampler.rs`, `shadow.rs`, `residents.rs`.
+//! Design and invariants: `docs/internals/page-cache.md`.
 //!
 //! # Invariants
 //! Numbered PC-1 and so on, those that unsafe code relies on US-1 and so on, in the files that keep
 //! them.
 //!
 //! # Concurrency
-//! Everything may be called from any thread. Hits take no lock. Lock order: a lane, the core, then
-//! tables and budget; `shortage` (the queue of threads that wait for a frame) is taken with none of
-//! them held.
+//! Everything may be called from any thread. Hits take no lock. Lock order: an I/O queue, the frame
+//! pool, then tables and budget; `shortage` (the queue of threads that wait for a frame) is taken
+//! with none of them held.
 //!
 //! # Examples
 //! ```
@@ -90,7 +90,7 @@ pub use cache::pin::PagePin;
 pub use cache::running::RunningTransaction;
 pub use cache::write_back::WriteBack;
 pub use cache::{record, residents, shadow};
-pub use config::{Config, DEFAULT_POLICY, Evictor, HugePages, MIN_BUDGET_BYTES, Reserve};
+pub use config::{BUDGET_BYTES_MIN, Config, DEFAULT_POLICY, Evictor, HugePages, Reserve};
 pub use error::{Error, Result};
 pub use page::Damage;
 pub use page_kind::PageKind;

@@ -160,7 +160,7 @@ impl Ord for PageRef {
 
 impl PageRef {
     /// Largest unit number a reference can hold.
-    pub const MAX_UNIT: u64 = (1 << UNIT_BITS) - 1;
+    pub const UNIT_MAX: u64 = (1 << UNIT_BITS) - 1;
 
     /// The page of `class` that starts at unit `unit` (offset in units of 4 KiB).
     ///
@@ -169,7 +169,7 @@ impl PageRef {
     #[must_use]
     pub const fn new(class: SizeClass, unit: u64) -> PageRef {
         assert!(
-            unit <= PageRef::MAX_UNIT,
+            unit <= PageRef::UNIT_MAX,
             "PC-1: a page starts within 2^40 units"
         );
         PageRef((class.0 as u64) << 60 | unit)
@@ -230,7 +230,7 @@ impl PageRef {
     /// Offset in units of 4 KiB.
     #[must_use]
     pub const fn unit(self) -> u64 {
-        self.0 & PageRef::MAX_UNIT
+        self.0 & PageRef::UNIT_MAX
     }
 
     /// Offset in bytes from the start of the file.

@@ -12,7 +12,7 @@
 //! * PC-35: the pages of a pool never take more than its share, but for an overdraft.
 //!
 //! # Concurrency
-//! Used under the core lock.
+//! Used under the frame pool lock.
 //!
 //! # Costs
 //! A reservation is changed with every page that comes or goes.

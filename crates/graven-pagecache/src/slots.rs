@@ -7,7 +7,8 @@
 //! moving.
 //!
 //! # Concurrency
-//! Written under the core lock or by the owner of the page's entry word; any thread may read it.
+//! Written under the frame pool lock or by the owner of the page's entry word; any thread may read
+//! it.
 //!
 //! # Costs
 //! 32 bytes a slot, 4 bytes a unit of the arena (0.1 %).
@@ -16,7 +17,7 @@
 
 use crate::page_kind::PageKind;
 use crate::table::{Chunk, Entry};
-use crate::word::Place;
+use crate::word::FrameAddress;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -51,8 +52,8 @@ impl<T: Default> Growing<T> {
 
 /// No page.
 const NO_PAGE: u64 = u64::MAX;
-/// Lane of a page that a thread reads by itself.
-pub(crate) const NO_LANE: u16 = u16::MAX;
+/// I/O queue of a page that a thread reads by itself.
+pub(crate) const NO_IO_QUEUE: u16 = u16::MAX;
 
 /// The page was read ahead and no thread has used it yet.
 pub(crate) const FLAG_AHEAD: u8 = 1;
@@ -70,7 +71,7 @@ pub(crate) struct Slot {
     page: AtomicU64,
     chunk: AtomicPtr<Chunk>,
     place: AtomicU32,
-    lane: AtomicU16,
+    io_queue: AtomicU16,
     kind: AtomicU8,
     flags: AtomicU8,
 }
@@ -81,7 +82,7 @@ impl Default for Slot {
             page: AtomicU64::new(NO_PAGE),
             chunk: AtomicPtr::default(),
             place: AtomicU32::new(0),
-            lane: AtomicU16::new(NO_LANE),
+            io_queue: AtomicU16::new(NO_IO_QUEUE),
             kind: AtomicU8::new(0),
             flags: AtomicU8::new(0),
         }
@@ -102,16 +103,16 @@ impl PageKey {
     }
 
     pub(crate) fn unit(self) -> u64 {
-        self.0 & crate::PageRef::MAX_UNIT
+        self.0 & crate::PageRef::UNIT_MAX
     }
 }
 
 impl Slot {
-    pub(crate) fn place(&self) -> Place {
-        Place(self.place.load(Ordering::Relaxed))
+    pub(crate) fn place(&self) -> FrameAddress {
+        FrameAddress(self.place.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn set_place(&self, place: Place) {
+    pub(crate) fn set_place(&self, place: FrameAddress) {
         self.place.store(place.0, Ordering::Relaxed);
     }
 
@@ -122,7 +123,14 @@ impl Slot {
     }
 
     /// Binds the frame to a page whose word the caller owns.
-    pub(crate) fn bind(&self, page: PageKey, entry: Entry, kind: PageKind, flags: u8, lane: u16) {
+    pub(crate) fn bind(
+        &self,
+        page: PageKey,
+        entry: Entry,
+        kind: PageKind,
+        flags: u8,
+        io_queue: u16,
+    ) {
         debug_assert!(self.page().is_none(), "PC-9: a frame holds one page");
         self.chunk.store(
             std::ptr::from_ref(entry.chunk).cast_mut(),
@@ -130,7 +138,7 @@ impl Slot {
         );
         self.kind.store(kind as u8, Ordering::Relaxed);
         self.flags.store(flags, Ordering::Relaxed);
-        self.lane.store(lane, Ordering::Relaxed);
+        self.io_queue.store(io_queue, Ordering::Relaxed);
         self.page.store(page.0, Ordering::Release);
     }
 
@@ -153,8 +161,8 @@ impl Slot {
         PageKind::from_u8(self.kind.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn lane(&self) -> u16 {
-        self.lane.load(Ordering::Acquire)
+    pub(crate) fn io_queue(&self) -> u16 {
+        self.io_queue.load(Ordering::Acquire)
     }
 
     pub(crate) fn has(&self, flag: u8) -> bool {
@@ -211,7 +219,7 @@ impl Slots {
     }
 
     /// Puts the frame at `place` under `slot`.
-    pub(crate) fn place(&self, slot: u32, place: Place) {
+    pub(crate) fn place(&self, slot: u32, place: FrameAddress) {
         self.get(slot).set_place(place);
         self.by_frame
             .get(place.frame() as usize)
@@ -219,7 +227,7 @@ impl Slots {
     }
 
     /// The frame at `place` is no frame any more.
-    pub(crate) fn displace(&self, place: Place) {
+    pub(crate) fn displace(&self, place: FrameAddress) {
         self.by_frame
             .get(place.frame() as usize)
             .store(0, Ordering::Release);

@@ -74,7 +74,7 @@ struct Inner {
     /// Memory of `owners`. Never taken under their lock: making room writes pages, whose owners are
     /// told.
     charged: Mutex<Reservation>,
-    // Its lanes wait for reads under way, so it goes before the cache (US-8).
+    // Its I/O queues wait for reads under way, so it goes before the cache (US-8).
     state: Arc<FileState>,
     cache: Arc<PageCache>,
 }

@@ -24,8 +24,8 @@
 //! # Invariants
 //! * PC-7: a word is zero exactly when its page has no frame, no fault under way and no victim
 //!   under way.
-//! * PC-8: at most one thread owns a word in RESERVED, READING (a lane or a thread), EXCLUSIVE or
-//!   CLAIMED.
+//! * PC-8: at most one thread owns a word in RESERVED, READING (an I/O queue or a thread),
+//!   EXCLUSIVE or CLAIMED.
 //! * PC-9: a frame is reused only after the word that named it became zero (or names another
 //!   frame).
 //! * PC-10: the version of a word that is not zero is not zero.
@@ -144,12 +144,12 @@ pub(crate) mod state {
 
 /// Where a page lies: class in the top four bits, frame number below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(pub(crate) u32);
+pub(crate) struct FrameAddress(pub(crate) u32);
 
-impl Place {
-    pub(crate) fn new(class: u8, frame: u32) -> Place {
+impl FrameAddress {
+    pub(crate) fn new(class: u8, frame: u32) -> FrameAddress {
         debug_assert!(u64::from(frame) <= FRAME_MASK);
-        Place(u32::from(class) << FRAME_BITS | frame)
+        FrameAddress(u32::from(class) << FRAME_BITS | frame)
     }
 
     pub(crate) fn class(self) -> u8 {
@@ -181,8 +181,8 @@ pub(crate) fn version_of(word: u64) -> u32 {
 }
 
 #[inline(always)]
-pub(crate) fn place_of(word: u64) -> Place {
-    Place(((word & CLASS_MASK) >> (CLASS_SHIFT - FRAME_BITS) | word & FRAME_MASK) as u32)
+pub(crate) fn address_of(word: u64) -> FrameAddress {
+    FrameAddress(((word & CLASS_MASK) >> (CLASS_SHIFT - FRAME_BITS) | word & FRAME_MASK) as u32)
 }
 
 #[inline(always)]
@@ -304,9 +304,9 @@ pub(crate) fn touch<W: Word>(word: &W, seen: u64, usage_max: u64) {
 
 /// Stores a usage count while the word still names `place`; a concurrent change of state is
 /// retried.
-pub(crate) fn set_usage<W: Word>(word: &W, place: Place, usage: u8) {
+pub(crate) fn set_usage<W: Word>(word: &W, place: FrameAddress, usage: u8) {
     let mut seen = word.load(Ordering::Relaxed);
-    while place_of(seen) == place && seen != 0 && usage_of(seen) != usage {
+    while address_of(seen) == place && seen != 0 && usage_of(seen) != usage {
         let new = seen & !USAGE_MASK | usage_bits(usage);
         match word.compare_exchange(seen, new, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return,
@@ -324,7 +324,7 @@ pub(crate) fn reserve<W: Word>(word: &W, version: u32) -> bool {
 }
 
 /// RESERVED to READING: the page now has a frame. Only the owner calls this.
-pub(crate) fn start_read<W: Word>(word: &W, place: Place) {
+pub(crate) fn start_read<W: Word>(word: &W, place: FrameAddress) {
     let before = word.load(Ordering::Relaxed);
     debug_assert_eq!(state_of(before), state::RESERVED, "PC-8");
     // No other thread changes a reserved word: it names no frame.
@@ -404,7 +404,7 @@ pub(crate) fn try_lock<W: Word>(word: &W, seen: u64) -> bool {
 
 /// EXCLUSIVE to `state` (RESIDENT without pins, or ARRIVED) at `place`, with a new version. Only
 /// the owner calls this.
-pub(crate) fn unlock<W: Word>(word: &W, place: Place, state: u64) {
+pub(crate) fn unlock<W: Word>(word: &W, place: FrameAddress, state: u64) {
     let mut seen = word.load(Ordering::Relaxed);
     loop {
         debug_assert_eq!(state_of(seen), self::state::EXCLUSIVE, "PC-8");

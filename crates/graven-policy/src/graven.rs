@@ -26,7 +26,7 @@
 //! every page that leaves the waiting ring unused.
 //!
 //! *Pages worth it.* The main ring is for pages that will be used within a turn of its arm. How
-//! likely that is, is learnt for each kind of page (see `graven/prospects.rs`). It is compared with
+//! likely that is, is learnt for each kind of page (see `graven/reuse.rs`). It is compared with
 //! how likely main's candidates, which would leave instead, come back within a turn. This decides
 //! three things. First, whether a use while waiting leads to main (not where two uses in a row are
 //! all that a page ever sees). Second, whether the arm keeps an unused page for its earlier uses
@@ -59,17 +59,17 @@
 //! time, also from pages that were not kept).
 
 mod ghosts;
-mod prospects;
+mod reuse_estimator;
 mod rings;
 
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 use ghosts::{Ghost, Ghosts};
-use prospects::{Kind, Prospects};
+use reuse_estimator::{Kind, ReuseEstimator};
 use rings::{Rings, TIME_BITS};
 
 const WAITING: usize = 0;
 const MAIN: usize = 1;
-const MAX_COUNT: u8 = 7;
+const COUNT_MAX: u8 = 7;
 /// An [`Admission`] is the number of a kind, and this bit if the page goes to main at once.
 const PROVEN: u64 = 1 << 8;
 /// Ticks while as many pages fault as there are frames in use, in large caches; in others every
@@ -119,7 +119,7 @@ pub struct Graven {
     /// Near returns from each ring, the older the less.
     evidence: [f64; 2],
     proven_share: f64,
-    prospects: Prospects,
+    reuse: ReuseEstimator,
     now: u32,
     /// Faults since the last tick.
     faults: u32,
@@ -143,7 +143,7 @@ impl Graven {
             adapts,
             evidence: [0.0; 2],
             proven_share: PROVEN_SHARE,
-            prospects: Prospects::new(),
+            reuse: ReuseEstimator::new(),
             now: 0,
             faults: 0,
             left: [0; 2],
@@ -204,19 +204,19 @@ impl Graven {
             self.patience
         };
         if ghost.kind != Kind::NONE && distance < (1.0 + stay) * self.age {
-            self.prospects.missed(ghost.kind);
+            self.reuse.missed(ghost.kind);
         }
         let share = distance / self.age.max(1.0);
         let kind = Kind::returned(share);
         let proven = share < self.proven_share
-            || share < SHARE_MAX && self.prospects.are_better(kind, RETURN_FACTOR);
+            || share < SHARE_MAX && self.reuse.are_better(kind, RETURN_FACTOR);
         Admission(kind.number() | if proven { PROVEN } else { 0 })
     }
 
     /// A page of main was met by the arm, or left.
     fn end_trial(&mut self, kind: Kind, used: bool) {
         let in_use = self.frames_in_use();
-        self.prospects.tried(kind, used, in_use);
+        self.reuse.tried(kind, used, in_use);
         if kind.is_return() {
             self.scale_proven_share(if used { PROVEN_STEP } else { 1.0 / PROVEN_STEP });
         }
@@ -245,7 +245,7 @@ impl Graven {
                 _ => Kind::used(count),
             }
         };
-        self.prospects.tried(kind, false, in_use);
+        self.reuse.tried(kind, false, in_use);
         let turn = self.left[ring];
         self.left[ring] = self.left[ring].wrapping_add(1);
         let ghost = Ghost {
@@ -267,10 +267,10 @@ impl Graven {
             return false;
         }
         let in_use = self.frames_in_use();
-        self.prospects.tried(self.rings.kind(frame), true, in_use);
+        self.reuse.tried(self.rings.kind(frame), true, in_use);
         self.rings.set_trial(frame, Kind::NONE, 0);
         let enough = if self.patience < IMPATIENT { 2 } else { 1 };
-        count >= enough && self.prospects.are_better(Kind::used(count), 1.0)
+        count >= enough && self.reuse.are_better(Kind::used(count), 1.0)
     }
 
     /// Moves used pages at the waiting ring's end to main; its oldest unused page that is not busy
@@ -307,7 +307,7 @@ impl Graven {
         looks: &mut usize,
     ) -> Option<FrameIdx> {
         let remembered = if self.patience < IMPATIENT {
-            MAX_COUNT
+            COUNT_MAX
         } else {
             PATIENT_COUNT
         };
@@ -322,7 +322,7 @@ impl Graven {
                     0 => Kind::remembered(credit),
                     _ => Kind::NONE,
                 };
-                if count == 0 && !self.prospects.are_better(kind, 1.0) {
+                if count == 0 && !self.reuse.are_better(kind, 1.0) {
                     return Some(frame);
                 }
                 self.end_trial(self.rings.kind(frame), count > 0);
@@ -375,7 +375,7 @@ impl Graven {
 
 impl<F: Frames + ?Sized> Policy<F> for Graven {
     fn hit_kind(&self) -> HitKind {
-        HitKind::Count { max: MAX_COUNT }
+        HitKind::Count { max: COUNT_MAX }
     }
 
     #[inline]
@@ -419,7 +419,7 @@ impl<F: Frames + ?Sized> Policy<F> for Graven {
     fn evict(&mut self, frames: &mut F, _: Admission) -> Option<(FrameIdx, PageId)> {
         self.warm = true;
         let resident = self.rings.len(WAITING) + self.rings.len(MAIN);
-        let mut looks = 2 * usize::from(MAX_COUNT) * resident;
+        let mut looks = 2 * usize::from(COUNT_MAX) * resident;
         while let Some((ring, frame)) = self.candidate(frames, &mut looks) {
             if frames.try_claim(frame) == Claim::Claimed {
                 return self.leave(frames, frame);

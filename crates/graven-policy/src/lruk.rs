@@ -24,10 +24,10 @@ use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 
 /// Largest `k`.
-pub const MAX_K: usize = 4;
+pub const K_MAX: usize = 4;
 
 /// Times of the last uses, newest first; 0 for none.
-type Times = [u64; MAX_K];
+type Times = [u64; K_MAX];
 
 /// The policy; see the head of this file.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl LruK {
     /// When `k` is out of range.
     #[must_use]
     pub fn new(k: usize, capacity: u64) -> Self {
-        assert!((1..=MAX_K).contains(&k), "k is {k}, not 1..={MAX_K}");
+        assert!((1..=K_MAX).contains(&k), "k is {k}, not 1..={K_MAX}");
         Self {
             k,
             capacity,
@@ -68,8 +68,8 @@ impl LruK {
 
     fn used(&mut self, times: Times) -> Times {
         self.now += 1;
-        let mut after = [self.now; MAX_K];
-        after[1..].copy_from_slice(&times[..MAX_K - 1]);
+        let mut after = [self.now; K_MAX];
+        after[1..].copy_from_slice(&times[..K_MAX - 1]);
         after
     }
 }
@@ -82,13 +82,13 @@ impl<F: Frames + ?Sized> Policy<F> for LruK {
     fn on_load(&mut self, frames: &F, frame: FrameIdx, page: PageId, hint: Hint, _: Admission) {
         self.slots.insert(frame, page);
         if self.times.len() < self.slots.len() {
-            self.times.resize(self.slots.len(), [0; MAX_K]);
+            self.times.resize(self.slots.len(), [0; K_MAX]);
         }
         frames.set_usage(frame, 0);
         let before = self
             .ghosts
             .take(page)
-            .map_or([0; MAX_K], |(_, times)| times);
+            .map_or([0; K_MAX], |(_, times)| times);
         let times = if hint == Hint::Scan {
             before
         } else {

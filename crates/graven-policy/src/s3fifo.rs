@@ -20,7 +20,7 @@ use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 
 const SMALL: usize = 0;
 const MAIN: usize = 1;
-const MAX_COUNT: u8 = 3;
+const COUNT_MAX: u8 = 3;
 /// Hits that save a page of the small queue.
 const PROMOTE: u8 = 2;
 /// The page was a ghost.
@@ -60,7 +60,7 @@ impl S3Fifo {
     }
 
     fn evict_main<F: Frames + ?Sized>(&mut self, frames: &mut F) -> Option<(FrameIdx, PageId)> {
-        for _ in 0..(usize::from(MAX_COUNT) + 1) * self.queues.len(MAIN) {
+        for _ in 0..(usize::from(COUNT_MAX) + 1) * self.queues.len(MAIN) {
             let frame = self.queues.back(MAIN)?;
             let count = frames.usage(frame);
             if count == 0 {
@@ -96,7 +96,7 @@ impl S3Fifo {
 
 impl<F: Frames + ?Sized> Policy<F> for S3Fifo {
     fn hit_kind(&self) -> HitKind {
-        HitKind::Count { max: MAX_COUNT }
+        HitKind::Count { max: COUNT_MAX }
     }
 
     #[inline]

@@ -32,15 +32,15 @@ use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 use graven_random::SplitMix64;
 
 /// Most uses remembered.
-pub const MAX_USES: usize = 8;
+pub const USES_MAX: usize = 8;
 /// Largest sample.
-pub const MAX_SAMPLE: usize = 32;
+pub const SAMPLE_MAX: usize = 32;
 
 /// Times of a page's last uses.
 #[derive(Clone, Copy, Debug, Default)]
 struct History {
     /// Newest first.
-    times: [u32; MAX_USES],
+    times: [u32; USES_MAX],
     uses: u8,
     /// Stamps up to this are noted, or were another page's.
     noted: u32,
@@ -48,9 +48,9 @@ struct History {
 
 impl History {
     fn note(&mut self, time: u32) {
-        self.times.copy_within(..MAX_USES - 1, 1);
+        self.times.copy_within(..USES_MAX - 1, 1);
         self.times[0] = time;
-        self.uses = (self.uses + 1).min(MAX_USES as u8);
+        self.uses = (self.uses + 1).min(USES_MAX as u8);
         self.noted = time;
     }
 
@@ -81,9 +81,9 @@ impl Watt {
     /// When one of them is out of range.
     #[must_use]
     pub fn new(uses: usize, sample: usize, seed: u64) -> Self {
-        assert!((1..=MAX_USES).contains(&uses), "{uses} uses, not 1..=8");
+        assert!((1..=USES_MAX).contains(&uses), "{uses} uses, not 1..=8");
         assert!(
-            (1..=MAX_SAMPLE).contains(&sample),
+            (1..=SAMPLE_MAX).contains(&sample),
             "a sample of {sample}, not 1..=32"
         );
         Self {
@@ -140,7 +140,7 @@ impl<F: Frames + ?Sized> Policy<F> for Watt {
     }
 
     fn evict(&mut self, frames: &mut F, _: Admission) -> Option<(FrameIdx, PageId)> {
-        let mut sample = [(0.0, 0); MAX_SAMPLE];
+        let mut sample = [(0.0, 0); SAMPLE_MAX];
         let sample = &mut sample[..self.sample];
         for place in sample.iter_mut() {
             let slot = self.rng.place(self.slots.len().max(1));

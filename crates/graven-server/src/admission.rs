@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::attempts::network;
+use crate::login_throttle::network;
 
 /// Places for connections that have not logged in.
 pub(crate) const UNKNOWN_MAX: usize = 128;
@@ -44,7 +44,7 @@ struct Places {
 
 /// The place of a connection; given back on drop.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     admission: Arc<Admission>,
     number: u64,
     network: IpAddr,
@@ -85,7 +85,7 @@ impl Admission {
     }
 
     /// A place for a connection that comes.
-    pub(crate) fn arrive(self: &Arc<Self>, address: IpAddr) -> Place {
+    pub(crate) fn arrive(self: &Arc<Self>, address: IpAddr) -> ConnectionSlot {
         let network = network(address);
         let mut places = self.places();
         if places.unknown.len() >= UNKNOWN_MAX {
@@ -108,7 +108,7 @@ impl Admission {
         let (number, lost) = (places.next, Arc::new(Notify::new()));
         places.unknown.insert(number, (network, Arc::clone(&lost)));
         drop(places);
-        Place {
+        ConnectionSlot {
             admission: Arc::clone(self),
             number,
             network,
@@ -118,7 +118,7 @@ impl Admission {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// A place among those that have logged in, kept from now on.
     pub(crate) fn keep(&self) -> Result<(), Full> {
         let mut is_known = self.is_known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,7 +147,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let is_known = *self.is_known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut places = self.admission.places();
@@ -182,7 +182,7 @@ mod tests {
     fn the_greediest_loses_its_oldest_place() {
         let admission = Admission::new(8);
         let other = admission.arrive(address(2));
-        let greedy: Vec<Place> = (0..UNKNOWN_MAX)
+        let greedy: Vec<ConnectionSlot> = (0..UNKNOWN_MAX)
             .map(|_| admission.arrive(address(1)))
             .collect();
         assert_eq!(admission.open(), UNKNOWN_MAX);
@@ -190,7 +190,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build();
-        let is_lost = |place: &Place| {
+        let is_lost = |place: &ConnectionSlot| {
             let places = admission.places();
             !places.unknown.contains_key(&place.number)
         };
@@ -211,7 +211,7 @@ mod tests {
             let place = admission.arrive(address(last));
             place.keep().map(|()| place)
         };
-        let mut all: Vec<Place> = (0..14).map(|_| known(1).expect("room")).collect();
+        let mut all: Vec<ConnectionSlot> = (0..14).map(|_| known(1).expect("room")).collect();
         assert_eq!(
             known(1).err(),
             Some(Full {

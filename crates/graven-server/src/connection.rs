@@ -20,7 +20,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout, timeout_at};
 
-use crate::admission::Place;
+use crate::admission::ConnectionSlot;
 use crate::chunk::{self, Limits, Unread};
 use crate::failure::Failure;
 use crate::handshake;
@@ -123,7 +123,7 @@ pub(crate) async fn serve(
     service: Arc<Service>,
     stream: TcpStream,
     peer: SocketAddr,
-    place: Place,
+    place: ConnectionSlot,
     number: u64,
     stop: watch::Receiver<Stage>,
 ) {
@@ -138,7 +138,7 @@ async fn converse(
     service: Arc<Service>,
     stream: TcpStream,
     peer: SocketAddr,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
     number: u64,
     stop: watch::Receiver<Stage>,
 ) -> io::Result<()> {

@@ -42,13 +42,13 @@
 //! Neo4j's documentation of Bolt and PackStream (messages, versions 4.1 to 6.0, structures).
 
 mod admission;
-mod attempts;
 mod chunk;
 mod connection;
 mod failure;
 mod gql;
 mod handshake;
 mod listener;
+mod login_throttle;
 mod message;
 mod metrics;
 mod notification;
@@ -58,8 +58,8 @@ mod packstream;
 mod service;
 mod session;
 mod stage;
-mod stored;
 mod summary;
+mod temporal_codec;
 mod timeouts;
 mod tls;
 mod transport;

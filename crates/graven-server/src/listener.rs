@@ -13,8 +13,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use crate::admission::{Admission, UNKNOWN_MAX};
-use crate::attempts::Attempts;
 use crate::connection;
+use crate::login_throttle::LoginThrottle;
 use crate::metrics::{self, Counters, Endpoint};
 use crate::options::Options;
 use crate::service::Service;
@@ -152,7 +152,7 @@ impl Server {
             user: options.user,
             open_to_all: options.open_to_all,
             files,
-            attempts: Attempts::default(),
+            attempts: LoginThrottle::default(),
             timeouts: Timeouts {
                 transaction: options.transaction_timeout,
                 idle: options.idle_timeout.filter(|most| !most.is_zero()),

@@ -3,7 +3,7 @@
 //! # How it works
 //! A [`Writer`] appends to a buffer; a [`Reader`] takes values off the front of one. What the
 //! library has no value for, dates and nodes, are structures: a signature and fields, made and read
-//! by [`crate::stored`] and `values`.
+//! by [`crate::temporal_codec`] and `values`.
 
 mod values;
 

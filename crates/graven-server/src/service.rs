@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use graven::{Access, Database, Role};
 
-use crate::attempts::{Attempt, Attempts};
 use crate::failure::Failure;
+use crate::login_throttle::{Attempt, LoginThrottle};
 use crate::metrics::Counters;
 use crate::options::User;
 use crate::timeouts::Timeouts;
@@ -29,7 +29,7 @@ pub(crate) struct Service {
     pub(crate) open_to_all: bool,
     /// Below which clients may name files.
     pub(crate) files: Option<Arc<Path>>,
-    pub(crate) attempts: Attempts,
+    pub(crate) attempts: LoginThrottle,
     pub(crate) timeouts: Timeouts,
     /// Longest message of a client that has logged in.
     pub(crate) message_bytes_max: usize,

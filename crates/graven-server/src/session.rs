@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use graven::{Access, CancelHandle, Connection, Params, Role, Row, Transaction, Value};
 
-use crate::admission::Place;
+use crate::admission::ConnectionSlot;
 use crate::failure::{Failure, STOPPED};
 use crate::gql;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted, entry};
@@ -55,7 +55,7 @@ pub(crate) type ResetAhead = Box<dyn Fn() -> bool + Send>;
 pub(crate) struct Session<W> {
     service: Arc<Service>,
     reset_ahead: ResetAhead,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
     version: Version,
     ends: Ends,
     number: u64,
@@ -98,7 +98,7 @@ impl<W: Write> Session<W> {
         version: Version,
         ends: Ends,
         number: u64,
-        place: Arc<Place>,
+        place: Arc<ConnectionSlot>,
         reset_ahead: ResetAhead,
         to: W,
     ) -> Self {

@@ -71,7 +71,7 @@ pub struct Neighbour {
 
 /// What lists need to be read.
 #[derive(Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ReadContext {
     pages: Arc<Pages>,
     direction: Direction,
     /// Node ids are below this.
@@ -79,7 +79,7 @@ pub(crate) struct Reach {
     narrow: bool,
 }
 
-impl Reach {
+impl ReadContext {
     fn checked<T>(&self, page: PageRef, decoded: Decoded<T>) -> Result<T> {
         match decoded {
             Ok(value) => Ok(value),
@@ -103,7 +103,7 @@ impl Reach {
 
 #[derive(Debug)]
 struct Inner {
-    reach: Reach,
+    context: ReadContext,
     rel_type: TypeId,
     /// `None` if the type has no relationships.
     map: Option<SegmentMap>,
@@ -133,7 +133,7 @@ impl Adjacency {
         (node_limit, relationships): (u64, u64),
         forward: Option<Adjacency>,
     ) -> Adjacency {
-        let reach = Reach {
+        let context = ReadContext {
             pages,
             direction,
             limit: node_limit,
@@ -141,7 +141,7 @@ impl Adjacency {
         };
         Adjacency {
             inner: Arc::new(Inner {
-                reach,
+                context,
                 rel_type,
                 map,
                 forward,
@@ -179,8 +179,8 @@ impl Adjacency {
         self.with_overlay(overlay, more, narrow)
     }
 
-    fn reach(&self) -> &Reach {
-        &self.inner.reach
+    fn context(&self) -> &ReadContext {
+        &self.inner.context
     }
 
     /// The relationship type.
@@ -192,7 +192,7 @@ impl Adjacency {
     /// The direction.
     #[must_use]
     pub fn direction(&self) -> Direction {
-        self.inner.reach.direction
+        self.inner.context.direction
     }
 
     /// Whether every node id fits 32 bits, so that [`List::decode`] and [`List::for_each_block`]
@@ -217,16 +217,18 @@ impl Adjacency {
         let Some(located) = self.locate(node.0)? else {
             return Ok(false);
         };
-        let reach = self.reach();
-        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-        Ok(reach.checked(located.page, reach.segment(&pin))?.is_sole())
+        let context = self.context();
+        let pin = context.pages.pin(located.page, PageKind::Adjacency)?;
+        Ok(context
+            .checked(located.page, context.segment(&pin))?
+            .is_sole())
     }
 
     /// The segment that would hold the list of `node`.
     fn locate(&self, node: u64) -> Result<Option<Located>> {
         match &self.inner.map {
             None => Ok(None),
-            Some(map) => Ok(map.floor(&self.inner.reach.pages, node)?.ok()),
+            Some(map) => Ok(map.floor(&self.inner.context.pages, node)?.ok()),
         }
     }
 
@@ -251,7 +253,7 @@ impl Adjacency {
             return Ok(());
         }
         Err(Error::Inconsistent {
-            path: self.reach().pages.path().to_path_buf(),
+            path: self.context().pages.path().to_path_buf(),
             store: format!("adjacency of type {}", self.inner.rel_type),
             what: format!("relationships that end at node {end} are missing at their start nodes"),
         })
@@ -264,7 +266,7 @@ impl Adjacency {
     ) -> Result<()> {
         match &self.inner.map {
             None => Ok(()),
-            Some(map) => map.for_each(&self.reach().pages, visit),
+            Some(map) => map.for_each(&self.context().pages, visit),
         }
     }
 }

@@ -20,12 +20,12 @@
 use crate::bytes::Malformed;
 use crate::check::Report;
 use crate::checkpoint::CheckpointOptions;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::free_space::{Extent, FreeSpace};
 use crate::store::Store;
 use crate::superblock::{self, LogPosition, Slot, Superblock};
 use crate::{Error, Result};
-use crate::{chain, sink};
+use crate::{overflow_pages, sink};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::HEADER_BYTES;
 use graven_pagecache::{PageCache, PageKind, PageRef, SizeClass, UNIT_BYTES};
@@ -52,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Incomplete`] if `out` has content, or the store may only be read and is not
-    /// [`Store::is_folded`]; what a checkpoint, reading and writing give.
+    /// [`Store::is_merged`]; what a checkpoint, reading and writing give.
     pub fn backup(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
         let length = out.len()?;
         if length > 0 {
@@ -115,8 +115,8 @@ impl Store {
     fn backup_source(&self) -> Result<Source> {
         match self.read_only() {
             None => _ = self.checkpoint(CheckpointOptions::default())?,
-            // Nothing can be folded into a file that may only be read.
-            Some(why) if !self.is_folded() => {
+            // Nothing can be merged into a file that may only be read.
+            Some(why) if !self.is_merged() => {
                 return Err(Error::Incomplete {
                     store: self.file().path().display().to_string(),
                     what: format!(
@@ -132,11 +132,11 @@ impl Store {
         let root = self.newest_root();
         let block = self.superblock().superblock;
         let head = block.free_space;
-        let bytes = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
+        let bytes = overflow_pages::read(&root.pages, head, PageKind::FreeSpace, |_| ())?;
         let decoded = FreeSpace::decode_both(&bytes, block.file_units);
         let (mut free, later) = root.pages.checked(head, PageKind::FreeSpace, decoded)?;
         later.into_iter().for_each(|extent| free.free(extent));
-        let own = chain::pages_of(&root.pages, head, PageKind::FreeSpace)?;
+        let own = overflow_pages::pages_of(&root.pages, head, PageKind::FreeSpace)?;
         for page in own {
             if free.meets(Extent::of(page)) {
                 let what = Malformed(format!("its own {page} is free, or in it twice"));
@@ -155,7 +155,7 @@ impl Store {
 
 /// A state of the database that stays while it is copied.
 struct Source {
-    _root: Arc<Root>,
+    _root: Arc<FileRoot>,
     block: Superblock,
     /// What is free in the copy.
     free: FreeSpace,

@@ -25,7 +25,7 @@ pub(crate) const BLOCK: usize = 32;
 /// Bytes that the vector path may touch beyond the first byte of a group of eight.
 const GROUP_REACH: usize = 32;
 /// Widest value whose four-byte window always holds it whole.
-const MAX_VECTOR_WIDTH: u32 = 25;
+const VECTOR_WIDTH_MAX: u32 = 25;
 
 /// Bits needed for the largest of `values`.
 pub(crate) fn width_of(values: &[u32]) -> u32 {
@@ -80,7 +80,7 @@ pub(crate) fn unpack_sums(
         return Some(base);
     }
     #[cfg(target_arch = "x86_64")]
-    if width <= MAX_VECTOR_WIDTH && std::arch::is_x86_feature_detected!("avx2") {
+    if width <= VECTOR_WIDTH_MAX && std::arch::is_x86_feature_detected!("avx2") {
         let padded;
         let source = if bytes.len() >= len + GROUP_REACH {
             bytes
@@ -130,7 +130,7 @@ mod avx2 {
     //! The vector path; see the parent's header.
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, MAX_VECTOR_WIDTH};
+    use super::{BLOCK, VECTOR_WIDTH_MAX};
 
     /// Byte shuffle and bit shift that move eight values of one width into their lanes.
     #[repr(C, align(32))]
@@ -140,7 +140,7 @@ mod avx2 {
         shift: [u32; 8],
     }
 
-    const WIDTHS: usize = MAX_VECTOR_WIDTH as usize + 1;
+    const WIDTHS: usize = VECTOR_WIDTH_MAX as usize + 1;
     static SPREAD: [Spread; WIDTHS] = spreads();
 
     const fn spreads() -> [Spread; WIDTHS] {

@@ -1,10 +1,10 @@
 //! The catalogue: names, label sets, stores, indexes, statistics of one snapshot, all in memory.
 //!
 //! # How it works
-//! Written as one run of bytes into a chain of catalogue pages ([`crate::chain`]), read whole when
-//! a store is opened. Labels, types and keys are numbered densely in the order they were met. Every
-//! node belongs to one *label set*; [`Statistics`] count relationships per (label set, type, label
-//! set), from which the counts per label are exact sums.
+//! Written as one run of bytes into a chain of catalogue pages ([`crate::overflow_pages`]), read
+//! whole when a store is opened. Labels, types and keys are numbered densely in the order they were
+//! met. Every node belongs to one *label set*; [`Statistics`] count relationships per (label set,
+//! type, label set), from which the counts per label are exact sums.
 //!
 //! # Costs
 //! Memory is charged to the budget by [`crate::Store::open`]. Look-ups by name hash; all else is
@@ -100,11 +100,11 @@ pub struct Catalog {
     /// Users of a server, by name.
     pub(crate) users: Vec<UserDescription>,
     /// Names that clients gave to the newest commits, oldest first.
-    pub(crate) clients: Arc<[ClientId]>,
+    pub(crate) clients: Arc<[CommitToken]>,
 }
 
 /// A name that a client gave to a commit.
-pub(crate) type ClientId = [u8; 16];
+pub(crate) type CommitToken = [u8; 16];
 
 impl Catalog {
     /// The label called `name`.

@@ -15,11 +15,11 @@ mod columns;
 mod extents;
 
 use crate::catalog::{StoreDescription, StoreKind};
-use crate::chain;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::directory::SegmentEntry;
 use crate::free_space::{Extent, FreeSpace};
 use crate::ids::StoreId;
+use crate::overflow_pages;
 use crate::store::Store;
 use crate::superblock::Found;
 use crate::{Error, Result};
@@ -56,7 +56,7 @@ const PROBLEMS_MAX: usize = 1000;
 
 /// A check while it runs.
 struct Check<'s> {
-    root: &'s Arc<Root>,
+    root: &'s Arc<FileRoot>,
     found: Found,
     report: Report,
     used: UsedExtents,
@@ -71,7 +71,8 @@ impl Store {
         let _no_checkpoint = self.checkpointer().pause();
         let block = self.superblock().superblock;
         let root = self.newest_root();
-        let bytes = chain::read(&root.pages, block.free_space, PageKind::FreeSpace, |_| ())?;
+        let bytes =
+            overflow_pages::read(&root.pages, block.free_space, PageKind::FreeSpace, |_| ())?;
         let decoded = FreeSpace::decode_both(&bytes, block.file_units);
         let (mut free, later) =
             (root.pages).checked(block.free_space, PageKind::FreeSpace, decoded)?;
@@ -160,7 +161,7 @@ impl Check<'_> {
 
     fn chain(&mut self, place: &str, head: PageRef, kind: PageKind) -> Result<Option<Vec<u8>>> {
         let mut pages = Vec::new();
-        let read = chain::read(&self.root.pages, head, kind, |page| pages.push(page));
+        let read = overflow_pages::read(&self.root.pages, head, kind, |page| pages.push(page));
         pages.into_iter().try_for_each(|page| self.page(page))?;
         let mut bytes = None;
         let noted = read.map(|read| bytes = Some(read));

@@ -1,4 +1,4 @@
-//! Checkpoints: folding committed changes into the file beside running readers and writers.
+//! Checkpoints: merging committed changes into the file beside running readers and writers.
 //!
 //! # How it works
 //! ```text
@@ -31,20 +31,20 @@
 //!
 //! # Costs
 //! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the
-//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the store being folded and of those
+//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the store being merged and of those
 //! that changed, label runs, 8 bytes a page freed or written; charged to the budget as
 //! `checkpoint`.
 
 pub(crate) mod activity;
 pub mod changes;
 mod columns;
-mod fold;
+mod compaction;
 mod index_tree;
 mod label_runs;
 mod lists;
-mod moving;
-pub(crate) use moving::page_kind;
-mod none;
+mod merge;
+pub(crate) use compaction::page_kind;
+mod no_changes;
 mod output;
 mod patterns;
 mod publish;
@@ -56,20 +56,20 @@ mod store;
 mod tests;
 
 use crate::catalog::{Catalog, StoreKind};
-use crate::chain::{self, Footprint};
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::ids::Direction;
+use crate::overflow_pages::{self, Footprint};
 use crate::superblock::{Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use activity::Activity;
 use changes::Changes;
-use fold::{Fold, Ledger};
 use graven_pagecache::{PageKind, PageRef};
-use none::NoChanges;
+use merge::{CheckpointMerge, StoreChanges};
+use no_changes::NoChanges;
 pub(crate) use output::{Output, Pace};
 use parking_lot::{Mutex, MutexGuard};
-use publish::Published;
+use publish::CurrentCheckpoint;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
@@ -125,7 +125,7 @@ pub struct CheckpointReport {
 pub(crate) struct Checkpointer {
     /// The newest superblock.
     found: Arc<Mutex<Found>>,
-    state: Mutex<Option<Published>>,
+    state: Mutex<Option<CurrentCheckpoint>>,
     /// Held from the freezing of changes to the cut of the log.
     running: Mutex<()>,
     activity: Activity,
@@ -135,9 +135,9 @@ pub(crate) struct Checkpointer {
 
 /// A commit that waits for a checkpoint, which makes no pauses until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Hurry<'a>(&'a AtomicU32);
+pub(crate) struct UnpacedGuard<'a>(&'a AtomicU32);
 
-impl Drop for Hurry<'_> {
+impl Drop for UnpacedGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -165,9 +165,9 @@ impl Checkpointer {
     }
 
     /// Registers a thread that waits for a checkpoint from now on.
-    pub(crate) fn hurry(&self) -> Hurry<'_> {
+    pub(crate) fn unpaced(&self) -> UnpacedGuard<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        Hurry(&self.waiting)
+        UnpacedGuard(&self.waiting)
     }
 
     /// Whether a thread waits.
@@ -178,9 +178,10 @@ impl Checkpointer {
 
     /// Pages whose writers are remembered.
     #[cfg(test)]
-    fn remembered(&self, root: &Root) -> u64 {
+    fn remembered(&self, root: &FileRoot) -> u64 {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, &self.found, root).expect("loaded already");
+        let published =
+            CurrentCheckpoint::load(&mut state, &self.found, root).expect("loaded already");
         published.space.remembered()
     }
 
@@ -192,44 +193,44 @@ impl Checkpointer {
         }
     }
 
-    /// Folds `changes` into `root`, the newest one; the new root is durable when this returns and
+    /// Merges `changes` into `root`, the newest one; the new root is durable when this returns and
     /// has to be installed.
-    pub(crate) fn fold(
+    pub(crate) fn merge(
         &self,
-        root: &Root,
+        root: &FileRoot,
         changes: &dyn Changes,
         options: CheckpointOptions,
-    ) -> Result<(Root, CheckpointReport)> {
+    ) -> Result<(FileRoot, CheckpointReport)> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, &self.found, root)?;
+        let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;
         let file_units = published.superblock().file_units;
         if published.space.waiting_units() > file_units / WAITING_SHARE
             && file_units > SMALL_FILE_UNITS
         {
             published.again(root)?;
         }
-        published.fold(root, changes, u64::MAX, self.pace(options))
+        published.merge(root, changes, u64::MAX, self.pace(options))
     }
 
     /// The old root of the checkpoint just made, in use while it upgrades. Releases what no root
     /// reaches.
-    pub(crate) fn installed(&self, old: (u64, Weak<Root>), root: &Root) -> Result<()> {
+    pub(crate) fn installed(&self, old: (u64, Weak<FileRoot>), root: &FileRoot) -> Result<()> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, &self.found, root)?;
+        let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;
         published.space.replaced(old.0, old.1);
         published.release(root)
     }
 
     /// Frees what no root reaches any more.
-    pub(crate) fn release(&self, root: &Root) -> Result<()> {
+    pub(crate) fn release(&self, root: &FileRoot) -> Result<()> {
         let mut state = self.state.lock();
-        Published::load(&mut state, &self.found, root)?.release(root)
+        CurrentCheckpoint::load(&mut state, &self.found, root)?.release(root)
     }
 
     /// Whether so much of the file is or becomes free that its tail should be moved down.
-    pub(crate) fn is_sparse(&self, root: &Root) -> Result<bool> {
+    pub(crate) fn is_sparse(&self, root: &FileRoot) -> Result<bool> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, &self.found, root)?;
+        let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;
         let space = &published.space;
         let free = space.free().free_units() + space.waiting_units();
         let units = space.free().end();
@@ -240,43 +241,43 @@ impl Checkpointer {
     /// installed.
     pub(crate) fn compact(
         &self,
-        root: &Root,
+        root: &FileRoot,
         options: CheckpointOptions,
-    ) -> Result<(Root, CheckpointReport)> {
+    ) -> Result<(FileRoot, CheckpointReport)> {
         let mut state = self.state.lock();
-        let published = Published::load(&mut state, &self.found, root)?;
+        let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;
         published.again(root)?;
         let space = published.space.free();
         let used = space.end() - space.free_units();
         // A little room for what does not fit exactly and for what the next checkpoints write.
         let move_from = used + used / 32 + 16;
         let changes = NoChanges::new(root);
-        published.fold(root, &changes, move_from, self.pace(options))
+        published.merge(root, &changes, move_from, self.pace(options))
     }
 
     /// After [`Checkpointer::compact`] was installed: the file ends where it can, both superblocks
     /// know it.
-    pub(crate) fn settle(&self, root: &Root) -> Result<()> {
+    pub(crate) fn settle(&self, root: &FileRoot) -> Result<()> {
         let mut state = self.state.lock();
-        Published::load(&mut state, &self.found, root)?.settle(root)
+        CurrentCheckpoint::load(&mut state, &self.found, root)?.settle(root)
     }
 
     /// The log position from which either superblock recovers: what lies before it is not needed.
-    pub(crate) fn log_needed_from(&self, root: &Root) -> Result<LogPosition> {
+    pub(crate) fn log_needed_from(&self, root: &FileRoot) -> Result<LogPosition> {
         let mut state = self.state.lock();
-        Ok(Published::load(&mut state, &self.found, root)?.log_needed_from())
+        Ok(CurrentCheckpoint::load(&mut state, &self.found, root)?.log_needed_from())
     }
 }
 
-impl Published {
-    /// Folds `changes` and publishes the result; pages from unit `move_from` on are moved down.
-    fn fold(
+impl CurrentCheckpoint {
+    /// Merges `changes` and publishes the result; pages from unit `move_from` on are moved down.
+    fn merge(
         &mut self,
-        root: &Root,
+        root: &FileRoot,
         changes: &dyn Changes,
         move_from: u64,
         pace: Pace,
-    ) -> Result<(Root, CheckpointReport)> {
+    ) -> Result<(FileRoot, CheckpointReport)> {
         self.usable(root)?;
         let budget = root.pages.budget();
         let output = Output::new(
@@ -290,7 +291,7 @@ impl Published {
         // The new ones take about as much room.
         let at_front = old_tables.iter().chain(&labels);
         output.keep(at_front.map(|page| page.class()));
-        let mut fold = Fold {
+        let mut merge = CheckpointMerge {
             root,
             changes,
             output: &output,
@@ -300,13 +301,13 @@ impl Published {
             reservation: budget.empty_reservation("checkpoint"),
             move_from,
         };
-        fold.stores()?;
-        fold.indexes()?;
+        merge.stores()?;
+        merge.indexes()?;
         let before = self.superblock();
-        let features = (before.features).as_written_here(&fold.catalog.constraints);
-        let (directory, catalogue) = fold.tables()?;
+        let features = (before.features).as_written_here(&merge.catalog.constraints);
+        let (directory, catalogue) = merge.tables()?;
         output.release_kept();
-        let mut freed = std::mem::take(&mut fold.freed);
+        let mut freed = std::mem::take(&mut merge.freed);
         freed.extend(old_tables);
         let block = Superblock {
             features,
@@ -320,7 +321,7 @@ impl Published {
         };
         let freed_bytes = freed.iter().map(|page| page.len_bytes() as u64).sum();
         let prepared = self.prepare(root, &output, block, freed)?;
-        drop(fold);
+        drop(merge);
         let mut new = self.prepared_root(root, &output, &prepared)?;
         self.publish(root, &output, prepared)?;
         let found = self.found();
@@ -359,7 +360,7 @@ fn base_catalog(base: &Catalog, changes: &Catalog) -> Catalog {
     catalog
 }
 
-impl Fold<'_> {
+impl CheckpointMerge<'_> {
     /// Everything but the indexes.
     fn stores(&mut self) -> Result<()> {
         let changes = self.changes;
@@ -368,12 +369,12 @@ impl Fold<'_> {
             // What cannot be read cannot be counted nor written anew.
             return Err(lost);
         }
-        let new_labels = label_runs::fold(self)?;
+        let new_labels = label_runs::merge(self)?;
         let relabelled = patterns::relabelled(self)?;
         let labels = new_labels.as_ref().unwrap_or(&self.root.labels);
         for key in changes.node_keys() {
             let values = changes.node_property(key);
-            columns::fold(
+            columns::merge(
                 self,
                 StoreKind::NodeColumn(key),
                 PageKind::NodeColumn,
@@ -382,13 +383,13 @@ impl Fold<'_> {
         }
         for rel_type in 0..self.catalog.types().len() as u32 {
             let rel_type = crate::TypeId(rel_type);
-            patterns::fold(self, rel_type, labels, &relabelled)?;
+            patterns::merge(self, rel_type, labels, &relabelled)?;
         }
         for rel_type in changes.relationship_types() {
             let out = changes.adjacency(rel_type, Direction::Out);
-            let out = lists::fold(self, rel_type, Direction::Out, out)?;
+            let out = lists::merge(self, rel_type, Direction::Out, out)?;
             let into = changes.adjacency(rel_type, Direction::In);
-            let into = lists::fold(self, rel_type, Direction::In, into)?;
+            let into = lists::merge(self, rel_type, Direction::In, into)?;
             if out.relationships != into.relationships {
                 return Err(Error::Inconsistent {
                     path: self.root.pages.path().to_path_buf(),
@@ -419,9 +420,9 @@ impl Fold<'_> {
         for (rel_type, key) in changes.relationship_keys() {
             let values = changes.relationship_property(rel_type, key);
             let kind = StoreKind::RelationshipColumn(rel_type, key);
-            columns::fold(self, kind, PageKind::RelationshipColumn, values)?;
+            columns::merge(self, kind, PageKind::RelationshipColumn, values)?;
         }
-        relationships::fold(self)
+        relationships::merge(self)
     }
 
     fn indexes(&mut self) -> Result<()> {
@@ -435,7 +436,7 @@ impl Fold<'_> {
             }
         }
         for description in &mut indexes {
-            index_tree::fold(self, description)?;
+            index_tree::merge(self, description)?;
         }
         self.catalog.indexes = indexes;
         Ok(())
@@ -458,13 +459,13 @@ impl Fold<'_> {
                 }
                 None if is_index => {}
                 None => {
-                    let mut ledger = Ledger::default();
+                    let mut ledger = StoreChanges::default();
                     let base: Directory = self.root.directory;
                     let pages = self.root.pages.clone();
                     let moves = self.move_from < u64::MAX;
                     base.scan(&pages, store.id, &mut |entry| {
                         let entry = match moves {
-                            true => moving::segment(self, &store, entry, &mut ledger)?,
+                            true => compaction::segment(self, &store, entry, &mut ledger)?,
                             false => entry,
                         };
                         builder.push(store.id, entry, &mut own)
@@ -482,15 +483,15 @@ impl Fold<'_> {
         self.catalog.stores = described;
         let directory = builder.finish(&mut own)?;
         let encoded = self.catalog.encode();
-        let catalogue = chain::write(&front, PageKind::Catalogue, &encoded, &mut own)?;
+        let catalogue = overflow_pages::write(&front, PageKind::Catalogue, &encoded, &mut own)?;
         Ok((directory, catalogue))
     }
 }
 
 /// The pages of catalogue and segment directory, and those of the label runs.
-fn pages_of_tables(root: &Root) -> Result<(Vec<PageRef>, Vec<PageRef>)> {
+fn pages_of_tables(root: &FileRoot) -> Result<(Vec<PageRef>, Vec<PageRef>)> {
     let head = root.found.superblock.catalogue;
-    let mut tables = chain::pages_of(&root.pages, head, PageKind::Catalogue)?;
+    let mut tables = overflow_pages::pages_of(&root.pages, head, PageKind::Catalogue)?;
     let labels = root.catalog.store(StoreKind::NodeLabels);
     let labels = labels.map(|store| store.id);
     let mut pages = Vec::new();

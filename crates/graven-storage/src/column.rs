@@ -19,9 +19,9 @@ pub(crate) mod writer;
 mod tests;
 
 use crate::Result;
-use crate::chain;
 use crate::delta::change::ColumnOf;
 use crate::delta::overlay::{ColumnOverlay, Top};
+use crate::overflow_pages;
 use crate::pages::Pages;
 use crate::segment_map::{Located, SegmentMap};
 use crate::value::PropertyValue;
@@ -100,9 +100,9 @@ impl Column {
         }
     }
 
-    /// `settled` with more changes on top.
-    pub(crate) fn with_top(settled: Option<Column>, of: ColumnOf, top: Top) -> Column {
-        let (base, overlay) = settled.map_or((None, None), |it| (it.base, it.overlay));
+    /// `committed_base` with more changes on top.
+    pub(crate) fn with_top(committed_base: Option<Column>, of: ColumnOf, top: Top) -> Column {
+        let (base, overlay) = committed_base.map_or((None, None), |it| (it.base, it.overlay));
         let overlay = ColumnOverlay::with_top(overlay.as_deref(), of, top);
         Column {
             base,
@@ -697,10 +697,10 @@ impl Inner {
         match pages.checked(page, *kind, segment.value(rank))? {
             Stored::Value(value) => Ok(Some(value)),
             Stored::Overflow(head) => {
-                if !room(chain::length(pages, head, PageKind::Overflow)?) {
+                if !room(overflow_pages::length(pages, head, PageKind::Overflow)?) {
                     return Ok(None);
                 }
-                let bytes = chain::read(pages, head, PageKind::Overflow, |_| ())?;
+                let bytes = overflow_pages::read(pages, head, PageKind::Overflow, |_| ())?;
                 let value = pages.checked(head, PageKind::Overflow, segment.long_value(&bytes));
                 value.map(Some)
             }

@@ -8,7 +8,7 @@
 
 use crate::Result;
 use crate::catalog::StoreKind;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::ids::{KeyId, LabelId, NodeId, StoreId, TypeId};
 use crate::schema::SchemaEntity;
 use crate::snapshot::Snapshot;
@@ -60,7 +60,7 @@ impl Residency {
 /// Parts with what is known of them, and the resident pages that were not met yet.
 struct Count<'a> {
     snapshot: &'a Snapshot,
-    root: &'a Root,
+    root: &'a FileRoot,
     parts: BTreeMap<Part, Residency>,
     left: HashMap<u64, Resident>,
 }

@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 use crate::Result;
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, RelationshipPart, StoreKind};
-use crate::chain;
 use crate::column::Column;
 use crate::directory::{Directory, SegmentEntry};
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
 use crate::labels::LabelRuns;
+use crate::overflow_pages;
 use crate::pages::Pages;
 use crate::segment_map::SegmentMap;
 use crate::superblock::Found;
@@ -28,7 +28,7 @@ pub(crate) type OnDamage<'a> = dyn FnMut(crate::Error) -> Result<()> + 'a;
 
 /// What a checkpoint made: everything that snapshots of it share.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct FileRoot {
     pub(crate) pages: Arc<Pages>,
     pub(crate) found: Found,
     pub(crate) catalog: Catalog,
@@ -39,7 +39,7 @@ pub(crate) struct Root {
     _reservation: Reservation,
 }
 
-impl Root {
+impl FileRoot {
     /// Type, start and end of a relationship.
     pub(crate) fn relationship(&self, id: RelId) -> Result<Option<(TypeId, NodeId, NodeId)>> {
         if let Some(rel_type) = self.catalog.type_of(id) {
@@ -65,21 +65,21 @@ impl Root {
 
     /// Reads what `found` points at; everything else when it is used.
     /// Labels that cannot be read are remembered: asking for them is an error, nothing else.
-    pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<Root> {
-        Root::open_despite(pages, found, None)
+    pub(crate) fn open(pages: Arc<Pages>, found: Found) -> Result<FileRoot> {
+        FileRoot::open_despite(pages, found, None)
     }
 
-    /// As [`Root::open`]; what cannot be read of the labels is told to `damage`, if given, and
+    /// As [`FileRoot::open`]; what cannot be read of the labels is told to `damage`, if given, and
     /// missing if that returns.
     pub(crate) fn open_despite(
         pages: Arc<Pages>,
         found: Found,
         damage: Option<&mut OnDamage<'_>>,
-    ) -> Result<Root> {
+    ) -> Result<FileRoot> {
         let mut reservation = pages.budget().reserve("catalogue", 0)?;
         let head = found.superblock.catalogue;
         let catalog = {
-            let bytes = chain::read(&pages, head, PageKind::Catalogue, |_| ());
+            let bytes = overflow_pages::read(&pages, head, PageKind::Catalogue, |_| ());
             let bytes = bytes.map_err(catalogue_lost)?;
             reservation.grow(bytes.len() as u64 * CATALOG_FACTOR)?;
             let format = Catalog::format(&bytes);
@@ -95,7 +95,7 @@ impl Root {
         };
         let directory = Directory::new(found.superblock.directory);
         let labels = read_labels(&pages, directory, &catalog, &mut reservation, damage)?;
-        Ok(Root {
+        Ok(FileRoot {
             pages,
             found,
             catalog,

@@ -21,8 +21,8 @@
 
 use crate::Result;
 use crate::bytes::{Decoded, Malformed, Reader};
-use crate::chain::Footprint;
 use crate::ids::StoreId;
+use crate::overflow_pages::Footprint;
 use crate::page_output::PageOutput;
 use crate::pages::Pages;
 use graven_pagecache::{PageKind, PageRef, SizeClass};
@@ -33,7 +33,7 @@ const LEAF_BYTES: usize = 32;
 const INNER_BYTES: usize = 24;
 const PAYLOAD_BYTES: usize = SizeClass::MIN.payload_bytes();
 /// A tree of this height would need more pages than a file can have.
-const MAX_LEVEL: u32 = 8;
+const LEVEL_MAX: u32 = 8;
 
 /// A segment as the directory knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,7 +151,7 @@ impl<'a> Node<'a> {
     fn read(payload: &'a [u8], level_expected: Option<u32>) -> Decoded<Node<'a>> {
         let mut reader = Reader::new(payload);
         let (level, count) = (reader.u32()?, reader.u32()? as usize);
-        if level > MAX_LEVEL || level_expected.is_some_and(|expected| expected != level) {
+        if level > LEVEL_MAX || level_expected.is_some_and(|expected| expected != level) {
             return Err(Malformed(format!(
                 "level is {level}, expected {level_expected:?}"
             )));

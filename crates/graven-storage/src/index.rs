@@ -84,9 +84,9 @@ impl Index {
 
     /// What was changed since the tree was written, if anything was.
     fn overlay(&self) -> Option<IndexOverlay<'_>> {
-        let settled = self.inner.changes.as_deref();
-        (settled.is_some() || self.top.is_some()).then(|| IndexOverlay {
-            settled: settled.unwrap_or(&[]),
+        let committed_base = self.inner.changes.as_deref();
+        (committed_base.is_some() || self.top.is_some()).then(|| IndexOverlay {
+            committed_base: committed_base.unwrap_or(&[]),
             top: self.top.as_ref().unwrap_or(&NOTHING),
             number: self.inner.description.number,
         })
@@ -96,11 +96,11 @@ impl Index {
     fn values_of(&self, id: u64) -> Result<Vec<PropertyValue>> {
         let description = &self.inner.description;
         let columns = self.inner.columns.iter().zip(&description.keys);
-        let values = columns.map(|(settled, key)| {
+        let values = columns.map(|(committed_base, key)| {
             let of = description.entity.column(*key);
             let column = match &self.top {
-                Some(top) => Some(Column::with_top(settled.clone(), of, top.clone())),
-                None => settled.clone(),
+                Some(top) => Some(Column::with_top(committed_base.clone(), of, top.clone())),
+                None => committed_base.clone(),
             };
             column.map_or(Ok(PropertyValue::Null), |column| column.get(id))
         });

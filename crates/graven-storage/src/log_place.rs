@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use graven_io::File;
-use graven_log::LogOptions;
+use graven_wal::LogOptions;
 
 use crate::Result;
 

@@ -66,7 +66,7 @@ impl Pages {
     /// Brings pages into memory in this order, many reads at once.
     pub(crate) fn touch_all(&self, pages: &[PageRef], kind: PageKind) -> Result<()> {
         self.cache
-            .fix_many(self.id, pages, kind, |_, _| Ok::<(), crate::Error>(()))
+            .pin_many(self.id, pages, kind, |_, _| Ok::<(), crate::Error>(()))
     }
 
     /// Whether the page is in memory: a hint.

@@ -4,8 +4,8 @@
 //! Commits are read in order and put together into batches; for each batch the entries of indexes
 //! and the counts are derived by comparing the graph before and after it. The result is what the
 //! commits had made. What is too much for memory goes to temporary pages, as for a large
-//! transaction ([`crate::transaction::spill`]), or, where there are none, is folded into the file.
-//! Otherwise nothing is written but the destroyed torn tail (by [`graven_log::Log::open`]), so a
+//! transaction ([`crate::transaction::spill`]), or, where there are none, is merged into the file.
+//! Otherwise nothing is written but the destroyed torn tail (by [`graven_wal::Log::open`]), so a
 //! crash while recovering changes nothing and recovering twice gives the same.
 //!
 //! Where [`OpenOptions::threads`] allows it, one thread reads the log and puts a batch together
@@ -41,8 +41,8 @@ use crate::transaction::spill::Sealing;
 use crate::writer::random_uuid;
 use crate::{Error, Result};
 use graven_io::File;
-use graven_log::{Identity, Log, LogOptions, Lsn, Recovery, Start};
 use graven_pagecache::{PageCache, SpillFile};
+use graven_wal::{Identity, Log, LogOptions, Lsn, Recovery, Start};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 /// Closing takes no longer than this to make one file of the database.
 pub const FOLD_ON_CLOSE: Duration = Duration::from_secs(2);
 
-/// Sealed layers that are merged into one.
+/// Spilled layers that are merged into one.
 const RECOVERY_TIER: usize = 64;
 
 /// How a store with a log is opened.
@@ -69,11 +69,11 @@ pub struct OpenOptions {
     /// Where transactions go that are larger than memory; without it they fail.
     pub spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there; `None`: than an eighth of the memory limit.
-    pub seal_bytes: Option<u64>,
+    pub spill_bytes: Option<u64>,
     /// Whether a data file that needs a log is opened where there is none: without the commits that
     /// only the log has.
     pub without_log: bool,
-    /// How long closing may take to fold what was committed into the data file, after which there
+    /// How long closing may take to merge what was committed into the data file, after which there
     /// is no log any more; `None`: the log stays.
     pub fold_on_close: Option<Duration>,
     /// Whether the file is one of the format before this one, of which only a copy can be made.
@@ -93,7 +93,7 @@ impl OpenOptions {
             log_options: LogOptions::default(),
             own_checkpoints: true,
             spill: None,
-            seal_bytes: None,
+            spill_bytes: None,
             without_log: false,
             fold_on_close: Some(FOLD_ON_CLOSE),
             older_format: false,
@@ -149,7 +149,7 @@ impl Store {
             log_options,
             own_checkpoints,
             spill,
-            seal_bytes,
+            spill_bytes,
             without_log,
             fold_on_close,
             older_format,
@@ -166,7 +166,7 @@ impl Store {
         };
         let mut store = Store::open_base(file, cache, Some(setup), read_only, format)?;
         store.spill = spill;
-        store.seal_bytes = seal_bytes.unwrap_or(store.seal_bytes);
+        store.spill_bytes = spill_bytes.unwrap_or(store.spill_bytes);
         store.recovery_threads = threads;
         store.fold_on_close = fold_on_close;
         if !own_checkpoints {
@@ -215,7 +215,7 @@ impl Store {
         let store = Arc::new(store);
         let version = store.commits().applied.clone();
         if store.wants_checkpoint(&version, 0) {
-            store.maintenance().ask(&store);
+            store.maintenance().request(&store);
         }
         Ok(store)
     }
@@ -310,7 +310,7 @@ impl Store {
         })
     }
 
-    /// Makes everything durable. What was committed is folded into the data file, and the log
+    /// Makes everything durable. What was committed is merged into the data file, and the log
     /// removed, if that takes no longer than [`OpenOptions::fold_on_close`]; otherwise the
     /// superblock notes where the log ends. Later commits fail.
     ///
@@ -329,7 +329,7 @@ impl Store {
         if let Some(time) = self.fold_on_close
             && log.failed().is_none()
         {
-            // What cannot be folded in, for whatever reason, stays in the log.
+            // What cannot be merged in, for whatever reason, stays in the log.
             let _ = self.checkpoint(CheckpointOptions {
                 paced: false,
                 compact: true,
@@ -343,7 +343,7 @@ impl Store {
         let end = log
             .close()
             .map_err(|error| failed(self.file().path(), error))?;
-        if self.fold_on_close.is_some() && commits.applied.is_folded() {
+        if self.fold_on_close.is_some() && commits.applied.is_merged() {
             // Both, so that neither asks for a log that is gone.
             self.rewrite_superblocks(2, |block| {
                 block.log.position = end.0;

@@ -23,7 +23,7 @@ mod relationships;
 mod schema;
 mod survey;
 
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::ids::{KeyId, LabelId, NodeId, TypeId};
 use crate::pages::Pages;
 use crate::recovery::OpenOptions;
@@ -87,7 +87,7 @@ impl Store {
         for found in intact {
             let number = found.superblock.checkpoint;
             let mut here = Vec::new();
-            let root = Root::open_despite(
+            let root = FileRoot::open_despite(
                 pages.clone(),
                 found,
                 Some(&mut |error| {
@@ -226,7 +226,7 @@ impl Store {
     }
 }
 
-fn of_root(root: Root) -> Store {
+fn of_root(root: FileRoot) -> Store {
     Store::of_root(root, None, Some("it is being salvaged".to_owned()))
 }
 

@@ -21,8 +21,8 @@
 //! # Concurrency
 //! The free space is behind one mutex, taken once a run; streams write from several threads.
 
-use crate::chain::{self, Footprint};
 use crate::free_space::{Extent, FreeSpace};
+use crate::overflow_pages::{self, Footprint};
 use crate::page_output::PageOutput;
 use crate::superblock::{SECOND_UNIT, is_superblock_unit};
 use crate::{Error, Result};
@@ -135,11 +135,11 @@ impl PageSink {
         kind: PageKind,
         payload: &[u8],
     ) -> Result<PageRef> {
-        if unit + class.units() > PageRef::MAX_UNIT {
+        if unit + class.units() > PageRef::UNIT_MAX {
             return Err(Error::Limit {
                 what: "length of the file in units of 4 KiB",
                 value: unit + class.units(),
-                limit: PageRef::MAX_UNIT,
+                limit: PageRef::UNIT_MAX,
             });
         }
         debug_assert!(!is_superblock_unit(unit), "ST-2");
@@ -281,7 +281,7 @@ pub(crate) fn append_chain(
         end: Mutex::new(free.end()),
     };
     let mut footprint = Footprint::default();
-    let head = chain::write(&output, kind, &free.encode(), &mut footprint)?;
+    let head = overflow_pages::write(&output, kind, &free.encode(), &mut footprint)?;
     free.grow_to(*output.end.lock());
     Ok(head)
 }

@@ -12,10 +12,10 @@
 use crate::adjacency::Adjacency;
 use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::column::Column;
-use crate::data_file::Root;
-use crate::delta::about::About;
+use crate::data_file::FileRoot;
 use crate::delta::change::{Change, ColumnOf, NodeChange};
-use crate::delta::lower::Net;
+use crate::delta::filter_key::FilterKey;
+use crate::delta::immutable_delta::MergedDelta;
 use crate::delta::overlay::{
     AdjacencyOverlay, ColumnOverlay, IndexEntries, IndexOverlay, Stack, Top,
 };
@@ -24,7 +24,7 @@ use crate::index::Index;
 use crate::labels::NodeRanges;
 use crate::schema::SchemaEntity;
 use crate::store::allocator::{NameKind, NameLists};
-use crate::transaction::own::{Own, OwnSide};
+use crate::transaction::write_set::{WriteSet, WriteSetSide};
 use crate::users::UserDescription;
 use crate::version::Version;
 use crate::{Error, Result};
@@ -36,27 +36,30 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     version: Arc<Version>,
-    own: Option<Arc<OwnSide>>,
+    write_set: Option<Arc<WriteSetSide>>,
 }
 
 impl Snapshot {
     pub(crate) fn new(version: Arc<Version>) -> Snapshot {
-        Snapshot { version, own: None }
+        Snapshot {
+            version,
+            write_set: None,
+        }
     }
 
-    pub(crate) fn of_transaction(version: Arc<Version>, own: Arc<Own>) -> Snapshot {
-        let side = OwnSide {
-            own,
+    pub(crate) fn of_transaction(version: Arc<Version>, write_set: Arc<WriteSet>) -> Snapshot {
+        let side = WriteSetSide {
+            write_set,
             catalog: OnceLock::new(),
         };
         Snapshot {
             version,
-            own: Some(Arc::new(side)),
+            write_set: Some(Arc::new(side)),
         }
     }
 
-    pub(crate) fn root(&self) -> &Root {
-        &self.version.settled.root
+    pub(crate) fn root(&self) -> &FileRoot {
+        &self.version.committed_base.root
     }
 
     /// The data file.
@@ -65,22 +68,22 @@ impl Snapshot {
         self.root().pages.path()
     }
 
-    fn own(&self) -> Option<&Arc<Own>> {
-        self.own.as_ref().map(|side| &side.own)
+    fn write_set(&self) -> Option<&Arc<WriteSet>> {
+        self.write_set.as_ref().map(|side| &side.write_set)
     }
 
     fn stack(&self) -> Stack<'_> {
-        self.version.stack(self.own())
+        self.version.stack(self.write_set())
     }
 
     /// Names, indexes, statistics.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        match &self.own {
+        match &self.write_set {
             None => self.version.catalog(),
             Some(side) => side
                 .catalog
-                .get_or_init(|| self.version.assemble(Some(&side.own))),
+                .get_or_init(|| self.version.assemble(Some(&side.write_set))),
         }
     }
 
@@ -103,19 +106,21 @@ impl Snapshot {
     }
 
     fn number(&self, kind: NameKind, name: &str) -> Option<u32> {
-        match self.own() {
+        match self.write_set() {
             None => self.version.names.list(kind).number(name),
             // That there is nothing of a name is read as well, and noted by its number.
-            Some(own) if own.records() => Some(own.allocator().intern(kind, name)),
-            Some(own) => own.allocator().number(kind, name),
+            Some(write_set) if write_set.records() => {
+                Some(write_set.allocator().intern(kind, name))
+            }
+            Some(write_set) => write_set.allocator().number(kind, name),
         }
     }
 
     /// All relationship types, for a statement that reads relationships of any type.
     pub fn any_type(&self) -> impl Iterator<Item = TypeId> + use<> {
         let count = u32::try_from(self.catalog().types().len()).unwrap_or(u32::MAX);
-        if let Some(own) = self.own() {
-            own.read_types(count);
+        if let Some(write_set) = self.write_set() {
+            write_set.read_types(count);
         }
         (0..count).map(TypeId)
     }
@@ -123,7 +128,8 @@ impl Snapshot {
     /// Whether it is that of a serialisable transaction, which is told what is read.
     #[must_use]
     pub fn records_reads(&self) -> bool {
-        self.own().is_some_and(|own| own.records())
+        self.write_set()
+            .is_some_and(|write_set| write_set.records())
     }
 
     /// Labels, relationship types and property keys in all. None is ever forgotten: as long as this
@@ -132,9 +138,9 @@ impl Snapshot {
     pub fn names_known(&self) -> usize {
         let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];
         let count = |names: &NameLists| kinds.map(|kind| names.list(kind).list().len());
-        let counts = match self.own() {
+        let counts = match self.write_set() {
             None => count(&self.version.names),
-            Some(own) => count(&own.allocator().names()),
+            Some(write_set) => count(&write_set.allocator().names()),
         };
         counts.iter().sum()
     }
@@ -149,8 +155,10 @@ impl Snapshot {
     /// the catalogue.
     #[must_use]
     pub fn node_id_limit(&self) -> u64 {
-        self.own()
-            .map_or(self.version.next_node, |own| own.allocator().next_node())
+        self.write_set()
+            .map_or(self.version.next_node, |write_set| {
+                write_set.allocator().next_node()
+            })
     }
 
     /// The page cache that reads go through.
@@ -162,8 +170,8 @@ impl Snapshot {
     /// Nodes in all.
     #[must_use]
     pub fn node_count(&self) -> u64 {
-        if let Some(own) = self.own() {
-            own.read_label(None);
+        if let Some(write_set) = self.write_set() {
+            write_set.read_label(None);
         }
         let stored = self.root().catalog.statistics.nodes;
         stored.saturating_add_signed(self.stack().nodes())
@@ -194,15 +202,22 @@ impl Snapshot {
     #[must_use]
     pub fn has_changes(&self) -> bool {
         let version = &*self.version;
-        self.own.is_some() || version.recent.is_some() || !version.settled.layers.is_folded()
+        self.write_set.is_some()
+            || version.commit_tail.is_some()
+            || !version.committed_base.layers.is_merged()
     }
 
     /// Whether any node came, went or has other labels than in the file.
     #[inline]
     pub(crate) fn nodes_changed(&self) -> bool {
         let version = &*self.version;
-        let newest = || version.recent.as_ref().is_some_and(|it| it.has_nodes());
-        self.own.is_some() || newest() || version.settled.layers.has_nodes()
+        let newest = || {
+            version
+                .commit_tail
+                .as_ref()
+                .is_some_and(|it| it.has_nodes())
+        };
+        self.write_set.is_some() || newest() || version.committed_base.layers.has_nodes()
     }
 
     /// Calls `look` with the labels of `node`, `None` if there is no such node.
@@ -213,10 +228,10 @@ impl Snapshot {
         look: impl FnOnce(Option<&[LabelId]>) -> T,
     ) -> T {
         if self.nodes_changed() {
-            if let Some(own) = self.own() {
-                own.read_node(node.0);
+            if let Some(write_set) = self.write_set() {
+                write_set.read_node(node.0);
             }
-            let changed = self.stack().find(About::Node(node.0), |layer| {
+            let changed = self.stack().find(FilterKey::Node(node.0), |layer| {
                 layer.node(node.0).map(|it| it.labels().cloned())
             });
             if let Some(labels) = changed {
@@ -303,15 +318,15 @@ impl Snapshot {
     /// [`Error::LabelsLost`] if some of them are not known.
     pub fn nodes_with_label(&self, label: LabelId) -> Result<NodeRanges> {
         let find = || self.ranges(|labels| labels.contains(&label));
-        if let Some(own) = self.own() {
-            own.read_label(Some(label));
+        if let Some(write_set) = self.write_set() {
+            write_set.read_label(Some(label));
             return find();
         }
         let (at, count) = (label.0 as usize, self.version.names.labels.list().len());
-        let newest = self.version.recent.as_ref();
-        let labels = match newest.is_some_and(|recent| recent.has_nodes()) {
+        let newest = self.version.commit_tail.as_ref();
+        let labels = match newest.is_some_and(|commit_tail| commit_tail.has_nodes()) {
             true => &self.version.views.labels,
-            false => &self.version.settled.views.labels,
+            false => &self.version.committed_base.views.labels,
         };
         labels.get(at, count, find)
     }
@@ -321,8 +336,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::LabelsLost`] if some of them are not known.
     pub fn all_nodes(&self) -> Result<NodeRanges> {
-        if let Some(own) = self.own() {
-            own.read_label(None);
+        if let Some(write_set) = self.write_set() {
+            write_set.read_label(None);
         }
         self.ranges(|_| true)
     }
@@ -346,8 +361,8 @@ impl Snapshot {
         let of = (rel_type, direction);
         let count = 2 * version.names.types.list().len();
         let at = 2 * rel_type.0 as usize + usize::from(direction == Direction::In);
-        let settled = || {
-            let views = &version.settled.views;
+        let committed_base = || {
+            let views = &version.committed_base.views;
             (views.adjacencies).get(at, count, || self.settled_adjacency(of))
         };
         let on_top = |top: Top| {
@@ -356,31 +371,31 @@ impl Snapshot {
                 more += layer.counts().relationships_of(rel_type);
             });
             let narrow = self.node_id_limit() <= u64::from(u32::MAX);
-            settled().with_top(of, top, more, narrow)
+            committed_base().with_top(of, top, more, narrow)
         };
-        let about = About::Lists(rel_type, direction);
+        let about = FilterKey::Lists(rel_type, direction);
         if !Top::is_any(self.stack(), about) {
-            return Ok(settled());
+            return Ok(committed_base());
         }
         let make = || on_top(Top::of(self.stack(), about));
-        Ok(match &self.own {
+        Ok(match &self.write_set {
             Some(_) => make(),
             None => (version.views.adjacencies).get(at, count, make),
         })
     }
 
-    /// An adjacency with the settled changes only.
+    /// An adjacency with the committed changes only.
     fn settled_adjacency(&self, of: (TypeId, Direction)) -> Adjacency {
-        let settled = &self.version.settled;
-        let base = settled.root.adjacency(of.0, of.1);
-        let Some(overlay) = AdjacencyOverlay::new(&settled.layers, of) else {
+        let committed_base = &self.version.committed_base;
+        let base = committed_base.root.adjacency(of.0, of.1);
+        let Some(overlay) = AdjacencyOverlay::new(&committed_base.layers, of) else {
             return base;
         };
-        let layers = settled.layers.newest_first();
+        let layers = committed_base.layers.newest_first();
         let more = layers
             .map(|layer| layer.counts().relationships_of(of.0))
             .sum();
-        // The nodes of settled changes are among those of this version.
+        // The nodes of committed changes are among those of this version.
         let narrow = self.version.next_node <= u64::from(u32::MAX);
         base.with_overlay(overlay, more, narrow)
     }
@@ -398,13 +413,13 @@ impl Snapshot {
     }
 
     pub(crate) fn column(&self, of: ColumnOf) -> Option<Column> {
-        let about = About::Column(of);
+        let about = FilterKey::Column(of);
         if !Top::is_any(self.stack(), about) {
             return self.settled_column(of);
         }
         let top = || Top::of(self.stack(), about);
         let make = || Some(Column::with_top(self.settled_column(of), of, top()));
-        match (of, &self.own) {
+        match (of, &self.write_set) {
             (ColumnOf::Node(key), None) => {
                 let count = self.version.names.keys.list().len();
                 (self.version.views.node_columns).get(key.0 as usize, count, make)
@@ -418,22 +433,22 @@ impl Snapshot {
         self.column(entity.column(key))
     }
 
-    /// A property with the settled changes only.
+    /// A property with the committed changes only.
     fn settled_column(&self, of: ColumnOf) -> Option<Column> {
-        let settled = &self.version.settled;
-        let make = |base| match ColumnOverlay::new(&settled.layers, of) {
+        let committed_base = &self.version.committed_base;
+        let make = |base| match ColumnOverlay::new(&committed_base.layers, of) {
             None => base,
             Some(overlay) => Some(Column::with_overlay(base, overlay)),
         };
         match of {
             ColumnOf::Node(key) => {
                 let count = self.version.names.keys.list().len();
-                let make = || make(settled.root.node_column(key));
-                (settled.views.node_columns).get(key.0 as usize, count, make)
+                let make = || make(committed_base.root.node_column(key));
+                (committed_base.views.node_columns).get(key.0 as usize, count, make)
             }
             ColumnOf::Relationship(rel_type, key) => {
                 let kind = StoreKind::RelationshipColumn(rel_type, key);
-                make(settled.root.column(kind))
+                make(committed_base.root.column(kind))
             }
         }
     }
@@ -443,9 +458,9 @@ impl Snapshot {
     /// # Errors
     /// What pinning gives; [`Error::Damaged`].
     pub fn node_keys(&self, node: NodeId) -> Result<Vec<KeyId>> {
-        if let Some(own) = self.own() {
+        if let Some(write_set) = self.write_set() {
             // Where no node has a property, no column is asked, so the read is recorded here.
-            own.read_node(node.0);
+            write_set.read_node(node.0);
         }
         let keys = self.keys_of(|of| match of {
             ColumnOf::Node(key) => Some(key),
@@ -511,19 +526,19 @@ impl Snapshot {
     pub fn index_on(&self, entity: SchemaEntity, keys: &[KeyId]) -> Option<Index> {
         let is_on = |index: &IndexDescription| index.entity == entity && index.keys == keys;
         let committed = &self.version.schema.indexes;
-        let Some(own) = self.own() else {
+        let Some(write_set) = self.write_set() else {
             let at = committed.iter().position(is_on)?;
             return Some(self.committed_index(at));
         };
         // A transaction may have made the index after its catalogue was put together.
-        let schema = own.schema();
+        let schema = write_set.schema();
         let index = schema.indexes.iter().find(|index| is_on(index))?;
         let at = (committed.iter()).position(|known| known.number == index.number);
         Some(match at {
             Some(at) => self.committed_index(at),
             None => {
-                let settled = self.settled_index(index);
-                settled.with_top(Top::of_index(self.stack(), index))
+                let committed_base = self.committed_base_index(index);
+                committed_base.with_top(Top::of_index(self.stack(), index))
             }
         })
     }
@@ -539,45 +554,48 @@ impl Snapshot {
         let version = &*self.version;
         let index = &version.schema.indexes[at];
         let count = version.schema.indexes.len();
-        let settled = || {
-            let views = &version.settled.views;
-            views.indexes.get(at, count, || self.settled_index(index))
+        let committed_base = || {
+            let views = &version.committed_base.views;
+            views
+                .indexes
+                .get(at, count, || self.committed_base_index(index))
         };
         if !Top::is_any_of_index(self.stack(), index) {
-            return settled();
+            return committed_base();
         }
-        let make = || settled().with_top(Top::of_index(self.stack(), index));
-        match &self.own {
+        let make = || committed_base().with_top(Top::of_index(self.stack(), index));
+        match &self.write_set {
             Some(_) => make(),
             None => version.views.indexes.get(at, count, make),
         }
     }
 
-    /// An index with the settled changes only.
-    fn settled_index(&self, index: &IndexDescription) -> Index {
-        let settled = &self.version.settled;
-        let stored = settled.root.catalog.index_numbered(index.number);
+    /// An index with the committed changes only.
+    fn committed_base_index(&self, index: &IndexDescription) -> Index {
+        let committed_base = &self.version.committed_base;
+        let stored = committed_base.root.catalog.index_numbered(index.number);
         let columns = (index.keys.iter()).map(|key| self.settled_column(index.entity.column(*key)));
         Index::new(
-            settled.root.pages.clone(),
+            committed_base.root.pages.clone(),
             stored.unwrap_or(index).clone(),
             columns.collect(),
-            IndexOverlay::settled(&settled.layers, index.number),
+            IndexOverlay::committed_base(&committed_base.layers, index.number),
         )
     }
 
     /// What is committed and not in the file, as one set of changes.
-    pub(crate) fn net(&self) -> Net<'_> {
+    pub(crate) fn net(&self) -> MergedDelta<'_> {
         self.version.stack(None).net()
     }
 
     /// Entries of an index, which may be yet to be, that are changed: keys from `low` to `high`
     /// inclusive, cut.
     pub(crate) fn index_changes(&self, number: u32, low: &[u8], high: &[u8]) -> IndexEntries {
-        let settled = IndexOverlay::settled(&self.version.settled.layers, number);
+        let committed_base =
+            IndexOverlay::committed_base(&self.version.committed_base.layers, number);
         let overlay = IndexOverlay {
-            settled: settled.as_deref().unwrap_or(&[]),
-            top: &Top::of(self.stack(), About::Index(number)),
+            committed_base: committed_base.as_deref().unwrap_or(&[]),
+            top: &Top::of(self.stack(), FilterKey::Index(number)),
             number,
         };
         overlay.entries(low, Some(high))
@@ -591,12 +609,12 @@ impl Snapshot {
         let missing = || Error::NoSuchRelationship {
             relationship: relationship.0,
         };
-        if let Some(own) = self.own() {
-            own.read_relationship(relationship.0);
+        if let Some(write_set) = self.write_set() {
+            write_set.read_relationship(relationship.0);
         }
         let changed = self
             .stack()
-            .try_find(About::Relationship(relationship.0), |layer| {
+            .try_find(FilterKey::Relationship(relationship.0), |layer| {
                 layer.relationship(relationship)
             })?;
         match changed {

@@ -15,19 +15,19 @@
 pub(crate) mod allocator;
 pub(crate) mod maintenance;
 
-use crate::catalog::ClientId;
+use crate::catalog::CommitToken;
 use crate::checkpoint::Checkpointer;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
+use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::frozen::Frozen;
 use crate::delta::frozen_layer::FrozenLayer;
-use crate::delta::layer::Layer;
-use crate::delta::lower::Lower;
+use crate::delta::immutable_delta::ImmutableDelta;
 use crate::delta::redo::NamesLogged;
 use crate::log_place::LogSetup;
 use crate::pages::Pages;
 use crate::snapshot::Snapshot;
 use crate::superblock::{self, Found, LogPosition, Superblock};
-use crate::transaction::clients::Clients;
+use crate::transaction::commit_tokens::CommitTokens;
 use crate::transaction::commits::Commits;
 use crate::transaction::conflicts::Conflicts;
 use crate::transaction::publish::Publisher;
@@ -36,8 +36,8 @@ use crate::version::retired::Retired;
 use crate::{Error, Result};
 use allocator::Allocator;
 use graven_io::File;
-use graven_log::{Log, LogStats};
 use graven_pagecache::{Budget, PageCache, SpillFile, TemporaryPages};
+use graven_wal::{Log, LogStats};
 use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ struct Generation {
     before: Arc<Version>,
     frozen: Arc<FrozenLayer>,
     /// Names of the newest commits.
-    clients: Arc<[ClientId]>,
+    clients: Arc<[CommitToken]>,
 }
 
 /// An open database file.
@@ -80,13 +80,13 @@ pub struct Store {
     /// For transactions that are too large for memory.
     pub(crate) spill: Option<Arc<SpillFile>>,
     /// Changes of more bytes than this go there.
-    pub(crate) seal_bytes: u64,
+    pub(crate) spill_bytes: u64,
     /// Threads that put in order what a log says.
     pub(crate) recovery_threads: usize,
     pub(crate) log_setup: Option<LogSetup>,
     /// The newest superblock says that the log is needed.
     pub(crate) log_marked: AtomicBool,
-    /// How long closing may fold.
+    /// How long closing may merge.
     pub(crate) fold_on_close: Option<Duration>,
     /// Whether it was closed.
     pub(crate) closed: Mutex<bool>,
@@ -113,13 +113,13 @@ impl Store {
     ) -> Result<Store> {
         let found = superblock::read_format(&*file, format)?;
         let pages = Arc::new(Pages::open(file, cache)?);
-        let root = Root::open(pages, found)?;
+        let root = FileRoot::open(pages, found)?;
         Ok(Store::of_root(root, log_setup, read_only))
     }
 
     /// A store whose newest state is `root`.
     pub(crate) fn of_root(
-        root: Root,
+        root: FileRoot,
         log_setup: Option<LogSetup>,
         read_only: Option<String>,
     ) -> Store {
@@ -136,10 +136,10 @@ impl Store {
             applied: version.clone(),
             conflicts: Conflicts::default(),
             logged: NamesLogged::of(&version.names),
-            clients: Clients::of(&version.settled.root.catalog),
+            clients: CommitTokens::of(&version.committed_base.root.catalog),
             reservation: pages.budget().empty_reservation("committed changes"),
         };
-        let seal_bytes = pages.budget().limit() / SEAL_SHARE;
+        let spill_bytes = pages.budget().limit() / SEAL_SHARE;
         Store {
             uuid,
             pages,
@@ -155,7 +155,7 @@ impl Store {
             running: Mutex::default(),
             log: OnceLock::new(),
             spill: None,
-            seal_bytes,
+            spill_bytes,
             recovery_threads: 1,
             log_setup,
             log_marked: AtomicBool::new(false),
@@ -202,7 +202,7 @@ impl Store {
         let _whole = self.chunked.write();
         let mut commits = self.commits();
         let before = commits.applied.clone();
-        if before.settled.layers.frozen.is_some() {
+        if before.committed_base.layers.frozen.is_some() {
             // One checkpoint runs at a time, and what it froze is installed or thawed unless it
             // panics.
             return Err(crate::Error::CheckpointsStopped {
@@ -210,7 +210,7 @@ impl Store {
                 why: "it panicked".to_owned(),
             });
         }
-        if before.is_folded() {
+        if before.is_merged() {
             return Ok(None);
         }
         let budget = self.budget();
@@ -221,21 +221,21 @@ impl Store {
         let reservation = Arc::new(reservation);
         // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
         let _ = before.charged.set(reservation.clone());
-        let mut layer = before.settled.layers.active.clone();
-        if let Some(recent) = &before.recent {
-            recent.put_on(&mut layer);
+        let mut layer = before.committed_base.layers.active.clone();
+        if let Some(commit_tail) = &before.commit_tail {
+            commit_tail.apply_to(&mut layer);
         }
         let frozen = Arc::new(FrozenLayer {
-            below: before.settled.layers.below.clone(),
+            below: before.committed_base.layers.below.clone(),
             layer,
             _reservation: reservation,
         });
         self.replace(&mut commits, |version| {
-            let settled = version.settled_mut();
-            settled.layers.frozen = Some(frozen.clone());
-            settled.layers.below = Arc::from([]);
-            settled.layers.active = Layer::filtered(budget);
-            version.recent = None;
+            let committed_base = version.committed_base_mut();
+            committed_base.layers.frozen = Some(frozen.clone());
+            committed_base.layers.below = Arc::from([]);
+            committed_base.layers.active = DeltaLayer::filtered(budget);
+            version.commit_tail = None;
             version.charged = Arc::default();
         });
         let clients = commits.clients.list();
@@ -246,38 +246,40 @@ impl Store {
         }))
     }
 
-    /// Makes `root` (the old root with `frozen` folded in, durable) the base of new snapshots. The
+    /// Makes `root` (the old root with `frozen` merged in, durable) the base of new snapshots. The
     /// old root is in use for as long as the result upgrades; then its pages may be used again.
-    pub(crate) fn install(&self, root: Root, frozen: &Frozen) -> Weak<Root> {
+    pub(crate) fn install_base(&self, root: FileRoot, frozen: &Frozen) -> Weak<FileRoot> {
         let root = Arc::new(root);
         let mut commits = self.commits();
-        let old = Arc::downgrade(&commits.applied.settled.root);
-        let same = commits.applied.settled.layers.frozen.as_ref();
+        let old = Arc::downgrade(&commits.applied.committed_base.root);
+        let same = commits.applied.committed_base.layers.frozen.as_ref();
         assert!(
             same.is_some_and(|it| Arc::ptr_eq(it, &frozen.frozen)),
             "what was frozen is installed"
         );
         self.replace(&mut commits, |version| {
-            let settled = version.settled_mut();
-            settled.root = root;
-            settled.layers.frozen = None;
+            let committed_base = version.committed_base_mut();
+            committed_base.root = root;
+            committed_base.layers.frozen = None;
         });
         old
     }
 
     /// Makes `root`, which has the content of the newest one, the base of new snapshots; as
     /// [`Store::install`].
-    pub(crate) fn replace_root(&self, root: Root) -> Weak<Root> {
+    pub(crate) fn replace_root(&self, root: FileRoot) -> Weak<FileRoot> {
         let mut commits = self.commits();
-        let old = Arc::downgrade(&commits.applied.settled.root);
+        let old = Arc::downgrade(&commits.applied.committed_base.root);
         let root = Arc::new(root);
-        self.replace(&mut commits, |version| version.settled_mut().root = root);
+        self.replace(&mut commits, |version| {
+            version.committed_base_mut().root = root
+        });
         old
     }
 
     /// The base of the newest version.
-    pub(crate) fn newest_root(&self) -> Arc<Root> {
-        self.commits().applied.settled.root.clone()
+    pub(crate) fn newest_root(&self) -> Arc<FileRoot> {
+        self.commits().applied.committed_base.root.clone()
     }
 
     pub(crate) fn checkpointer(&self) -> &Checkpointer {
@@ -288,29 +290,33 @@ impl Store {
     pub(crate) fn thaw(&self, frozen: &FrozenLayer) {
         let mut commits = self.commits();
         let bytes = frozen.layer.bytes();
-        let alone = frozen.below.is_empty() && commits.applied.settled.layers.below.is_empty();
+        let alone =
+            frozen.below.is_empty() && commits.applied.committed_base.layers.below.is_empty();
         let mut held = self.budget().empty_reservation("committed changes");
         held.force_grow(bytes);
         if alone {
             commits.reservation.force_grow(bytes);
         }
         self.replace(&mut commits, |version| {
-            version.settle();
-            let settled = version.settled_mut();
-            settled.layers.frozen = None;
+            version.merge_tail();
+            let committed_base = version.committed_base_mut();
+            committed_base.layers.frozen = None;
             if alone {
-                let newer = std::mem::replace(&mut settled.layers.active, frozen.layer.clone());
-                settled.layers.active.merge(&newer);
+                let newer =
+                    std::mem::replace(&mut committed_base.layers.active, frozen.layer.clone());
+                committed_base.layers.active.merge(&newer);
                 return;
             }
             let lower = (!frozen.layer.is_empty()).then(|| {
-                Arc::new(Lower::Memory {
+                Arc::new(ImmutableDelta::Memory {
                     layer: frozen.layer.clone(),
                     reservation: held,
                 })
             });
             let older = frozen.below.iter().cloned().chain(lower);
-            settled.layers.below = older.chain(settled.layers.below.iter().cloned()).collect();
+            committed_base.layers.below = older
+                .chain(committed_base.layers.below.iter().cloned())
+                .collect();
         });
     }
 
@@ -413,8 +419,8 @@ impl Store {
 
     /// Whether the data file has all that was committed, without the log.
     #[must_use]
-    pub fn is_folded(&self) -> bool {
-        self.visible.read().is_folded()
+    pub fn is_merged(&self) -> bool {
+        self.visible.read().is_merged()
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -449,8 +455,8 @@ impl Store {
     }
 
     /// Changes of more bytes than this go to temporary pages.
-    pub(crate) fn seal_bytes(&self) -> u64 {
-        self.seal_bytes
+    pub(crate) fn spill_bytes(&self) -> u64 {
+        self.spill_bytes
     }
 
     pub(crate) fn allocator(&self) -> &Arc<Allocator> {
@@ -458,8 +464,8 @@ impl Store {
     }
 
     /// The base of new snapshots.
-    pub(crate) fn root(&self) -> Arc<Root> {
-        self.visible.read().settled.root.clone()
+    pub(crate) fn root(&self) -> Arc<FileRoot> {
+        self.visible.read().committed_base.root.clone()
     }
 
     pub(crate) fn commits(&self) -> MutexGuard<'_, Commits> {
@@ -492,14 +498,14 @@ impl Store {
 
     /// Whether changes or log have grown enough for a checkpoint. `bytes` were committed just now.
     pub(crate) fn wants_checkpoint(&self, version: &Version, bytes: u64) -> bool {
-        if self.log().is_none() || version.settled.layers.frozen.is_some() {
+        if self.log().is_none() || version.committed_base.layers.frozen.is_some() {
             return false;
         }
-        if !version.settled.layers.below.is_empty() {
+        if !version.committed_base.layers.below.is_empty() {
             return true;
         }
         let changes = version.changed_bytes().max(bytes);
-        let from = version.settled.root.found.superblock.log.position;
+        let from = version.committed_base.root.found.superblock.log.position;
         changes > self.budget().limit() / CHANGES_SHARE
             || version.lsn.saturating_sub(from) > LOG_BYTES
     }

@@ -17,15 +17,14 @@
 //! A write reads what the indexes of its property need, nothing else. Memory is charged to the
 //! budget as it is used; what is more than an eighth of it goes to temporary pages ([`spill`]).
 
-pub(crate) mod clients;
 pub(crate) mod commit;
+pub(crate) mod commit_tokens;
 pub(crate) mod commits;
 pub(crate) mod conflicts;
 mod constraints;
 pub(crate) mod counters;
 pub(crate) mod index_entries;
 pub(crate) mod options;
-pub(crate) mod own;
 pub(crate) mod publish;
 #[cfg(test)]
 mod publish_model;
@@ -34,6 +33,7 @@ pub(crate) mod schema_change;
 pub(crate) mod spill;
 mod sync;
 mod write;
+pub(crate) mod write_set;
 
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::snapshot::Snapshot;
@@ -44,10 +44,10 @@ use crate::{Error, Result};
 use counters::WriteCounters;
 use graven_pagecache::Reservation;
 use options::TransactionOptions;
-use own::Own;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use write_set::WriteSet;
 
 /// A transaction of a store without temporary pages may hold this part of the memory limit.
 const LIMIT_SHARE: u64 = 4;
@@ -61,7 +61,7 @@ pub struct Transaction {
     store: Arc<Store>,
     options: TransactionOptions,
     start: Arc<Version>,
-    own: Arc<Own>,
+    write_set: Arc<WriteSet>,
     /// The state of now for the transaction's own look-ups, which are not recorded as reads.
     view: Snapshot,
     state: Mutex<State>,
@@ -87,14 +87,14 @@ impl Store {
     pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Result<Transaction> {
         let start = self.register();
         let isolation = options.isolation;
-        let own = Own::new(start.schema.clone(), isolation, self.allocator().clone());
-        let quiet = Arc::new(own.unrecorded());
+        let write_set = WriteSet::new(start.schema.clone(), isolation, self.allocator().clone());
+        let quiet = Arc::new(write_set.unrecorded());
         Ok(Transaction {
             view: Snapshot::of_transaction(start.clone(), quiet),
             store: self.clone(),
             options,
             start,
-            own: Arc::new(own),
+            write_set: Arc::new(write_set),
             state: Mutex::new(State {
                 ended: None,
                 reservation: self.budget().empty_reservation("transaction"),
@@ -112,7 +112,7 @@ impl Transaction {
     /// it sees later writes of this transaction. Its catalogue is as of the first use.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of_transaction(self.start.clone(), self.own.clone())
+        Snapshot::of_transaction(self.start.clone(), self.write_set.clone())
     }
 
     /// As [`Transaction::snapshot`] for what does not decide what the transaction reads or writes,
@@ -120,7 +120,7 @@ impl Transaction {
     /// transaction.
     #[must_use]
     pub fn unrecorded_snapshot(&self) -> Snapshot {
-        Snapshot::of_transaction(self.start.clone(), Arc::new(self.own.unrecorded()))
+        Snapshot::of_transaction(self.start.clone(), Arc::new(self.write_set.unrecorded()))
     }
 
     /// The options it was begun with.
@@ -197,7 +197,7 @@ impl Transaction {
         let mut state = self.state.lock();
         if state.ended.is_none() {
             self.end(&mut state, "rolled back");
-            self.own.clear();
+            self.write_set.clear();
         }
     }
 

@@ -6,40 +6,40 @@
 //! that only it knew. The catalogue of a version is put together when it is first asked for.
 //!
 //! A change of a map copies the path to a leaf, and a commit of a few entries changes a dozen maps.
-//! So commits are first listed ([`recent`]), and go into the large layer some at a time
+//! So commits are first listed ([`commit_tail`]), and go into the large layer some at a time
 //! ([`Version::apply`]): then neighbouring entries share their copies. Everything below the newest
-//! commits ([`settled`]) versions share with what readers put together of it.
+//! commits ([`committed_base`]) versions share with what readers put together of it.
 //!
 //! # Concurrency
 //! Immutable.
 
 use crate::catalog::Catalog;
-use crate::data_file::Root;
-use crate::delta::layer::Layer;
+use crate::data_file::FileRoot;
+use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::overlay::Stack;
 use crate::delta::redo::NamesLogged;
 use crate::store::allocator::NameLists;
-use crate::transaction::own::Own;
+use crate::transaction::write_set::WriteSet;
 use crate::version::schema::Schema;
+use commit_tail::CommitTail;
+use committed_base::CommittedBase;
 use graven_pagecache::Reservation;
-use recent::Recent;
-use settled::Settled;
 use std::sync::{Arc, OnceLock};
 use views::Views;
 
-pub(crate) mod recent;
+pub(crate) mod commit_filter;
+pub(crate) mod commit_tail;
+pub(crate) mod committed_base;
 pub(crate) mod retired;
 pub(crate) mod schema;
-pub(crate) mod settled;
-pub(crate) mod touched;
 pub(crate) mod views;
 
 /// See the file header.
 #[derive(Debug)]
 pub(crate) struct Version {
-    pub(crate) settled: Arc<Settled>,
+    pub(crate) committed_base: Arc<CommittedBase>,
     /// The newest commits, on top of that.
-    pub(crate) recent: Option<Arc<Recent>>,
+    pub(crate) commit_tail: Option<Arc<CommitTail>>,
     /// Once the active layer was frozen: what all versions of it are charged, until the last one
     /// goes that a snapshot holds.
     pub(crate) charged: Arc<OnceLock<Arc<Reservation>>>,
@@ -59,10 +59,10 @@ pub(crate) struct Version {
 
 impl Version {
     /// What `root` says, nothing on top.
-    pub(crate) fn of(root: Arc<Root>, timestamp: u64, lsn: u64) -> Version {
+    pub(crate) fn of(root: Arc<FileRoot>, timestamp: u64, lsn: u64) -> Version {
         let catalog = &root.catalog;
         Version {
-            recent: None,
+            commit_tail: None,
             charged: Arc::default(),
             written_bytes: 0,
             timestamp,
@@ -77,15 +77,15 @@ impl Version {
             next_relationship: catalog.next_relationship,
             catalog: OnceLock::new(),
             views: Views::default(),
-            settled: Arc::new(Settled::of(root)),
+            committed_base: Arc::new(CommittedBase::of(root)),
         }
     }
 
     /// A version with the same content, to be changed.
     pub(crate) fn copy(&self) -> Version {
         Version {
-            settled: self.settled.clone(),
-            recent: self.recent.clone(),
+            committed_base: self.committed_base.clone(),
+            commit_tail: self.commit_tail.clone(),
             charged: self.charged.clone(),
             written_bytes: self.written_bytes,
             timestamp: self.timestamp,
@@ -101,62 +101,67 @@ impl Version {
 
     /// What is below the newest commits, to be changed: no other version has it then, and no reader
     /// has looked at it.
-    pub(crate) fn settled_mut(&mut self) -> &mut Settled {
-        self.settled = Arc::new(self.settled.copy());
-        Arc::get_mut(&mut self.settled).expect("it was made just now")
+    pub(crate) fn committed_base_mut(&mut self) -> &mut CommittedBase {
+        self.committed_base = Arc::new(self.committed_base.copy());
+        Arc::get_mut(&mut self.committed_base).expect("it was made just now")
     }
 
     /// Puts a commit on top.
-    pub(crate) fn apply(&mut self, layer: &Layer) {
+    pub(crate) fn apply(&mut self, layer: &DeltaLayer) {
         self.written_bytes += layer.bytes();
-        if layer.bytes() >= recent::BYTES_MAX {
-            self.settle();
-            self.settled_mut().layers.active.merge(layer);
+        if layer.bytes() >= commit_tail::BYTES_MAX {
+            self.merge_tail();
+            self.committed_base_mut().layers.active.merge(layer);
             return;
         }
-        let recent = Arc::new(Recent::on(self.recent.as_ref(), layer));
-        let is_full = recent.is_full();
-        self.recent = Some(recent);
+        let commit_tail = Arc::new(CommitTail::on(self.commit_tail.as_ref(), layer));
+        let is_full = commit_tail.is_full();
+        self.commit_tail = Some(commit_tail);
         if is_full {
-            self.settle();
+            self.merge_tail();
         }
     }
 
     /// Puts the newest commits into the active layer.
-    pub(crate) fn settle(&mut self) {
-        if let Some(recent) = self.recent.take() {
-            recent.put_on(&mut self.settled_mut().layers.active);
+    pub(crate) fn merge_tail(&mut self) {
+        if let Some(commit_tail) = self.commit_tail.take() {
+            commit_tail.apply_to(&mut self.committed_base_mut().layers.active);
         }
     }
 
     /// Whether its root says all of it: no checkpoint would have anything to write.
-    pub(crate) fn is_folded(&self) -> bool {
-        let base = Version::of(self.settled.root.clone(), 0, 0);
-        self.settled.layers.is_folded()
-            && self.recent.is_none()
+    pub(crate) fn is_merged(&self) -> bool {
+        let base = Version::of(self.committed_base.root.clone(), 0, 0);
+        self.committed_base.layers.is_merged()
+            && self.commit_tail.is_none()
             && self.schema.is_as(&base.schema)
             && NamesLogged::of(&self.names) == NamesLogged::of(&base.names)
     }
 
     /// Estimated bytes of what is not frozen.
     pub(crate) fn changed_bytes(&self) -> u64 {
-        self.settled.layers.active.bytes() + self.recent.as_ref().map_or(0, |it| it.bytes())
+        self.committed_base.layers.active.bytes()
+            + self.commit_tail.as_ref().map_or(0, |it| it.bytes())
     }
 
     /// Estimated bytes of what is not frozen, with all layers below: those keep memory until a
     /// checkpoint has ended, and with too many of them there would be none left for it.
     pub(crate) fn waiting_bytes(&self) -> u64 {
-        let settled = &self.settled;
-        let frozen = settled.layers.frozen.iter().flat_map(|it| it.below.iter());
-        let below = settled.layers.below.iter().chain(frozen);
+        let committed_base = &self.committed_base;
+        let frozen = committed_base
+            .layers
+            .frozen
+            .iter()
+            .flat_map(|it| it.below.iter());
+        let below = committed_base.layers.below.iter().chain(frozen);
         self.changed_bytes() + below.map(|lower| lower.memory_bytes()).sum::<u64>()
     }
 
-    pub(crate) fn stack<'a>(&'a self, own: Option<&'a Arc<Own>>) -> Stack<'a> {
+    pub(crate) fn stack<'a>(&'a self, write_set: Option<&'a Arc<WriteSet>>) -> Stack<'a> {
         Stack {
-            settled: &self.settled.layers,
-            recent: self.recent.as_ref(),
-            own,
+            committed_base: &self.committed_base.layers,
+            commit_tail: self.commit_tail.as_ref(),
+            write_set,
         }
     }
 
@@ -164,18 +169,18 @@ impl Version {
         self.catalog.get_or_init(|| self.assemble(None))
     }
 
-    /// The catalogue, with what `own` adds.
-    pub(crate) fn assemble(&self, own: Option<&Arc<Own>>) -> Catalog {
-        let mut catalog = self.settled.root.catalog.clone();
-        let (names, schema) = match own {
+    /// The catalogue, with what `write_set` adds.
+    pub(crate) fn assemble(&self, write_set: Option<&Arc<WriteSet>>) -> Catalog {
+        let mut catalog = self.committed_base.root.catalog.clone();
+        let (names, schema) = match write_set {
             None => (self.names.clone(), self.schema.clone()),
-            Some(own) => (own.allocator().names(), own.schema()),
+            Some(write_set) => (write_set.allocator().names(), write_set.schema()),
         };
-        let (next_node, next_relationship) = match own {
+        let (next_node, next_relationship) = match write_set {
             None => (self.next_node, self.next_relationship),
-            Some(own) => (
-                own.allocator().next_node(),
-                own.allocator().next_relationship(),
+            Some(write_set) => (
+                write_set.allocator().next_node(),
+                write_set.allocator().next_relationship(),
             ),
         };
         catalog.labels = names.labels;
@@ -185,14 +190,18 @@ impl Version {
         catalog.next_relationship = next_relationship;
         catalog.indexes = (schema.indexes.iter())
             .map(|index| {
-                let stored = self.settled.root.catalog.index_numbered(index.number);
+                let stored = self
+                    .committed_base
+                    .root
+                    .catalog
+                    .index_numbered(index.number);
                 stored.unwrap_or(index).clone()
             })
             .collect();
         catalog.constraints.clone_from(&schema.constraints);
         catalog.next_index = schema.next_index;
         catalog.users.clone_from(&schema.users);
-        self.stack(own)
+        self.stack(write_set)
             .for_each(|layer| layer.counts().apply(&mut catalog));
         catalog
     }

@@ -20,13 +20,13 @@ pub(crate) mod shared;
 
 use crate::adjacency::writer::AdjacencyWriter;
 use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
-use crate::chain::{self, Footprint};
 use crate::column::writer::ColumnWriter;
 use crate::directory::{DirectoryBuilder, SegmentEntry};
 use crate::id_runs::Run;
 use crate::ids::{KeyId, LabelId, TypeId};
 use crate::index::writer::IndexWriter;
 use crate::labels::{LabelRuns, label_set};
+use crate::overflow_pages::{self, Footprint};
 use crate::page_output::PageOutput;
 use crate::schema::SchemaEntity;
 use crate::sink::{self, PageSink};
@@ -305,7 +305,8 @@ impl StoreWriter {
             }
         }
         let directory = directory.finish(&mut own)?;
-        let catalogue = chain::write(&pages, PageKind::Catalogue, &catalog.encode(), &mut own)?;
+        let catalogue =
+            overflow_pages::write(&pages, PageKind::Catalogue, &catalog.encode(), &mut own)?;
         let mut space = self.shared.free_space();
         let free_space = sink::append_chain(&*self.file, &mut space, PageKind::FreeSpace)?;
         let file_units = space.end();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use graven_io::FaultPlan;
-use graven_log::LogOptions;
 use graven_pagecache::{Budget, Config, Evictor, PageCache};
 use graven_storage::{Error, OpenOptions, Store};
+use graven_wal::LogOptions;
 
 use crate::disk::{Disk, Images, REGION_BYTES};
 use crate::model::Graph;

@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use graven_io::{
-    Crash, FaultControl, FaultPlan, FaultyFile, File, IoMode, MemoryFile, ReadQueue, Survival,
+    Crash, CrashOutcome, FaultControl, FaultPlan, FaultyFile, File, IoMode, MemoryFile, ReadQueue,
 };
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
 use graven_storage::LogPlace;
 
-use crate::sabotage::Sabotage;
+use crate::fault_injection::FaultInjection;
 
 /// Regions of logs in simulations: the smallest there are.
 pub const REGION_BYTES: u64 = 256 << 10;
@@ -58,7 +58,7 @@ pub struct Images {
 pub type Observer = Box<dyn FnMut(&str) + Send>;
 
 /// Called in front of writes of pages, with the phase of the run; not while it runs already.
-pub type Interlude = Box<dyn FnMut(&'static str) + Send>;
+pub type Pause = Box<dyn FnMut(&'static str) + Send>;
 
 #[derive(Default)]
 struct State {
@@ -72,8 +72,8 @@ struct State {
 struct Shared {
     state: Mutex<State>,
     observer: Mutex<Option<Observer>>,
-    interlude: Mutex<Option<Interlude>>,
-    sabotage: Option<Sabotage>,
+    pause: Mutex<Option<Pause>>,
+    injection: Option<FaultInjection>,
     /// The log's name was removed; a power cut may bring it back.
     log_removed: AtomicBool,
 }
@@ -96,7 +96,7 @@ thread_local! {
 impl Disk {
     /// A disk that holds `images`, with the faults of `plan` on data file and log.
     #[must_use]
-    pub fn new(images: &Images, plan: &FaultPlan, sabotage: Option<Sabotage>) -> Disk {
+    pub fn new(images: &Images, plan: &FaultPlan, injection: Option<FaultInjection>) -> Disk {
         let file = |name: &str, bytes: &[u8], plan: &FaultPlan| {
             let inner = Arc::new(MemoryFile::with_bytes(name, bytes));
             FaultyFile::new(inner, plan.clone())
@@ -113,8 +113,8 @@ impl Disk {
                     ..State::default()
                 }),
                 observer: Mutex::new(None),
-                interlude: Mutex::new(None),
-                sabotage,
+                pause: Mutex::new(None),
+                injection,
                 log_removed: AtomicBool::new(false),
             }),
         }
@@ -176,8 +176,8 @@ impl Disk {
     }
 
     /// Sets what happens beside the writing of pages.
-    pub fn beside(&self, interlude: Option<Interlude>) {
-        *lock(&self.shared.interlude) = interlude;
+    pub fn beside(&self, pause: Option<Pause>) {
+        *lock(&self.shared.pause) = pause;
     }
 
     /// Names the phase of the run, for the sites.
@@ -209,8 +209,8 @@ impl Disk {
         };
         let removed = self.shared.log_removed.load(Ordering::Relaxed)
             && match crash.survival {
-                Survival::All => true,
-                Survival::None => false,
+                CrashOutcome::All => true,
+                CrashOutcome::None => false,
                 _ => crash.seed.is_multiple_of(2),
             };
         Images {
@@ -248,11 +248,11 @@ impl Images {
 }
 
 /// The survivals tried at a crash point, one after the other.
-pub const SURVIVALS: [Survival; 4] = [
-    Survival::Any,
-    Survival::Prefix,
-    Survival::None,
-    Survival::All,
+pub const SURVIVALS: [CrashOutcome; 4] = [
+    CrashOutcome::Any,
+    CrashOutcome::Prefix,
+    CrashOutcome::None,
+    CrashOutcome::All,
 ];
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -308,10 +308,10 @@ impl SimulatedFile {
         }
         let phase = lock(&self.shared.state).phase;
         // Taken out, so that what it writes itself does not begin another.
-        let taken = lock(&self.shared.interlude).take();
-        if let Some(mut interlude) = taken {
-            interlude(phase);
-            lock(&self.shared.interlude).get_or_insert(interlude);
+        let taken = lock(&self.shared.pause).take();
+        if let Some(mut pause) = taken {
+            pause(phase);
+            lock(&self.shared.pause).get_or_insert(pause);
         }
     }
 
@@ -332,8 +332,8 @@ impl SimulatedFile {
         }
     }
 
-    fn sabotaged(&self, sabotage: Sabotage) -> bool {
-        !OBSERVING.get() && self.shared.sabotage == Some(sabotage)
+    fn is_injected(&self, injection: FaultInjection) -> bool {
+        !OBSERVING.get() && self.shared.injection == Some(injection)
     }
 }
 
@@ -367,13 +367,13 @@ impl File for SimulatedFile {
             self.meanwhile();
         }
         self.before(site, offset, buf);
-        if site == "superblock" && self.sabotaged(Sabotage::SuperblocksAtOnce) {
+        if site == "superblock" && self.is_injected(FaultInjection::SuperblocksAtOnce) {
             // Both copies are overwritten at once, without a sync between them.
             for at in SUPERBLOCK_OFFSETS {
                 self.file.write_all_at(&vec![0; buf.len()], at)?;
             }
         }
-        if site == "log recycle" && self.sabotaged(Sabotage::LostRegionHeader) {
+        if site == "log recycle" && self.is_injected(FaultInjection::LostRegionHeader) {
             return Ok(());
         }
         self.file.write_all_at(buf, offset)
@@ -381,13 +381,13 @@ impl File for SimulatedFile {
 
     fn sync_data(&self) -> graven_io::Result<()> {
         let (what, skipped) = match self.which {
-            Which::Data => ("data sync", Some(Sabotage::SkippedDataSync)),
-            Which::Log => ("log sync", Some(Sabotage::SkippedLogSync)),
+            Which::Data => ("data sync", Some(FaultInjection::SkippedDataSync)),
+            Which::Log => ("log sync", Some(FaultInjection::SkippedLogSync)),
             Which::Spill => ("spill sync", None),
-            Which::Backup => ("backup sync", Some(Sabotage::SkippedBackupSync)),
+            Which::Backup => ("backup sync", Some(FaultInjection::SkippedBackupSync)),
         };
         self.before(what, 0, &[]);
-        match skipped.is_some_and(|skipped| self.sabotaged(skipped)) {
+        match skipped.is_some_and(|skipped| self.is_injected(skipped)) {
             true => Ok(()),
             false => self.file.sync_data(),
         }

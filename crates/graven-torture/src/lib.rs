@@ -17,11 +17,11 @@
 
 pub mod check;
 pub mod disk;
+pub mod fault_injection;
 pub mod model;
 pub mod mutants;
 #[cfg(feature = "process")]
 pub mod process;
-pub mod sabotage;
 pub mod simulate;
 mod workload;
 

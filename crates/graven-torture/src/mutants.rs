@@ -1,11 +1,11 @@
 //! Faults that the torture must find: put into the code, or between the code and its disk.
 //!
 //! # How it works
-//! [`Sabotage`] changes what the disk does; the others are switches in the code under test,
+//! [`FaultInjection`] changes what the disk does; the others are switches in the code under test,
 //! compiled in by the feature `mutants` alone. Each runs the simulation until it is caught; one
 //! that is not means that the torture is blind there.
 
-use crate::sabotage::Sabotage;
+use crate::fault_injection::FaultInjection;
 
 /// What became of a mutant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub struct Verdict {
 /// The torture itself fails.
 pub fn run_all(points: u64) -> Result<Vec<Verdict>, crate::Failure> {
     let mut verdicts = Vec::new();
-    for sabotage in Sabotage::ALL {
-        verdicts.push(judge(format!("{sabotage:?}"), points, Some(sabotage))?);
+    for injection in FaultInjection::ALL {
+        verdicts.push(judge(format!("{injection:?}"), points, Some(injection))?);
     }
     #[cfg(feature = "mutants")]
-    for mutant in graven_log::mutant::Mutant::ALL {
-        graven_log::mutant::activate(Some(mutant));
+    for mutant in graven_wal::mutant::Mutant::ALL {
+        graven_wal::mutant::activate(Some(mutant));
         let verdict = judge(format!("log: {mutant:?}"), points, None);
-        graven_log::mutant::activate(None);
+        graven_wal::mutant::activate(None);
         verdicts.push(verdict?);
     }
     Ok(verdicts)
@@ -38,11 +38,11 @@ pub fn run_all(points: u64) -> Result<Vec<Verdict>, crate::Failure> {
 fn judge(
     mutant: String,
     points: u64,
-    sabotage: Option<Sabotage>,
+    injection: Option<FaultInjection>,
 ) -> Result<Verdict, crate::Failure> {
     let options = crate::Options {
         points,
-        sabotage,
+        injection,
         ..crate::Options::default()
     };
     // A mutant may also run into an assertion: that is being caught too.

@@ -18,8 +18,8 @@
 //! not test the disk's cache, which only a power cut does.
 
 pub mod child;
+mod child_log;
 mod full_disk;
-mod told;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,11 +30,11 @@ use graven::{Config, Database, Params, Value};
 
 use crate::Failure;
 use child::{NODES, Task};
+use child_log::ChildProcess;
 use graven_random::SplitMix64;
-use told::Living;
 
 /// The least memory a database works with, and so a torture.
-pub const MEMORY_MIN: u64 = graven_pagecache::MIN_BUDGET_BYTES;
+pub const MEMORY_MIN: u64 = graven_pagecache::BUDGET_BYTES_MIN;
 
 /// The child's longest life.
 const LIFE_MAX_MS: u64 = 1_500;
@@ -157,7 +157,7 @@ impl ProcessTorture {
             let refused = ledger.refused.len();
             match round % 2 {
                 0 => {
-                    let writer = Living::start(child, &path, Task::Commit { round })?;
+                    let writer = ChildProcess::start(child, &path, Task::Commit { round })?;
                     std::thread::sleep(life(&mut random));
                     ledger.note(writer.kill()?, &mut report);
                 }
@@ -264,9 +264,9 @@ fn beside_checkpoints(
     ledger: &mut Ledger,
     report: &mut ProcessReport,
 ) -> Result<(), Failure> {
-    let mut owner = Living::start(child, path, Task::Checkpoint)?;
+    let mut owner = ChildProcess::start(child, path, Task::Checkpoint)?;
     owner.wait_until_ready()?;
-    let writer = Living::start(child, path, Task::Commit { round })?;
+    let writer = ChildProcess::start(child, path, Task::Commit { round })?;
     std::thread::sleep(life(random));
     let survives = random.below(3) > 0;
     let before = writer.acknowledged();
@@ -290,7 +290,7 @@ fn remove(path: &Path) {
 }
 
 impl Ledger {
-    fn note(&mut self, told: told::Told, report: &mut ProcessReport) {
+    fn note(&mut self, told: child_log::ChildLog, report: &mut ProcessReport) {
         report.refused += told.refused.len() as u64;
         report.after_room += told.after_room;
         self.acknowledged.extend(told.acknowledged);

@@ -21,13 +21,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use graven_io::{Crash, Fault, FaultPlan, Survival};
+use graven_io::{Crash, CrashOutcome, Fault, FaultPlan};
 
 use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
+use crate::fault_injection::FaultInjection;
 use crate::model::Graph;
-use crate::sabotage::Sabotage;
 use crate::workload::{History, Stop, Workload};
 use graven_random::SplitMix64;
 
@@ -46,7 +46,7 @@ pub struct Options {
     /// At least this long.
     pub time: Duration,
     /// A fault put between database and disk.
-    pub sabotage: Option<Sabotage>,
+    pub injection: Option<FaultInjection>,
 }
 
 impl Default for Options {
@@ -55,7 +55,7 @@ impl Default for Options {
             seed: 1,
             points: 10_000,
             time: Duration::ZERO,
-            sabotage: None,
+            injection: None,
         }
     }
 }
@@ -135,7 +135,7 @@ pub fn run(options: &Options) -> Result<Report, Failure> {
     let mut report = Report::default();
     let mut seed = options.seed;
     while report.total() < options.points || begun.elapsed() < options.time {
-        run_seed(seed, options.sabotage, &mut report)?;
+        run_seed(seed, options.injection, &mut report)?;
         seed += 1;
     }
     Ok(report)
@@ -202,18 +202,22 @@ struct Watch {
 ///
 /// # Errors
 /// A broken promise.
-pub fn run_seed(seed: u64, sabotage: Option<Sabotage>, report: &mut Report) -> Result<(), Failure> {
+pub fn run_seed(
+    seed: u64,
+    injection: Option<FaultInjection>,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let injected = Injected::of(seed);
     let heavy = seed % 10 == 4;
     let loads = seed.is_multiple_of(4);
-    let (images, graph) = bulk_load::run(seed, loads, sabotage, &mut report.points)?;
+    let (images, graph) = bulk_load::run(seed, loads, injection, &mut report.points)?;
     let disk = Disk::new(
         &images,
         &FaultPlan {
             seed,
             ..FaultPlan::default()
         },
-        sabotage,
+        injection,
     );
     let watch = Arc::new(Mutex::new(Watch {
         seed,
@@ -295,12 +299,12 @@ impl Watch {
         }
     }
 
-    fn check(&mut self, images: &Images, survival: Survival) -> Result<(), String> {
+    fn check(&mut self, images: &Images, survival: CrashOutcome) -> Result<(), String> {
         let promise = self.injected.promise();
         let least = match (promise, survival) {
             (Promise::Noticed, _) => 0,
             // Everything that reached the system is there: as if only the process had died.
-            (_, Survival::All) => self.history.written.max(self.history.durable),
+            (_, CrashOutcome::All) => self.history.written.max(self.history.durable),
             _ => self.history.durable,
         };
         let least = match self.injected {
@@ -323,7 +327,7 @@ impl Watch {
             drop(found.store);
             let again = found.disk.images(Crash {
                 seed: self.random.bits(),
-                survival: Survival::Any,
+                survival: CrashOutcome::Any,
             });
             let Some(again) = check::read(&again, promise)? else {
                 return Err("what opened once does not open again".to_owned());
@@ -355,7 +359,7 @@ impl Watch {
             drop(opened);
             let crash = Crash {
                 seed: self.random.bits(),
-                survival: Survival::Any,
+                survival: CrashOutcome::Any,
             };
             *self.points.entry("recovery".to_owned()).or_default() += 1;
             let left = disk.images(crash);
@@ -409,7 +413,7 @@ impl Watch {
         }
         let crash = Crash {
             seed: self.random.bits(),
-            survival: Survival::Any,
+            survival: CrashOutcome::Any,
         };
         *self.points.entry("second life".to_owned()).or_default() += 1;
         let images = disk.images(crash);

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use graven_io::Local;
+use graven_io::ProcessLocal;
 
-use crate::attach::client::Attached;
+use crate::remote::client::Attached;
 
 /// Cancels the statements of one connection, from any thread.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ type Running = (Weak<Attached>, (u64, u64));
 pub(crate) struct Cancelling {
     flag: Arc<AtomicBool>,
     /// Sessions in which statements run in another process.
-    there: Local<Mutex<Vec<Running>>>,
+    there: ProcessLocal<Mutex<Vec<Running>>>,
 }
 
 impl Cancelling {

@@ -85,7 +85,7 @@ struct Check<'a> {
 
 /// What a sweep over one direction saw.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Swept {
+struct CheckedStore {
     pairs: u64,
     sum: u64,
 }
@@ -138,7 +138,7 @@ impl Check<'_> {
         self.record(format!("{name}, both directions"), outcome);
     }
 
-    fn directions(&self, rel_type: TypeId) -> Result<(Swept, Swept), String> {
+    fn directions(&self, rel_type: TypeId) -> Result<(CheckedStore, CheckedStore), String> {
         let sweep = |direction| {
             let lists = self.snapshot.adjacency(rel_type, direction).map_err(text)?;
             self.sweep(&lists, direction)
@@ -146,8 +146,8 @@ impl Check<'_> {
         Ok((sweep(Direction::Out)?, sweep(Direction::In)?))
     }
 
-    fn sweep(&self, lists: &Adjacency, direction: Direction) -> Result<Swept, String> {
-        let mut swept = Swept::default();
+    fn sweep(&self, lists: &Adjacency, direction: Direction) -> Result<CheckedStore, String> {
+        let mut swept = CheckedStore::default();
         let mut scratch = Vec::new();
         let mut wrong = None;
         let nodes = self.snapshot.all_nodes().map_err(text)?;

@@ -17,7 +17,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
-use crate::statements::Seat;
+use crate::statements::StatementGuard;
 use crate::value::Value;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
@@ -57,8 +57,8 @@ impl Run {
 }
 
 /// When and where a statement runs.
-pub(crate) struct Occasion<'a> {
-    pub(crate) seat: &'a Seat,
+pub(crate) struct StatementContext<'a> {
+    pub(crate) guard: &'a StatementGuard,
     pub(crate) begun: Instant,
     /// When it must have ended.
     pub(crate) deadline: Option<Deadline>,
@@ -178,9 +178,9 @@ impl Connection {
     }
 
     /// Notes at this place what is said of what sits there.
-    pub(crate) fn says(&self, seat: &Seat) {
+    pub(crate) fn says(&self, guard: &StatementGuard) {
         if let Some(said) = &self.metadata {
-            seat.occupant().set_metadata(said.clone());
+            guard.occupant().set_metadata(said.clone());
         }
     }
 

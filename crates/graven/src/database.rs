@@ -2,8 +2,8 @@
 
 mod serving;
 
-use crate::instance::Inner;
-use crate::instance::Place;
+use crate::instance::Backend;
+use crate::instance::Instance;
 use crate::names::Names;
 use crate::right::Right;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use graven_io::Local;
-use graven_log::LogStats;
+use graven_io::ProcessLocal;
 use graven_pagecache::PageCache;
 use graven_storage::catalog::NameList;
+use graven_wal::LogStats;
 
-use crate::attach::client::{Attached, Failure};
-use crate::attach::owner::Owner;
-use crate::attach::patience::Patience;
 use crate::check::{self, CheckReport};
 use crate::config::Config;
 use crate::error::{Error, LOCKED, Retry};
-use crate::files::{self, beside};
+use crate::files::{self, sibling_path};
 use crate::info::{self, Info, Reading};
+use crate::remote::client::{Attached, Failure};
+use crate::remote::owner::Owner;
+use crate::remote::reply_timeout::ReplyTimeout;
 use crate::value::Value;
 
 /// How long to wait for another process that has the file but does not listen: one that begins or
@@ -60,7 +60,7 @@ const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
 /// process.
 #[derive(Clone, Debug)]
 pub struct Database {
-    shared: Arc<Local<Shared>>,
+    shared: Arc<ProcessLocal<Shared>>,
 }
 
 /// Where a database is: here, or with its owner in another process.
@@ -72,7 +72,7 @@ struct Shared {
     /// order).
     owner: Mutex<Option<Owner>>,
     /// Set once this process owns the file, and never unset.
-    here: OnceLock<Arc<Inner>>,
+    here: OnceLock<Arc<Instance>>,
     there: Mutex<Option<Arc<Attached>>>,
 }
 
@@ -86,7 +86,7 @@ impl Database {
     /// `Database.InUse` where another process has it and cannot be attached to.
     pub fn open(path: impl AsRef<Path>, config: Config) -> Result<Self, Error> {
         let database = Database {
-            shared: Arc::new(Local::new(Shared {
+            shared: Arc::new(ProcessLocal::new(Shared {
                 path: files::resolved(path.as_ref()),
                 config,
                 owner: Mutex::default(),
@@ -104,9 +104,9 @@ impl Database {
     }
 
     /// A handle that serves no other process, for a database that this process owns.
-    pub(crate) fn here(inner: Arc<Inner>) -> Self {
+    pub(crate) fn here(inner: Arc<Instance>) -> Self {
         let database = Database {
-            shared: Arc::new(Local::new(Shared {
+            shared: Arc::new(ProcessLocal::new(Shared {
                 path: inner.path.clone(),
                 config: Config::default(),
                 owner: Mutex::default(),
@@ -125,39 +125,39 @@ impl Database {
     }
 
     /// Where statements run now.
-    pub(crate) fn place(&self) -> Result<Place, Error> {
+    pub(crate) fn backend(&self) -> Result<Backend, Error> {
         self.check_process()?;
         if let Some(inner) = self.shared.here.get() {
-            return Inner::used(inner).map(Place::Here);
+            return Instance::used(inner).map(Backend::Local);
         }
         self.settle(None)
     }
 
     /// Owns the file or attaches to its owner, which is not `lost`; waits a while for one that is
     /// just coming or going.
-    pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Place, Error> {
+    pub(crate) fn settle(&self, lost: Option<&Arc<Attached>>) -> Result<Backend, Error> {
         self.check_process()?;
         let shared = &**self.shared;
         let mut there = shared.there.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = shared.here.get() {
-            return Inner::used(inner).map(Place::Here);
+            return Instance::used(inner).map(Backend::Local);
         }
         if let Some(known) = &*there
             && lost.is_none_or(|lost| !Arc::ptr_eq(lost, known))
         {
-            return Ok(Place::There(Arc::clone(known)));
+            return Ok(Backend::Remote(Arc::clone(known)));
         }
         let deadline = Instant::now() + SETTLING_MAX;
         let mut pause = SETTLING_PAUSE;
         loop {
-            let locked = match Inner::open(&shared.path, &shared.config) {
+            let locked = match Instance::open(&shared.path, &shared.config) {
                 Err(error) if error.code() == LOCKED => error,
                 Err(error) => return Err(error),
                 Ok(inner) => {
                     let inner = shared.here.get_or_init(|| Arc::new(inner));
                     *there = None;
                     shared.serve(inner);
-                    return Ok(Place::Here(Arc::clone(inner)));
+                    return Ok(Backend::Local(Arc::clone(inner)));
                 }
             };
             if !shared.config.attach {
@@ -166,7 +166,7 @@ impl Database {
             match shared.attach() {
                 Ok(attached) => {
                     let attached = there.insert(Arc::new(attached));
-                    return Ok(Place::There(Arc::clone(attached)));
+                    return Ok(Backend::Remote(Arc::clone(attached)));
                 }
                 Err(Failure::Answer(error)) => return Err(error),
                 // It may be recovering, or dying.
@@ -211,7 +211,7 @@ impl Database {
     ///
     /// # Errors
     /// `Database.Attached` where another process owns it, `Database.Forked`.
-    pub(crate) fn inner(&self) -> Result<&Arc<Inner>, Error> {
+    pub(crate) fn inner(&self) -> Result<&Arc<Instance>, Error> {
         self.check_process()?;
         if let Some(inner) = self.shared.here.get() {
             return inner.unless_closed().map(|()| inner);
@@ -253,7 +253,7 @@ impl Database {
         let closed = inner.store.close();
         inner.closed.store(true, Ordering::SeqCst);
         // A caller that counts itself from now on sees that it is closed; one that did before has a
-        // seat by now, or has ended.
+        // guard by now, or has ended.
         if Arc::strong_count(inner) == 1 && inner.statements.list().is_empty() {
             let lock = inner.lock.lock();
             drop(lock.unwrap_or_else(PoisonError::into_inner).take());
@@ -268,7 +268,7 @@ impl Database {
     pub fn needed_log(&self) -> Option<PathBuf> {
         let inner = self.shared.here.get()?;
         let needed = self.check_process().is_ok() && inner.store.needs_log();
-        needed.then(|| beside(&inner.path, "-wal"))
+        needed.then(|| sibling_path(&inner.path, "-wal"))
     }
 
     /// The process that owns the database, if it is another one.
@@ -323,9 +323,9 @@ impl Database {
     /// The budget in bytes; the owner's, where another process has the database.
     #[must_use]
     pub fn memory(&self) -> u64 {
-        match self.place() {
-            Ok(Place::Here(inner)) => inner.budget.limit(),
-            Ok(Place::There(attached)) => attached.memory(),
+        match self.backend() {
+            Ok(Backend::Local(inner)) => inner.budget.limit(),
+            Ok(Backend::Remote(attached)) => attached.memory(),
             Err(_) => self.shared.config.memory,
         }
     }
@@ -379,9 +379,9 @@ impl Database {
     /// # Errors
     /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn info(&self) -> Result<Info, Error> {
-        match self.place()? {
-            Place::Here(inner) => Ok(info::describe(&inner)),
-            Place::There(_) => self.let_owner_describe(),
+        match self.backend()? {
+            Backend::Local(inner) => Ok(info::describe(&inner)),
+            Backend::Remote(_) => self.let_owner_describe(),
         }
     }
 
@@ -392,9 +392,9 @@ impl Database {
     /// # Errors
     /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn check(&self, begins: &mut dyn FnMut(&str)) -> Result<CheckReport, Error> {
-        match self.place()? {
-            Place::Here(inner) => Ok(check::check(&inner.store, begins)),
-            Place::There(_) => self.let_owner_check(),
+        match self.backend()? {
+            Backend::Local(inner) => Ok(check::check(&inner.store, begins)),
+            Backend::Remote(_) => self.let_owner_check(),
         }
     }
 
@@ -403,9 +403,9 @@ impl Database {
     /// # Errors
     /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn names(&self) -> Result<Names, Error> {
-        let inner = match self.place()? {
-            Place::There(attached) => return self.ask(attached, |attached| attached.names()),
-            Place::Here(inner) => inner,
+        let inner = match self.backend()? {
+            Backend::Remote(attached) => return self.ask(attached, |attached| attached.names()),
+            Backend::Local(inner) => inner,
         };
         let snapshot = inner.store.snapshot();
         let catalog = snapshot.catalog();
@@ -431,8 +431,8 @@ impl Database {
                 Err(Failure::Lost(_)) => {}
             }
             attached = match self.settle(Some(&attached))? {
-                Place::There(attached) => attached,
-                Place::Here(_) => {
+                Backend::Remote(attached) => attached,
+                Backend::Local(_) => {
                     let own = self.shared.attach();
                     Arc::new(own.map_err(Failure::into_error)?)
                 }
@@ -444,7 +444,7 @@ impl Database {
 impl Shared {
     /// Reaches the owner of the file.
     fn attach(&self) -> Result<Attached, Failure> {
-        let patience = Patience::of(self.config.timeout);
-        Attached::connect(&self.path, self.config.read_only, &patience)
+        let reply_timeout = ReplyTimeout::of(self.config.timeout);
+        Attached::connect(&self.path, self.config.read_only, &reply_timeout)
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 use graven_cypher::{Diagnostic, Excerpt};
 use graven_exec::ExecError;
-use graven_io::Home;
+use graven_io::OwnerProcess;
 use graven_storage::Durable;
 
 /// What went wrong. The message is for people and may change; programs look at [`Error::code`].
@@ -68,7 +68,7 @@ pub(crate) enum Retry {
 }
 
 /// An error as it travels between processes.
-pub(crate) struct Sent {
+pub(crate) struct WireError {
     pub(crate) code: Cow<'static, str>,
     pub(crate) message: String,
     pub(crate) retryable: bool,
@@ -77,10 +77,10 @@ pub(crate) struct Sent {
 }
 
 impl Error {
-    pub(crate) fn sent(&self) -> Sent {
+    pub(crate) fn sent(&self) -> WireError {
         let inner = &*self.0;
         let place = inner.place.as_ref();
-        Sent {
+        WireError {
             code: inner.code.clone(),
             message: inner.message.clone(),
             retryable: self.is_retryable(),
@@ -89,7 +89,7 @@ impl Error {
         }
     }
 
-    pub(crate) fn received(sent: Sent) -> Self {
+    pub(crate) fn received(sent: WireError) -> Self {
         Error(Box::new(Inner {
             code: sent.code,
             message: sent.message,
@@ -108,7 +108,7 @@ impl Error {
     }
 
     /// What was opened in `home` does nothing in another process (AT-6).
-    pub(crate) fn unless_at(home: Home) -> Result<(), Error> {
+    pub(crate) fn unless_at(home: OwnerProcess) -> Result<(), Error> {
         match home.is_here() {
             true => Ok(()),
             false => Err(Error::forked(home)),
@@ -116,7 +116,7 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn forked(home: Home) -> Self {
+    pub(crate) fn forked(home: OwnerProcess) -> Self {
         Error::new(
             "Database.Forked",
             format!(
@@ -516,7 +516,7 @@ impl From<ExecError> for Error {
                 told.0.message = error.to_string();
                 return told;
             }
-            Exec::NewType => {
+            Exec::SchemaChanged => {
                 return Error::with_retry(CONFLICT, error.to_string(), Retry::MayHelp);
             }
             Exec::Cancelled => "Statement.Cancelled",

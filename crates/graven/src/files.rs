@@ -127,7 +127,7 @@ pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// The path of what lies beside a data file, such as its log.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn sibling_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -135,18 +135,18 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
 
 /// The log beside a data file, open to no more users than that.
 #[derive(Debug)]
-pub(crate) struct LogBeside {
+pub(crate) struct WalLocation {
     data: PathBuf,
     path: PathBuf,
     mode: graven_io::IoMode,
     read_only: bool,
 }
 
-impl LogBeside {
-    pub(crate) fn new(data: &Path, config: &Config, read_only: bool) -> LogBeside {
-        LogBeside {
+impl WalLocation {
+    pub(crate) fn new(data: &Path, config: &Config, read_only: bool) -> WalLocation {
+        WalLocation {
             data: data.to_path_buf(),
-            path: beside(data, "-wal"),
+            path: sibling_path(data, "-wal"),
             mode: config.io.into(),
             read_only,
         }
@@ -169,7 +169,7 @@ impl LogBeside {
     }
 }
 
-impl LogPlace for LogBeside {
+impl LogPlace for WalLocation {
     fn path(&self) -> PathBuf {
         self.path.clone()
     }

@@ -22,7 +22,7 @@ use graven_storage::Store;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::files::{LogBeside, beside};
+use crate::files::{WalLocation, sibling_path};
 
 /// Calls `copy` with a store that a checkpoint can be made of, or that needs none; `out` is where
 /// the copy will be.
@@ -31,10 +31,10 @@ pub(crate) fn folded<T>(
     out: &Path,
     copy: impl FnOnce(&Store) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    if store.read_only().is_none() || store.is_folded() {
+    if store.read_only().is_none() || store.is_merged() {
         return copy(store);
     }
-    let duplicate = Duplicate(beside(out, "-source"));
+    let duplicate = Duplicate(sibling_path(out, "-source"));
     copy(&*duplicate.of(store)?)
 }
 
@@ -45,7 +45,7 @@ impl Drop for Duplicate {
     fn drop(&mut self) {
         for suffix in ["", "-wal"] {
             // It may not have come so far.
-            let _ = fs::remove_file(beside(&self.0, suffix));
+            let _ = fs::remove_file(sibling_path(&self.0, suffix));
         }
     }
 }
@@ -54,8 +54,8 @@ impl Duplicate {
     /// Makes it, and opens it for writing under the budget of the original.
     fn of(&self, store: &Store) -> Result<Arc<Store>, Error> {
         for suffix in ["", "-wal"] {
-            let from = beside(store.file().path(), suffix);
-            let to = beside(&self.0, suffix);
+            let from = sibling_path(store.file().path(), suffix);
+            let to = sibling_path(&self.0, suffix);
             let copied = fs::copy(&from, &to)
                 // The original's may forbid what is to be done with it.
                 .and_then(|_| fs::set_permissions(&to, Permissions::from_mode(0o600)));
@@ -67,9 +67,9 @@ impl Duplicate {
         let config = Config::default();
         let budget = store.cache().budget();
         let cache = PageCache::new(graven_pagecache::Config::new(Arc::clone(budget)))?;
-        let log = LogBeside::new(&self.0, &config, false);
+        let log = WalLocation::new(&self.0, &config, false);
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
-        let spill = SpillFile::at(&cache, beside(&self.0, "-tmp"), u64::MAX)?;
+        let spill = SpillFile::at(&cache, sibling_path(&self.0, "-tmp"), u64::MAX)?;
         options.spill = Some(Arc::new(spill));
         let writing = OpenOptions {
             mode: store.file().mode(),

@@ -4,7 +4,7 @@ use graven_storage::Direction;
 use graven_storage::catalog::StoreKind;
 
 use crate::config::IoMode;
-use crate::instance::Inner;
+use crate::instance::Instance;
 
 /// A database described.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ pub struct Reading {
     pub queue_reason: Option<String>,
 }
 
-pub(crate) fn reading(db: &Inner) -> Reading {
+pub(crate) fn reading(db: &Instance) -> Reading {
     let able = graven_io::probe(&db.path);
     let fell_back = db.requested == IoMode::Direct && db.mode != graven_io::IoMode::Direct;
     Reading {
@@ -96,7 +96,7 @@ pub(crate) fn reading(db: &Inner) -> Reading {
     }
 }
 
-pub(crate) fn describe(db: &Inner) -> Info {
+pub(crate) fn describe(db: &Instance) -> Info {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let labels = (0..).zip(catalog.labels()).map(|(id, name)| {

@@ -1,15 +1,15 @@
 //! A database that this process has open: store, cache, plans, statements that run.
 
-use crate::attach::address::Listener;
-use crate::attach::client::Attached;
 use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
-use crate::files::{self, DataFile, LogBeside, beside};
+use crate::files::{self, DataFile, WalLocation, sibling_path};
 use crate::passwords::Known;
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
 use crate::random::random_name;
-use crate::statements::Statements;
+use crate::remote::address::Listener;
+use crate::remote::client::Attached;
+use crate::statements::StatementRegistry;
 use crate::warm::Keeper;
 use graven_exec::{LeftOut, Tuning};
 use graven_io::{FileLock, OpenOptions};
@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Where statements run now.
-pub(crate) enum Place {
-    Here(Arc<Inner>),
-    There(Arc<Attached>),
+pub(crate) enum Backend {
+    Local(Arc<Instance>),
+    Remote(Arc<Attached>),
 }
 
-pub(crate) struct Inner {
+pub(crate) struct Instance {
     pub(crate) path: PathBuf,
     pub(crate) requested: IoMode,
     pub(crate) mode: graven_io::IoMode,
@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
-    pub(crate) statements: Arc<Statements>,
+    pub(crate) statements: Arc<StatementRegistry>,
     /// Rows that the last statement that does so has left out.
     pub(crate) left_out: Arc<Mutex<LeftOut>>,
     /// Passwords that were found right.
@@ -52,7 +52,7 @@ pub(crate) struct Inner {
     pub(crate) lock: Mutex<Option<FileLock>>,
 }
 
-impl Drop for Inner {
+impl Drop for Instance {
     fn drop(&mut self) {
         self.keep_warm();
         // What was acknowledged is in the log; a drop cannot report an error.
@@ -60,7 +60,7 @@ impl Drop for Inner {
     }
 }
 
-impl std::fmt::Debug for Inner {
+impl std::fmt::Debug for Instance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database")
             .field("path", &self.path)
@@ -68,9 +68,9 @@ impl std::fmt::Debug for Inner {
     }
 }
 
-impl Inner {
+impl Instance {
     /// One more that uses it, unless it was closed.
-    pub(crate) fn used(inner: &Arc<Inner>) -> Result<Arc<Inner>, Error> {
+    pub(crate) fn used(inner: &Arc<Instance>) -> Result<Arc<Instance>, Error> {
         let used = Arc::clone(inner);
         used.unless_closed().map(|()| used)
     }
@@ -90,7 +90,7 @@ impl Inner {
         Err(Error::new("Database.Closed", what))
     }
 
-    pub(crate) fn open(path: &Path, config: &Config) -> Result<Inner, Error> {
+    pub(crate) fn open(path: &Path, config: &Config) -> Result<Instance, Error> {
         let found = std::fs::metadata(path);
         match &found {
             Ok(file) if file.is_dir() => {
@@ -125,8 +125,8 @@ impl Inner {
         settings.policy.clone_from(&config.policy);
         settings.pools.clone_from(&config.pools);
         let cache = PageCache::new(settings)?;
-        let spill = Arc::new(SpillFile::at(&cache, beside(path, "-tmp"), u64::MAX)?);
-        let log = LogBeside::new(path, config, read_only.is_some());
+        let spill = Arc::new(SpillFile::at(&cache, sibling_path(path, "-tmp"), u64::MAX)?);
+        let log = WalLocation::new(path, config, read_only.is_some());
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
         options.spill = Some(Arc::clone(&spill));
@@ -138,7 +138,7 @@ impl Inner {
         let mut tuning = config.tuning;
         tuning.threads = config.threads.max(1);
         let keeps = config.keep_warm && store.read_only().is_none();
-        Ok(Inner {
+        Ok(Instance {
             keeper: keeps.then(|| Keeper::start(path, &store)).flatten(),
             path: path.to_path_buf(),
             requested: config.io,
@@ -175,7 +175,7 @@ fn missing(path: &Path) -> Error {
 /// Refuses to make a database where there is the log of one that is gone: it could not be written
 /// to.
 fn refuse_left_log(path: &Path) -> Result<(), Error> {
-    let log = beside(path, "-wal");
+    let log = sibling_path(path, "-wal");
     if !std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Ok(());
     }
@@ -191,7 +191,7 @@ fn refuse_left_log(path: &Path) -> Result<(), Error> {
 /// Writes an empty database beside its place and gives it its name, so that a failure leaves
 /// nothing; if another process was faster, its database is the one.
 fn create(path: &Path) -> Result<(), Error> {
-    let temporary = beside(path, &format!("-new-{}", random_name()));
+    let temporary = sibling_path(path, &format!("-new-{}", random_name()));
     let options = OpenOptions {
         create: true,
         ..OpenOptions::default()

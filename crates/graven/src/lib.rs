@@ -29,28 +29,27 @@
 //! to one thread at a time. [`CancelHandle::cancel`] may be called from anywhere.
 
 mod access;
-mod asked;
-mod attach;
-mod batches;
+mod access_kind;
 mod bytes;
+mod call_in_transactions;
 mod cancel;
-mod care;
 mod check;
 mod config;
 mod connection;
 mod counts;
 mod database;
 mod error;
-mod exchange;
+mod export;
 mod files;
 mod folded_duplicate;
 mod info;
 mod instance;
 mod literal;
+mod maintenance;
 mod materialise;
 mod memory;
-mod missing;
 mod names;
+mod owner_reports;
 mod params;
 mod passwords;
 mod plan_cache;
@@ -59,6 +58,7 @@ mod plan_text;
 mod procedures;
 mod query_result;
 mod random;
+mod remote;
 mod result;
 mod right;
 mod row;
@@ -74,6 +74,7 @@ mod warm;
 mod within;
 
 pub use access::Access;
+pub use access_kind::{Touches, touches};
 pub use bytes::{format_bytes, parse_bytes};
 pub use cancel::CancelHandle;
 pub use check::CheckReport;
@@ -82,16 +83,15 @@ pub use connection::{Connection, Prepared};
 pub use database::Database;
 pub use error::Error;
 pub use graven_files::{Frame, RecordBatchReader};
-pub use graven_log::{HistogramView, LogStats};
 pub use graven_pagecache as pagecache;
 pub use graven_storage::{CheckpointReport, Lost, SalvageReport};
 pub use graven_storage::{
     Durability, Durable, Isolation, PropertyValue, Role, TransactionOptions,
     WriteCounters as Counters,
 };
+pub use graven_wal::{HistogramView, LogStats};
 pub use info::{Info, Reading, StoreInfo, TypeInfo};
 pub use memory::{DEFAULT_BYTES_MAX, DEFAULT_BYTES_MIN, default_memory};
-pub use missing::{Touches, touches};
 pub use names::Names;
 pub use params::Params;
 pub use passwords::generated_password;

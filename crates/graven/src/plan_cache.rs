@@ -14,7 +14,7 @@
 //! A prepared statement remembers its plan itself and asks only whether the cache has been emptied
 //! since: no lock that all threads take, no hashing of its text.
 
-mod planned;
+mod compiled_statement;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,11 +33,11 @@ use crate::value::Value;
 
 /// A plan, the text it was made of and the headings of its result.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct CompiledStatement {
     pub(crate) text: Arc<str>,
     pub(crate) plan: Arc<Plan>,
     pub(crate) columns: Arc<[String]>,
-    pub(crate) does: Does,
+    pub(crate) does: PlanProperties,
     counted: Arc<Counted>,
     /// What a long text and its plan are charged.
     pub(crate) memory: Option<Arc<Reservation>>,
@@ -49,7 +49,7 @@ const HIDDEN: &str = "(a statement about users)";
 
 /// What a plan does, found out once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Does {
+pub(crate) struct PlanProperties {
     pub(crate) kind: StatementKind,
     /// Whether running it changes something.
     write: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Does {
     on_files: bool,
 }
 
-impl Planned {
+impl CompiledStatement {
     /// Whether it is the plan for the labels and types that these parameters hold.
     fn suits(&self, params: &Params) -> bool {
         let mut made_for = self.plan.planned_for.iter();
@@ -113,24 +113,24 @@ impl Planned {
 
 /// What a prepared statement remembers of its plan, so that it need not look it up.
 #[derive(Debug)]
-pub(crate) struct Remembered {
-    planned: Planned,
+pub(crate) struct CachedPlan {
+    planned: CompiledStatement,
     params: Vec<Arc<str>>,
     nodes: u64,
     generation: u64,
 }
 
-impl Remembered {
+impl CachedPlan {
     /// A plan made while the cache was at `generation`; none if it may be out of date by the next
     /// time.
     pub(crate) fn new(
-        planned: &Planned,
+        planned: &CompiledStatement,
         params: &Params,
         nodes: u64,
         generation: u64,
     ) -> Option<Self> {
         let kept = planned.is_kept();
-        kept.then(|| Remembered {
+        kept.then(|| CachedPlan {
             planned: planned.clone(),
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
             nodes,
@@ -145,7 +145,7 @@ impl Remembered {
         snapshot: &Snapshot,
         nodes: u64,
         generation: u64,
-    ) -> Option<Planned> {
+    ) -> Option<CompiledStatement> {
         let names = params.iter().map(|(name, _)| name);
         let same = self.generation == generation
             && self.params.len() == names.len()
@@ -274,7 +274,7 @@ struct Entry {
     params: BTreeSet<String>,
     /// Nodes when it was made.
     nodes: u64,
-    planned: Planned,
+    planned: CompiledStatement,
 }
 
 /// Whether two numbers of nodes are of the same size.
@@ -293,12 +293,12 @@ impl PlanCache {
         params: &Params,
         snapshot: &Snapshot,
         nodes: u64,
-    ) -> Option<Planned> {
+    ) -> Option<CompiledStatement> {
         let known = self.known(text, params, nodes)?;
         known.counted.hold(snapshot, nodes).then_some(known)
     }
 
-    fn known(&self, text: &str, params: &Params, nodes: u64) -> Option<Planned> {
+    fn known(&self, text: &str, params: &Params, nodes: u64) -> Option<CompiledStatement> {
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         plans.clock += 1;
         let now = plans.clock;
@@ -326,8 +326,15 @@ impl PlanCache {
     }
 
     /// Keeps a plan; it replaces one for the same text and other parameters.
-    pub(crate) fn put(&self, params: BTreeSet<String>, nodes: u64, planned: Planned, limit: u64) {
-        let bytes = |planned: &Planned| planned.memory.as_ref().map_or(0, |it| it.bytes());
+    pub(crate) fn put(
+        &self,
+        params: BTreeSet<String>,
+        nodes: u64,
+        planned: CompiledStatement,
+        limit: u64,
+    ) {
+        let bytes =
+            |planned: &CompiledStatement| planned.memory.as_ref().map_or(0, |it| it.bytes());
         let room = (limit / PLANS_SHARE).checked_sub(bytes(&planned));
         let Some(room) = room else { return };
         let mut plans = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,12 +8,12 @@
 
 mod apoc;
 mod cache;
-mod care;
 mod compatible;
 mod contents;
 mod entry;
 mod inner;
 mod log;
+mod maintenance;
 pub(crate) mod registered;
 mod schema_list;
 mod show;
@@ -33,14 +33,14 @@ use graven_exec::{
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
-use crate::care::{backup as copy, backup_since};
 use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
-use crate::exchange;
-use crate::instance::Inner;
+use crate::export;
+use crate::instance::Instance;
+use crate::maintenance::{backup as copy, backup_since};
 use crate::materialise::{Materialiser, to_inner};
 use crate::right::Right;
-use crate::statements::Occupant;
+use crate::statements::RunningStatement;
 use registered::Registry;
 
 use entry::{Body, Field, Named};
@@ -87,19 +87,19 @@ fn find(name: &str) -> Option<&'static entry::Procedure> {
 }
 
 /// Runs procedures on one database.
-pub(crate) struct OnDatabase {
-    pub(crate) database: Arc<Inner>,
+pub(crate) struct DatabaseProcedures {
+    pub(crate) database: Arc<Instance>,
     /// That of the statement that calls.
     pub(crate) connection: Connection,
     /// What that statement runs with.
     pub(crate) context: ExecContext,
     /// Its place among those that run, or that of its transaction.
-    pub(crate) occupant: Arc<Occupant>,
+    pub(crate) occupant: Arc<RunningStatement>,
     /// How many statements it lies within.
     pub(crate) depth: usize,
 }
 
-impl Procedures for OnDatabase {
+impl Procedures for DatabaseProcedures {
     fn call(
         &self,
         name: &str,
@@ -145,7 +145,7 @@ impl Procedures for OnDatabase {
     }
 }
 
-impl OnDatabase {
+impl DatabaseProcedures {
     /// What its statements may do.
     fn access(&self) -> &Access {
         self.connection.access()
@@ -153,7 +153,7 @@ impl OnDatabase {
 
     /// For the procedures that a statement within this one calls.
     fn deeper(&self) -> Self {
-        OnDatabase {
+        DatabaseProcedures {
             database: Arc::clone(&self.database),
             connection: self.connection.clone(),
             context: self.context.clone(),
@@ -214,7 +214,7 @@ impl OnDatabase {
     }
 }
 
-fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
+fn resize(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
     let bytes = match args {
         [Value::String(text)] => parse_bytes(text).map_err(|e| e.to_string())?,
         [Value::Integer(bytes)] if *bytes > 0 => bytes.unsigned_abs(),
@@ -226,7 +226,7 @@ fn resize(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
 }
 
 /// A copy, whole or from an earlier one: its length, and bytes that were not in that.
-fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn backup(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let failed = |message: String| ExecError::Procedure {
         name: "graven.backup".to_owned(),
         message,
@@ -268,7 +268,7 @@ fn backup(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
 }
 
 /// Writes the database to a folder: the files, and how many rows they have.
-fn export_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn export_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let (folder, format) = match args {
         [Value::String(folder)] => (folder, None),
         [Value::String(folder), Value::Map(options)] => {
@@ -289,7 +289,7 @@ fn export_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
         .database()
         .connect()
         .with_access(caller.access().clone());
-    let written = exchange::export(&connection, folder, format.as_deref());
+    let written = export::export(&connection, folder, format.as_deref());
     let written = written.map_err(|error| inside("EXPORT DATABASE", &error))?;
     let rows = written
         .iter()
@@ -298,7 +298,7 @@ fn export_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
 }
 
 /// Loads what was exported into a database without nodes: how many statements that took.
-fn import_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn import_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let [Value::String(folder), ..] = args else {
         return Err(no_folder("IMPORT DATABASE"));
     };
@@ -307,7 +307,7 @@ fn import_database(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
         .database()
         .connect()
         .with_access(caller.access().clone());
-    let run = exchange::import(&connection, folder);
+    let run = export::import(&connection, folder);
     let run = run.map_err(|error| inside("IMPORT DATABASE", &error))?;
     Ok(vec![vec![integer(run)]])
 }
@@ -328,7 +328,7 @@ fn inside(what: &str, error: &Error) -> ExecError {
 
 /// What a statement of the same user has left out last.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn load_errors(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
+fn load_errors(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
     let noted = &caller.database.left_out;
     let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
     if noted.user != caller.access().user {
@@ -348,7 +348,7 @@ fn load_errors(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
     Ok(rows.collect())
 }
 
-fn set_policy(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
+fn set_policy(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
     let [Value::String(spec)] = args else {
         return Err("give the policy as text, for example 'lru' or 'gclock:max=7'".to_owned());
     };
@@ -361,7 +361,7 @@ fn set_policy(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+fn stats(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let stats = db.cache.stats();
     let rows = stats.per_kind.iter().map(|(kind, pages)| {
         vec![
@@ -445,7 +445,7 @@ fn described(registry: &Registry) -> Vec<Described> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn list(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+fn list(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let rows = described(&db.registered).into_iter();
     let rows = rows.map(|it| vec![Value::text(&it.name), Value::text(&it.signature)]);
     Ok(rows.collect())

@@ -1,12 +1,12 @@
 //! The result of a statement, wherever it runs: in this process, or in the one that owns the
 //! database.
 
-use graven_io::Local;
+use graven_io::ProcessLocal;
 
-use crate::attach::result::AttachedResult;
 use crate::error::Error;
 use crate::plan_steps::PlanStep;
-use crate::result::Running;
+use crate::remote::cursor::RemoteCursor;
+use crate::result::LocalCursor;
 use crate::row::Row;
 use crate::rows::Rows;
 use crate::summary::Summary;
@@ -14,22 +14,22 @@ use crate::summary::Summary;
 /// Rows of a statement. Owns its view of the data, keeps no page between batches; dropping it ends
 /// the statement.
 #[derive(Debug)]
-pub struct QueryResult(Local<Source>);
+pub struct QueryResult(ProcessLocal<Source>);
 
 enum Source {
-    Here(Box<Running>),
-    There(Box<AttachedResult>),
+    Local(Box<LocalCursor>),
+    Remote(Box<RemoteCursor>),
 }
 
-impl From<Running> for QueryResult {
-    fn from(running: Running) -> Self {
-        QueryResult(Local::new(Source::Here(Box::new(running))))
+impl From<LocalCursor> for QueryResult {
+    fn from(running: LocalCursor) -> Self {
+        QueryResult(ProcessLocal::new(Source::Local(Box::new(running))))
     }
 }
 
-impl From<AttachedResult> for QueryResult {
-    fn from(attached: AttachedResult) -> Self {
-        QueryResult(Local::new(Source::There(Box::new(attached))))
+impl From<RemoteCursor> for QueryResult {
+    fn from(attached: RemoteCursor) -> Self {
+        QueryResult(ProcessLocal::new(Source::Remote(Box::new(attached))))
     }
 }
 
@@ -38,8 +38,8 @@ impl QueryResult {
     #[must_use]
     pub fn columns(&self) -> &[String] {
         match &*self.0 {
-            Source::Here(here) => here.columns(),
-            Source::There(there) => there.columns(),
+            Source::Local(here) => here.columns(),
+            Source::Remote(there) => there.columns(),
         }
     }
 
@@ -50,8 +50,8 @@ impl QueryResult {
     pub fn next_row(&mut self) -> Result<Option<Row>, Error> {
         Error::unless_at(self.0.home())?;
         match &mut *self.0 {
-            Source::Here(here) => here.next_row(),
-            Source::There(there) => there.next_row(),
+            Source::Local(here) => here.next_row(),
+            Source::Remote(there) => there.next_row(),
         }
     }
 
@@ -63,8 +63,8 @@ impl QueryResult {
     pub fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
         Error::unless_at(self.0.home())?;
         match &mut *self.0 {
-            Source::Here(here) => here.next_rows(),
-            Source::There(there) => there.next_rows(),
+            Source::Local(here) => here.next_rows(),
+            Source::Remote(there) => there.next_rows(),
         }
     }
 
@@ -72,8 +72,8 @@ impl QueryResult {
     #[must_use]
     pub fn summary(&self) -> Summary {
         match &*self.0 {
-            Source::Here(here) => here.summary(),
-            Source::There(there) => there.summary(),
+            Source::Local(here) => here.summary(),
+            Source::Remote(there) => there.summary(),
         }
     }
 
@@ -81,8 +81,8 @@ impl QueryResult {
     #[must_use]
     pub fn is_explain(&self) -> bool {
         match &*self.0 {
-            Source::Here(here) => here.is_explain(),
-            Source::There(there) => there.is_explain(),
+            Source::Local(here) => here.is_explain(),
+            Source::Remote(there) => there.is_explain(),
         }
     }
 
@@ -90,8 +90,8 @@ impl QueryResult {
     #[must_use]
     pub fn is_profile(&self) -> bool {
         match &*self.0 {
-            Source::Here(here) => here.is_profile(),
-            Source::There(there) => there.is_profile(),
+            Source::Local(here) => here.is_profile(),
+            Source::Remote(there) => there.is_profile(),
         }
     }
 
@@ -100,8 +100,8 @@ impl QueryResult {
     pub fn plan(&self) -> Option<String> {
         Error::unless_at(self.0.home()).ok()?;
         match &*self.0 {
-            Source::Here(here) => here.plan(),
-            Source::There(there) => there.plan(),
+            Source::Local(here) => here.plan(),
+            Source::Remote(there) => there.plan(),
         }
     }
 }
@@ -121,8 +121,8 @@ impl QueryResult {
     pub fn steps(&self) -> Option<PlanStep> {
         Error::unless_at(self.0.home()).ok()?;
         match &*self.0 {
-            Source::Here(here) => here.steps(),
-            Source::There(_) => None,
+            Source::Local(here) => here.steps(),
+            Source::Remote(_) => None,
         }
     }
 
@@ -134,9 +134,9 @@ impl QueryResult {
     pub fn keep_rows(&mut self) -> Result<(), Error> {
         Error::unless_at(self.0.home())?;
         match &mut *self.0 {
-            Source::Here(here) => here.keep_rows(),
+            Source::Local(here) => here.keep_rows(),
             // They are kept where they come from.
-            Source::There(_) => Ok(()),
+            Source::Remote(_) => Ok(()),
         }
     }
 }
@@ -152,8 +152,8 @@ impl Iterator for QueryResult {
 impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (name, columns) = match self {
-            Source::Here(here) => ("Here", here.columns()),
-            Source::There(there) => ("There", there.columns()),
+            Source::Local(here) => ("Local", here.columns()),
+            Source::Remote(there) => ("Remote", there.columns()),
         };
         f.debug_struct(name)
             .field("columns", &columns)

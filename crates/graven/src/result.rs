@@ -17,18 +17,18 @@ use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::error::Error;
 use crate::materialise::Materialiser;
-use crate::plan_cache::Planned;
+use crate::plan_cache::CompiledStatement;
 use crate::plan_steps::{PlanStep, steps};
 use crate::plan_text;
 use crate::rows::Rows;
-use crate::statements::Seat;
+use crate::statements::StatementGuard;
 use crate::summary::Commit;
 use crate::value::Value;
 use crate::within::Within;
 
 /// Rows of a statement run here. Owns its view of the data, keeps no page between batches; dropping
 /// it ends the statement.
-pub(crate) struct Running {
+pub(crate) struct LocalCursor {
     plan: Arc<Plan>,
     /// The statement, for the places of errors.
     text: Arc<str>,
@@ -52,7 +52,7 @@ pub(crate) struct Running {
     begun: Instant,
     elapsed: Option<Duration>,
     /// Its place among the statements that run.
-    seat: Option<Seat>,
+    guard: Option<StatementGuard>,
     /// Its place among the statements of its transaction, and what becomes of that.
     within: Option<Within>,
     /// What its operators did, once they are gone.
@@ -64,15 +64,15 @@ pub(crate) struct Running {
 /// Bytes of values that are handed out at once where they must be read for that.
 const ROWS_BYTES: usize = 1 << 20;
 
-impl Running {
+impl LocalCursor {
     pub(crate) fn start(
-        planned: Planned,
+        planned: CompiledStatement,
         snapshot: Snapshot,
         begun: Instant,
         execute: impl FnOnce(Arc<Plan>, Snapshot) -> Result<Execution, ExecError>,
     ) -> Result<Self, Error> {
         let mut counts = Counts::start();
-        let Planned {
+        let CompiledStatement {
             plan,
             columns,
             text,
@@ -90,7 +90,7 @@ impl Running {
         if let Some(execution) = &execution {
             values.charge_to(execution.budget());
         }
-        Ok(Running {
+        Ok(LocalCursor {
             columns,
             execution,
             values,
@@ -104,7 +104,7 @@ impl Running {
             counts,
             begun,
             elapsed: None,
-            seat: None,
+            guard: None,
             within: None,
             profile_tree: None,
             shown,
@@ -116,8 +116,8 @@ impl Running {
     }
 
     /// Runs at this place until its last row.
-    pub(crate) fn sits(&mut self, seat: Seat) {
-        self.seat = Some(seat);
+    pub(crate) fn sits(&mut self, guard: StatementGuard) {
+        self.guard = Some(guard);
     }
 
     /// Runs within a transaction, until its last row.
@@ -175,7 +175,7 @@ impl Running {
     /// The next rows in columns, or none at the end.
     ///
     /// # Errors
-    /// As [`Running::next_row`].
+    /// As [`LocalCursor::next_row`].
     pub(crate) fn next_rows(&mut self) -> Result<Option<Rows>, Error> {
         self.works();
         let rows = self.advance_rows();
@@ -197,8 +197,8 @@ impl Running {
 
     /// The calling thread goes on with the statement.
     fn works(&mut self) {
-        if let Some(seat) = &self.seat {
-            seat.works();
+        if let Some(guard) = &self.guard {
+            guard.works();
         }
         self.counts.scope.start_again();
     }
@@ -207,7 +207,7 @@ impl Running {
     fn ended(&mut self, well: bool) {
         if self.elapsed.is_none() {
             self.elapsed = Some(self.begun.elapsed());
-            self.seat = None;
+            self.guard = None;
             if let Some(within) = &mut self.within {
                 within.ended(well);
             }
@@ -455,7 +455,7 @@ impl Running {
     }
 }
 
-impl Running {
+impl LocalCursor {
     /// The plan as steps, for `EXPLAIN` and, with what each did so far, for `PROFILE`.
     pub(crate) fn steps(&self) -> Option<PlanStep> {
         let shown = self.shown.as_ref()?;

@@ -296,7 +296,7 @@ impl SchemaView for Schema<'_> {
     }
 
     fn divides_always(&self) -> bool {
-        self.2.divide_always
+        self.2.force_parallel
     }
 
     fn joins_always(&self) -> bool {

@@ -2,11 +2,11 @@
 //! `TERMINATE TRANSACTIONS`.
 //!
 //! # How it works
-//! Every statement and every explicit transaction has a [`Seat`] as long as it runs; its number is
-//! the id by which others name it. Seats lie in several tables; threads take turns at choosing
-//! theirs, and then stay there, so that they do not wait for each other, nor for what the other's
-//! processor has of a table in its cache. To terminate one sets the flag that its operators look at
-//! between batches: all that runs on the same connection just then ends with it.
+//! Every statement and every explicit transaction has a [`StatementGuard`] as long as it runs; its
+//! number is the id by which others name it. Guards lie in several tables; threads take turns at
+//! choosing theirs, and then stay there, so that they do not wait for each other, nor for what the
+//! other's processor has of a table in its cache. To terminate one sets the flag that its operators
+//! look at between batches: all that runs on the same connection just then ends with it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use graven_pagecache::RunningTransaction;
 use crate::error::Error;
 use graven_exec::Value;
 
-/// Tables of seats.
+/// Tables of guards.
 const TABLES: usize = 16;
 
 /// What every id begins with.
@@ -27,19 +27,19 @@ const PREFIX: &str = "graven-transaction-";
 #[derive(Default)]
 #[repr(align(128))]
 struct Table {
-    /// Seats taken so far.
+    /// Guards taken so far.
     taken: AtomicU64,
-    seats: Mutex<Vec<Arc<Occupant>>>,
+    running: Mutex<Vec<Arc<RunningStatement>>>,
 }
 
 /// All that runs on one database.
 #[derive(Default)]
-pub(crate) struct Statements {
+pub(crate) struct StatementRegistry {
     tables: [Table; TABLES],
 }
 
 thread_local! {
-    static PLACE: usize = {
+    static SHARD: usize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         NEXT.fetch_add(1, Ordering::Relaxed)
     };
@@ -47,7 +47,7 @@ thread_local! {
 
 /// A statement or transaction that runs.
 #[derive(Debug)]
-pub(crate) struct Occupant {
+pub(crate) struct RunningStatement {
     number: u64,
     /// The statement that runs now, if one does.
     text: Mutex<Option<Arc<str>>>,
@@ -62,10 +62,10 @@ pub(crate) struct Occupant {
     pub(crate) memory: Arc<AtomicU64>,
 }
 
-/// A place among those that run; given back on drop.
-pub(crate) struct Seat {
-    statements: Arc<Statements>,
-    occupant: Arc<Occupant>,
+/// Registers a statement or transaction that runs, until it is dropped.
+pub(crate) struct StatementGuard {
+    statements: Arc<StatementRegistry>,
+    running: Arc<RunningStatement>,
     /// What page caches know it by, if one scores running transactions.
     running: Option<RunningTransaction>,
 }
@@ -75,22 +75,22 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A number by which threads that run statements share things out among them.
-fn place_of_thread() -> usize {
-    PLACE.with(|place| *place)
+fn thread_shard() -> usize {
+    SHARD.with(|shard| *shard)
 }
 
-impl Statements {
-    /// A seat for a statement or, without text, for an explicit transaction.
-    pub(crate) fn enter(
+impl StatementRegistry {
+    /// A guard for a statement or, without text, for an explicit transaction.
+    pub(crate) fn register(
         self: &Arc<Self>,
         text: Option<Arc<str>>,
         user: Option<Arc<str>>,
         cancel: Arc<AtomicBool>,
-    ) -> Seat {
-        let at = place_of_thread() % TABLES;
+    ) -> StatementGuard {
+        let at = thread_shard() % TABLES;
         let taken = self.tables[at].taken.fetch_add(1, Ordering::Relaxed) + 1;
         let number = taken * TABLES as u64 + at as u64;
-        let occupant = Arc::new(Occupant {
+        let running = Arc::new(RunningStatement {
             number,
             text: Mutex::new(text),
             begun: Instant::now(),
@@ -100,14 +100,14 @@ impl Statements {
             metadata: Mutex::default(),
             memory: Arc::default(),
         });
-        lock(&self.tables[at].seats).push(Arc::clone(&occupant));
-        let seat = Seat {
+        lock(&self.tables[at].running).push(Arc::clone(&running));
+        let guard = StatementGuard {
             statements: Arc::clone(self),
-            occupant,
+            running,
             running: RunningTransaction::begin(),
         };
-        seat.works();
-        seat
+        guard.works();
+        guard
     }
 
     fn table(&self, number: u64) -> &Table {
@@ -115,13 +115,13 @@ impl Statements {
     }
 
     /// All that run, in the order they began.
-    pub(crate) fn list(&self) -> Vec<Arc<Occupant>> {
+    pub(crate) fn list(&self) -> Vec<Arc<RunningStatement>> {
         let mut all: Vec<_> = self
             .tables
             .iter()
-            .flat_map(|table| lock(&table.seats).clone())
+            .flat_map(|table| lock(&table.running).clone())
             .collect();
-        all.sort_by_key(|occupant| (occupant.begun, occupant.number));
+        all.sort_by_key(|running| (running.begun, running.number));
         all
     }
 
@@ -129,18 +129,18 @@ impl Statements {
     pub(crate) fn terminate(&self, id: &str) -> bool {
         let number = id.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
         let found = number.and_then(|n| {
-            let table = lock(&self.table(n).seats);
+            let table = lock(&self.table(n).running);
             table.iter().find(|it| it.number == n).map(Arc::clone)
         });
-        if let Some(occupant) = &found {
-            occupant.terminated.store(true, Ordering::Relaxed);
-            occupant.cancel.store(true, Ordering::Relaxed);
+        if let Some(running) = &found {
+            running.terminated.store(true, Ordering::Relaxed);
+            running.cancel.store(true, Ordering::Relaxed);
         }
         found.is_some()
     }
 }
 
-impl Occupant {
+impl RunningStatement {
     /// The id by which others name it.
     pub(crate) fn id(&self) -> String {
         format!("{PREFIX}{}", self.number)
@@ -173,15 +173,15 @@ impl Occupant {
     }
 }
 
-impl Seat {
+impl StatementGuard {
     /// What sits here.
-    pub(crate) fn occupant(&self) -> Arc<Occupant> {
-        Arc::clone(&self.occupant)
+    pub(crate) fn running(&self) -> Arc<RunningStatement> {
+        Arc::clone(&self.running)
     }
 
     /// Where operators count what they hold.
     pub(crate) fn meter(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.occupant.memory)
+        Arc::clone(&self.running.memory)
     }
 
     /// The calling thread works for what sits here from now on.
@@ -193,12 +193,12 @@ impl Seat {
 
     /// The id by which others name what sits here.
     pub(crate) fn id(&self) -> String {
-        self.occupant.id()
+        self.running.id()
     }
 
     /// When it was taken.
     pub(crate) fn begun(&self) -> Instant {
-        self.occupant.begun
+        self.running.begun
     }
 
     /// A statement of the transaction begins (or ends: no text).
@@ -206,40 +206,40 @@ impl Seat {
     /// # Errors
     /// `Transaction.Terminated` if it was terminated.
     pub(crate) fn runs(&self, text: Option<Arc<str>>) -> Result<(), Error> {
-        if self.occupant.terminated.load(Ordering::Relaxed) {
+        if self.running.terminated.load(Ordering::Relaxed) {
             return Err(Error::new(
                 "Transaction.Terminated",
-                format!("{} was terminated: roll it back", self.occupant.id()),
+                format!("{} was terminated: roll it back", self.running.id()),
             ));
         }
-        *lock(&self.occupant.text) = text;
+        *lock(&self.running.text) = text;
         self.works();
         Ok(())
     }
 }
 
-impl Seat {
+impl StatementGuard {
     /// A statement of the transaction begins, which ends when what is given back is dropped.
     ///
     /// # Errors
-    /// As [`Seat::runs`].
+    /// As [`StatementGuard::runs`].
     pub(crate) fn sits(&self, text: Arc<str>) -> Result<Sitting, Error> {
         self.runs(Some(Arc::clone(&text)))?;
-        let occupant = Arc::clone(&self.occupant);
-        Ok(Sitting { occupant, text })
+        let running = Arc::clone(&self.running);
+        Ok(Sitting { running, text })
     }
 }
 
 /// A statement that runs at the place of its transaction.
 #[derive(Debug)]
 pub(crate) struct Sitting {
-    occupant: Arc<Occupant>,
+    running: Arc<RunningStatement>,
     text: Arc<str>,
 }
 
 impl Drop for Sitting {
     fn drop(&mut self) {
-        let mut text = lock(&self.occupant.text);
+        let mut text = lock(&self.running.text);
         // Another one may have begun meanwhile.
         if text.as_ref().is_some_and(|it| Arc::ptr_eq(it, &self.text)) {
             *text = None;
@@ -247,16 +247,18 @@ impl Drop for Sitting {
     }
 }
 
-impl std::fmt::Debug for Seat {
+impl std::fmt::Debug for StatementGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Seat").field(&self.occupant.number).finish()
+        f.debug_tuple("StatementGuard")
+            .field(&self.running.number)
+            .finish()
     }
 }
 
-impl Drop for Seat {
+impl Drop for StatementGuard {
     fn drop(&mut self) {
-        let number = self.occupant.number;
-        let mut table = lock(&self.statements.table(number).seats);
+        let number = self.running.number;
+        let mut table = lock(&self.statements.table(number).running);
         if let Some(at) = table.iter().position(|it| it.number == number) {
             table.swap_remove(at);
         }

@@ -10,7 +10,7 @@ use graven_cypher::{ColumnView, TableView};
 use graven_exec::Value;
 use graven_storage::{Catalog, ConstraintDescription, ConstraintKind, LabelId, SchemaEntity};
 
-use crate::instance::Inner;
+use crate::instance::Instance;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 
@@ -86,7 +86,7 @@ fn all(catalog: &Catalog) -> Vec<(Arc<str>, TableView)> {
 
 /// `CALL show_tables()`.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(crate) fn tables(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(crate) fn tables(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let all = all(snapshot.catalog());
     let row = |(id, (name, table)): (i64, (Arc<str>, TableView))| {
@@ -110,7 +110,7 @@ fn named(catalog: &Catalog, args: &[Value]) -> Result<(Arc<str>, TableView), Str
 }
 
 /// `CALL table_info('name')`.
-pub(crate) fn columns(db: &Arc<Inner>, args: &[Value]) -> Rows {
+pub(crate) fn columns(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let (_, table) = named(snapshot.catalog(), args)?;
     // Properties of relationships are numbered behind their own number.
@@ -132,7 +132,7 @@ pub(crate) fn columns(db: &Arc<Inner>, args: &[Value]) -> Rows {
 }
 
 /// `CALL show_connection('name')`.
-pub(crate) fn ends(db: &Arc<Inner>, args: &[Value]) -> Rows {
+pub(crate) fn ends(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let (name, table) = named(catalog, args)?;
@@ -151,7 +151,7 @@ pub(crate) fn ends(db: &Arc<Inner>, args: &[Value]) -> Rows {
 }
 
 /// `CALL current_setting('name')`.
-pub(crate) fn setting(db: &Arc<Inner>, args: &[Value]) -> Rows {
+pub(crate) fn setting(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let Some(Value::String(name)) = args.first() else {
         return Err("the name of a setting is a String".to_owned());
     };

@@ -19,24 +19,24 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use graven_io::Local;
+use graven_io::ProcessLocal;
 use graven_storage::{TransactionOptions, WriteCounters};
 
 use crate::access::Access;
-use crate::attach::AttachedTransaction;
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::instance::{Inner, Place};
+use crate::instance::{Backend, Instance};
 use crate::params::Params;
 use crate::query_result::QueryResult;
-use crate::result::Running;
-use crate::statements::Seat;
+use crate::remote::AttachedTransaction;
+use crate::result::LocalCursor;
+use crate::statements::StatementGuard;
 
 /// How often a conflict is answered by running a statement again.
 const ATTEMPTS_MAX: u32 = 100;
 
 /// How long it is run again all the same.
-const PATIENCE: Duration = Duration::from_secs(10);
+const RETRY_BUDGET: Duration = Duration::from_secs(10);
 
 /// How often a `MERGE` that met a duplicate is run again.
 const MERGES_MAX: u32 = 5;
@@ -68,26 +68,26 @@ const PAUSE_FIRST: Duration = Duration::from_micros(500);
 /// ```
 #[derive(Debug)]
 pub struct Transaction {
-    work: Local<Work>,
+    work: ProcessLocal<Work>,
     fate: Ends,
 }
 
 /// Where a transaction is at work.
 #[derive(Debug)]
 enum Work {
-    Here {
+    Local {
         connection: Connection,
-        database: Arc<Inner>,
+        database: Arc<Instance>,
         transaction: Arc<graven_storage::Transaction>,
-        seat: Seat,
+        guard: StatementGuard,
     },
-    There(AttachedTransaction),
+    Remote(AttachedTransaction),
 }
 
 impl Transaction {
     fn new(work: Work) -> Self {
         Transaction {
-            work: Local::new(work),
+            work: ProcessLocal::new(work),
             fate: Ends::default(),
         }
     }
@@ -103,13 +103,13 @@ impl Transaction {
             return Err(failed());
         }
         let result = match &mut *self.work {
-            Work::Here {
+            Work::Local {
                 connection,
                 database,
                 transaction,
-                seat,
-            } => connection.run_in(database, transaction, (text, params), seat),
-            Work::There(there) => there.query(text, params),
+                guard,
+            } => connection.run_in(database, transaction, (text, params), guard),
+            Work::Remote(there) => there.query(text, params),
         };
         self.noted(result)
     }
@@ -146,13 +146,13 @@ impl Transaction {
         }
         let fate = Arc::clone(&self.fate.0);
         let result = match &mut *self.work {
-            Work::Here {
+            Work::Local {
                 connection,
                 database,
                 transaction,
-                seat,
-            } => connection.stream_in(database, transaction, (text, params), (seat, &fate)),
-            Work::There(there) => there.query(text, params),
+                guard,
+            } => connection.stream_in(database, transaction, (text, params), (guard, &fate)),
+            Work::Remote(there) => there.query(text, params),
         };
         self.noted(result)
     }
@@ -171,14 +171,14 @@ impl Transaction {
     /// ```
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         match &mut *self.work {
-            Work::Here { connection, .. } => connection.set_timeout(timeout),
-            Work::There(there) => there.set_timeout(timeout),
+            Work::Local { connection, .. } => connection.set_timeout(timeout),
+            Work::Remote(there) => there.set_timeout(timeout),
         }
     }
 
     /// What its next statements may do.
     pub(crate) fn set_access(&mut self, access: Access) {
-        if let Work::Here { connection, .. } = &mut *self.work {
+        if let Work::Local { connection, .. } = &mut *self.work {
             connection.set_access(access);
         }
     }
@@ -199,15 +199,15 @@ impl Transaction {
         let failed = self.has_failed().then(failed);
         match (self.work.into_inner().map_err(Error::forked)?, failed) {
             (
-                Work::Here {
+                Work::Local {
                     database,
                     transaction,
-                    seat,
+                    guard,
                     ..
                 },
                 None,
             ) => {
-                seat.runs(None)?;
+                guard.runs(None)?;
                 let schema = changes_schema(&transaction.counters());
                 let commit = transaction.commit()?.into();
                 if schema {
@@ -215,7 +215,7 @@ impl Transaction {
                 }
                 Ok(commit)
             }
-            (Work::There(there), None) => there.commit(),
+            (Work::Remote(there), None) => there.commit(),
             (work, Some(failed)) => {
                 work.rollback();
                 Err(failed)
@@ -235,8 +235,8 @@ impl Transaction {
 impl Work {
     fn rollback(self) {
         match self {
-            Work::Here { transaction, .. } => transaction.rollback(),
-            Work::There(there) => drop(there),
+            Work::Local { transaction, .. } => transaction.rollback(),
+            Work::Remote(there) => drop(there),
         }
     }
 }
@@ -272,11 +272,11 @@ impl Connection {
     /// # Errors
     /// As [`Connection::begin`].
     pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction, Error> {
-        let database = match self.database().place()? {
-            Place::Here(inner) => inner,
-            Place::There(attached) => {
+        let database = match self.database().backend()? {
+            Backend::Local(inner) => inner,
+            Backend::Remote(attached) => {
                 match AttachedTransaction::begin(self.clone(), attached, &options)? {
-                    Some(there) => return Ok(Transaction::new(Work::There(there))),
+                    Some(there) => return Ok(Transaction::new(Work::Remote(there))),
                     // This process has taken over meanwhile.
                     None => Arc::clone(self.database().inner()?),
                 }
@@ -284,15 +284,15 @@ impl Connection {
         };
         let transaction = Arc::new(database.store.begin(options)?);
         let flag = self.cancelling().flag();
-        let seat = database
+        let guard = database
             .statements
-            .enter(None, self.access().user.clone(), flag);
-        self.says(&seat);
-        Ok(Transaction::new(Work::Here {
+            .register(None, self.access().user.clone(), flag);
+        self.says(&guard);
+        Ok(Transaction::new(Work::Local {
             connection: self.clone().in_transaction(),
             database,
             transaction,
-            seat,
+            guard,
         }))
     }
 
@@ -301,11 +301,11 @@ impl Connection {
     /// `merges`: a duplicate may come from a `MERGE` beside ours; run again, this one finds it.
     pub(crate) fn autocommit(
         &self,
-        database: &Inner,
+        database: &Instance,
         merges: bool,
-        mut attempt: impl FnMut(&Arc<graven_storage::Transaction>) -> Result<Running, Error>,
-    ) -> Result<Running, Error> {
-        let mut pauses = Pauses::default();
+        mut attempt: impl FnMut(&Arc<graven_storage::Transaction>) -> Result<LocalCursor, Error>,
+    ) -> Result<LocalCursor, Error> {
+        let mut backoff = RetryBackoff::default();
         loop {
             let transaction = Arc::new(database.store.begin(self.options())?);
             let done = attempt(&transaction).and_then(|mut result| {
@@ -317,8 +317,8 @@ impl Connection {
                 Ok(result)
             });
             match done {
-                Err(error) if error.is_conflict() && pauses.next() => transaction.rollback(),
-                Err(error) if merges && error.is_duplicate() && pauses.next_merge() => {
+                Err(error) if error.is_conflict() && backoff.next() => transaction.rollback(),
+                Err(error) if merges && error.is_duplicate() && backoff.next_merge() => {
                     transaction.rollback();
                 }
                 Err(error) => {
@@ -335,19 +335,19 @@ impl Connection {
 /// Pauses between attempts: random and shrinking, so that a statement that has waited for long
 /// comes before one that has just begun; and not for ever.
 #[derive(Default)]
-pub(crate) struct Pauses {
+pub(crate) struct RetryBackoff {
     attempts: u32,
     begun: Option<Instant>,
 }
 
-impl Pauses {
+impl RetryBackoff {
     /// Waits; false if there were attempts enough.
     pub(crate) fn next(&mut self) -> bool {
         let begun = *self.begun.get_or_insert_with(Instant::now);
-        self.next_of(|attempts| attempts < ATTEMPTS_MAX || begun.elapsed() < PATIENCE)
+        self.next_of(|attempts| attempts < ATTEMPTS_MAX || begun.elapsed() < RETRY_BUDGET)
     }
 
-    /// As [`Pauses::next`] for a duplicate that a `MERGE` has met.
+    /// As [`RetryBackoff::next`] for a duplicate that a `MERGE` has met.
     pub(crate) fn next_merge(&mut self) -> bool {
         self.next_of(|attempts| attempts < MERGES_MAX)
     }

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use graven_storage::{Store, warm};
 
-use crate::files::beside;
+use crate::files::sibling_path;
 
 /// Loads a set and writes the next one.
 pub(crate) struct Keeper {
@@ -26,7 +26,7 @@ pub(crate) struct Keeper {
 impl Keeper {
     /// Begins to load the set of the database at `data`; nothing where no thread is to be had.
     pub(crate) fn start(data: &Path, store: &Arc<Store>) -> Option<Keeper> {
-        let path = beside(data, "-warm");
+        let path = sibling_path(data, "-warm");
         let stop = Arc::new(AtomicBool::new(false));
         let (from, store, stopped) = (path.clone(), Arc::clone(store), Arc::clone(&stop));
         let load = move || {

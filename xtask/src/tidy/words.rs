@@ -4,9 +4,15 @@
 //! # How it works
 //! Prose is what stands in comments of Rust files and in Markdown outside fences, tables and code
 //! spans. Words that hide the actor are findings in both. Comment lines are at most [`WIDTH_MAX`]
-//! columns wide. Sentences of the documents have at most [`SENTENCE_MAX`] words.
+//! columns wide. Sentences of the documents have at most [`SENTENCE_MAX`] words. Names in the last
+//! table of the glossary are retired: they are findings in code, too.
+
+use std::collections::BTreeMap;
 
 use super::SourceFile;
+
+/// The page that may name what was, in sentences of any length.
+const CHANGES: &str = "CHANGELOG.md";
 
 /// Columns of a comment line; rustfmt breaks code there, but no comments.
 const WIDTH_MAX: usize = 100;
@@ -25,12 +31,44 @@ const HIDDEN_ACTORS: &[&str] = &[
     "everybody",
 ];
 
+/// The page whose last table has the retired names, and what stands for each.
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// What begins that table.
+const RETIRED: &str = "## Retired names";
+
 pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
+    let glossary = files.iter().find(|file| file.path == GLOSSARY);
+    let retired = glossary.map_or_else(BTreeMap::new, |page| retired_names(&page.text));
     for file in files {
+        let is_text = file.has_extension("rs") || file.has_extension("md");
+        if is_text && file.path != GLOSSARY && file.path != CHANGES {
+            names(file, &retired, findings);
+        }
         if file.has_extension("rs") {
             comments(file, findings);
         } else if file.has_extension("md") {
             document(file, findings);
+        }
+    }
+}
+
+/// The retired names of the glossary: rows like "| `old` | `new` |".
+fn retired_names(glossary: &str) -> BTreeMap<&str, &str> {
+    let table = glossary.split_once(RETIRED).map_or("", |(_, table)| table);
+    let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
+    let rows = rows.filter_map(|row| row.strip_suffix("` |")?.split_once("` | `"));
+    rows.collect()
+}
+
+fn names(file: &SourceFile, retired: &BTreeMap<&str, &str>, findings: &mut Vec<String>) {
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for (word, now) in words.filter_map(|word| Some((word, retired.get(word)?))) {
+            findings.push(format!(
+                "{}:{number}: `{word}` is retired: write `{now}`",
+                file.path
+            ));
         }
     }
 }
@@ -126,7 +164,7 @@ fn actors(file: &SourceFile, number: usize, text: &str, findings: &mut Vec<Strin
 }
 
 fn sentences(file: &SourceFile, number: usize, paragraph: &str, findings: &mut Vec<String>) {
-    if file.path == "CHANGELOG.md" {
+    if file.path == CHANGES {
         return;
     }
     let text = without_code(paragraph);
@@ -174,6 +212,15 @@ mod tests {
         assert_eq!(findings("a.md", &format!("Those {hidden} wait.\n")), 1);
         let wide = "word ".repeat(20);
         assert_eq!(findings("a.rs", &format!("// {wide}\n")), 1);
+        let page = |path: &str, text: &str| SourceFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        let table = format!("{RETIRED}\n\n| `Old` | `New` |\n");
+        let mut found = Vec::new();
+        let both = [page("a.rs", "struct Old;\nOlder"), page(GLOSSARY, &table)];
+        check(&both, &mut found);
+        assert_eq!(found, ["a.rs:1: `Old` is retired: write `New`"]);
         assert_eq!(
             findings("a.rs", &format!("//! ```text\n//! {wide}\n//! ```\n")),
             0

@@ -1,4 +1,4 @@
-//! `graven checkpoint`: folds what was committed into the data file.
+//! `graven checkpoint`: merges what was committed into the data file.
 
 use std::io::Write;
 

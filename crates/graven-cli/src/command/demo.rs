@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::argument;
 use crate::command::bench::three_hop::{header, line};
 use crate::failure::Failure;
-use crate::progress::Phases;
+use crate::progress::ProgressReporter;
 
 /// Make a social network, import it, ask the three-hop question in small caches, write a report.
 #[derive(Args, Debug)]
@@ -67,7 +67,7 @@ impl Demo {
         };
         eprintln!("working in {}", folder.display());
         let begun = Instant::now();
-        let mut phases = Phases::new();
+        let mut phases = ProgressReporter::new();
         let bar = ProgressBar::no_length();
         bar.set_style(style());
         let outcome = work.run(&mut |step| match step {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use graven::{Connection, Params, Value};
-use graven_exchange::{Exported, Schema, export_cypher, export_graphml, export_tables};
+use graven_convert::{Exported, Schema, export_cypher, export_graphml, export_tables};
 
 use crate::failure::Failure;
 use crate::open::Open;
@@ -77,7 +77,7 @@ impl Export {
 /// Writes to standard output, or to a new file that is removed again where the export fails.
 fn to_file(
     path: &Path,
-    export: impl FnOnce(&mut dyn Write) -> graven_exchange::Result<Exported>,
+    export: impl FnOnce(&mut dyn Write) -> graven_convert::Result<Exported>,
 ) -> Result<(), Failure> {
     if path == Path::new("-") {
         let exported = export(&mut BufWriter::new(std::io::stdout().lock()));

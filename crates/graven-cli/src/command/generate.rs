@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use graven_import::generate::{self, Compression, SocialOptions};
 
 use crate::failure::Failure;
-use crate::progress::Phases;
+use crate::progress::ProgressReporter;
 
 /// Generate test data, the same for the same options on every machine.
 #[derive(Args, Debug)]
@@ -54,7 +54,7 @@ impl Generate {
                 Compression::None
             },
         };
-        let mut phases = Phases::new();
+        let mut phases = ProgressReporter::new();
         let outcome = generate::social(&options, &mut |p| phases.show(p));
         phases.finish();
         let report = outcome?;

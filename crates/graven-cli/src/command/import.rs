@@ -13,7 +13,7 @@ use graven_import::{
 
 use crate::argument;
 use crate::failure::Failure;
-use crate::progress::Phases;
+use crate::progress::ProgressReporter;
 
 /// Build a new database from tables of text.
 #[derive(Args, Debug)]
@@ -88,7 +88,7 @@ impl Import {
             threads: self.threads.map_or(defaults.threads, usize::from),
             skip_bad_rows: self.skip_bad_rows.clone(),
         };
-        let mut phases = Phases::new();
+        let mut phases = ProgressReporter::new();
         let outcome = graven_import::import(&self.db, &source, &options, &mut |p| phases.show(p));
         phases.finish();
         self.print(&outcome?)
@@ -107,7 +107,7 @@ impl Import {
             config.memory = memory;
         }
         let db = Database::open(&self.db, config)?;
-        let made = graven_exchange::import_neo4j(&db.connect(), file);
+        let made = graven_convert::import_neo4j(&db.connect(), file);
         let closed = db.close();
         let Ok(made) = made else {
             let removed = std::fs::remove_file(&self.db);
@@ -231,7 +231,7 @@ fn outline(source: &ImportSource) -> Result<(), Failure> {
 
 /// The tables that an export describes.
 fn tables(folder: &Path) -> Result<TableSource, Failure> {
-    let tables = graven_exchange::read_tables(folder)?;
+    let tables = graven_convert::read_tables(folder)?;
     let one = |files: Vec<PathBuf>| -> Vec<TableArgument> {
         let table = |file| TableArgument {
             names: Vec::new(),

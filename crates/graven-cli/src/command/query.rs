@@ -10,10 +10,10 @@ use graven::{Counters, Params, QueryResult, Summary, Value};
 use crate::argument;
 use crate::failure::Failure;
 use crate::format::Format;
-use crate::interrupt::{self, Reaction};
+use crate::interrupt::{self, SignalAction};
 use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session};
-use graven_exchange::statement;
+use graven_convert::statement;
 
 /// Run a statement.
 #[derive(Args, Debug)]
@@ -77,7 +77,7 @@ impl Query {
         }
         let db = self.open.database_for(&statements, self.timeout)?;
         let connection = db.connect().with_timeout(self.timeout);
-        interrupt::react(Reaction::Cancel(connection.cancel_handle()));
+        interrupt::react(SignalAction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
         let mut session = Session::new(connection, &self.promised);
         for statement in statements {

@@ -12,7 +12,7 @@ use graven_server::{Options, Server, Tls, User};
 
 use crate::argument;
 use crate::failure::Failure;
-use crate::interrupt::{self, Reaction};
+use crate::interrupt::{self, SignalAction};
 use crate::open::{Open, close};
 
 /// The user that a server makes where there is none.
@@ -146,7 +146,7 @@ impl Serve {
         if options.user.is_none() && !options.open_to_all {
             options.user = self.first_user(&database)?;
         }
-        interrupt::react(Reaction::Remember);
+        interrupt::react(SignalAction::Remember);
         interrupt::react_to_termination();
         let server = Server::start(database.clone(), options)?;
         eprintln!(

@@ -17,12 +17,12 @@ use crate::argument;
 use crate::command::query::{Stopped, run_one, tell};
 use crate::failure::Failure;
 use crate::format::{Format, json};
-use crate::interrupt::{self, Reaction};
+use crate::interrupt::{self, SignalAction};
 use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
-use graven_exchange::statement;
+use graven_convert::statement;
 
 /// Type statements, or pipe them in.
 #[derive(Args, Debug)]
@@ -51,7 +51,7 @@ impl Shell {
             false => None,
         };
         // Behind the editor, which listens to the signal, too, once it is open.
-        interrupt::react(Reaction::Cancel(connection.cancel_handle()));
+        interrupt::react(SignalAction::Cancel(connection.cancel_handle()));
         let mut session = Session {
             format: Format::or_default(self.format),
             fail_fast: self.fail_fast,
@@ -142,7 +142,7 @@ impl Session {
         let mut lines = io::stdin().lock();
         loop {
             // While nothing runs there is nothing to cancel.
-            interrupt::react(Reaction::Exit);
+            interrupt::react(SignalAction::Exit);
             let before = pending.len();
             let read = lines
                 .read_line(&mut pending)
@@ -161,7 +161,7 @@ impl Session {
                 pending = rest;
                 complete
             };
-            interrupt::react(Reaction::Cancel(self.statements.cancel_handle()));
+            interrupt::react(SignalAction::Cancel(self.statements.cancel_handle()));
             if self.text(&text)? == Next::End || last {
                 return Ok(());
             }

@@ -15,7 +15,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Editor as LineEditor, Helper, Highlighter, Hinter};
 
 use crate::failure::Failure;
-use graven_exchange::statement;
+use graven_convert::statement;
 
 const PROMPT: &str = "graven> ";
 

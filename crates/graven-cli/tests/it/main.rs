@@ -2,10 +2,10 @@
 //! which exit code.
 
 mod bench;
-mod care;
 mod export;
 mod import;
 mod lab;
+mod maintenance;
 mod processes;
 mod program;
 mod query;

@@ -161,7 +161,7 @@ impl Binder<'_> {
             return Err(self.ambiguous(name));
         }
         let var = wanted.0(record);
-        self.asked.insert(var);
+        self.known_columns.insert(var);
         self.uses.push(var);
         Ok((Expr::Variable(var), Type::of(wanted.1)))
     }

@@ -30,7 +30,7 @@ pub(crate) struct Bound {
     pub notices: Vec<Notice>,
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Variables of [`Record`]s that are read.
-    pub asked: BTreeSet<VarId>,
+    pub known_columns: BTreeSet<VarId>,
 }
 
 /// Single queries joined by `UNION`.

@@ -30,7 +30,7 @@ pub(crate) struct Builder<'a> {
     pub variables: Vec<Variable>,
     pub subqueries: BTreeMap<VarId, Subquery>,
     /// What is asked of records that `LOAD CSV` reads.
-    pub asked: BTreeSet<VarId>,
+    pub known_columns: BTreeSet<VarId>,
     pub notices: Vec<Notice>,
     /// Labels that bound nodes are known to have.
     pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
@@ -286,8 +286,8 @@ impl Builder<'_> {
                 record,
                 at,
             } => {
-                let asked = |var: VarId| self.asked.contains(&var).then_some(var);
-                let (line, file) = (asked(record.line), asked(record.file));
+                let known_columns = |var: VarId| self.known_columns.contains(&var).then_some(var);
+                let (line, file) = (known_columns(record.line), known_columns(record.file));
                 self.attach(partial, std::iter::once(&mut url).chain(&mut terminator));
                 let rows = partial.rows() * 1000.0;
                 partial.push(rows, |input| Operator::LoadCsv {

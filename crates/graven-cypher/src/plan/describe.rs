@@ -9,7 +9,7 @@ use super::expression::{
     AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
 };
 use super::{
-    Direction, EndJoin, HangingPattern, IdForm, Inclusion, IndexPart, JoinKind, OnError, Operator,
+    CountTree, Direction, EndJoin, IdForm, Inclusion, IndexPart, JoinKind, OnError, Operator,
     PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
 };
 
@@ -49,7 +49,7 @@ impl Operator {
             Operator::Extend { .. } => "Extend",
             Operator::Aggregate { .. } => "Aggregate",
             Operator::ReachableCount { .. } => "ReachableCount",
-            Operator::PatternCount { .. } => "PatternCount",
+            Operator::CountMatches { .. } => "CountMatches",
             Operator::Distinct { .. } => "Distinct",
             Operator::Sort { .. } => "Sort",
             Operator::TopN { .. } => "TopN",
@@ -265,11 +265,11 @@ impl Plan {
                 let _ = write!(text, " as {}", name(count));
                 text
             }
-            Operator::PatternCount {
+            Operator::CountMatches {
                 patterns, count, ..
             } => {
                 let patterns = joined(patterns, |(from, pattern)| {
-                    let others = self.end_conditions(&pattern.pattern);
+                    let others = self.expand_filter(&pattern.pattern);
                     format!("({}){}{others}", name(from), hanging(pattern))
                 });
                 format!("{patterns} as {}", name(count))
@@ -434,7 +434,7 @@ impl Plan {
     }
 
     /// What rules out ends of an expansion, as far as it goes beyond their labels.
-    fn end_conditions(&self, pattern: &RelPattern) -> String {
+    fn expand_filter(&self, pattern: &RelPattern) -> String {
         let name = |var: &VarId| self.variable_name(*var);
         let mut text = String::new();
         if !pattern.distinct_ends.is_empty() {
@@ -443,24 +443,24 @@ impl Plan {
             let _ = write!(text, " other than {}", joined(&pattern.distinct_ends, pair));
         }
         let ends = &pattern.ends;
-        if !ends.unlike.is_empty() {
-            let _ = write!(text, " not to {}", joined(&ends.unlike, name));
+        if !ends.not_equal.is_empty() {
+            let _ = write!(text, " not to {}", joined(&ends.not_equal, name));
         }
-        for join in &ends.joined {
+        for join in &ends.joins {
             let kind = match join.kind {
-                JoinKind::Each => "for each",
-                JoinKind::Any => "where",
-                JoinKind::None => "where not",
+                JoinKind::Inner => "for each",
+                JoinKind::Semi => "where",
+                JoinKind::Anti => "where not",
             };
             let (types, left, right) = typed_arrow(&join.pattern);
-            let others = self.end_conditions(&join.pattern);
+            let others = self.expand_filter(&join.pattern);
             let _ = write!(
                 text,
                 " {kind} ({}){left}{types}{right}(){others}",
                 name(&join.near)
             );
         }
-        for group in &ends.any_of {
+        for group in &ends.semi_join_groups {
             let one = |join: &EndJoin| {
                 let (types, left, right) = typed_arrow(&join.pattern);
                 format!("({}){left}{types}{right}()", name(&join.near))
@@ -520,7 +520,7 @@ impl Plan {
                 joined(&others, |v| self.variable_name(*v))
             );
         }
-        text.push_str(&self.end_conditions(pattern));
+        text.push_str(&self.expand_filter(pattern));
         text
     }
 
@@ -714,7 +714,7 @@ fn typed_arrow(pattern: &RelPattern) -> (String, &'static str, &'static str) {
 
 /// A hanging pattern as it would be written, branches in brackets, optional ones with a question
 /// mark.
-fn hanging(pattern: &HangingPattern) -> String {
+fn hanging(pattern: &CountTree) -> String {
     let (types, left, right) = typed_arrow(&pattern.pattern);
     let labels: String = (pattern.labels.iter())
         .map(|label| format!(":{}", quoted(label)))

@@ -7,12 +7,12 @@
 //! a mutant where its side condition decides; [`asked`] says for which ones they did, so that a
 //! statement is tried with these alone.
 //!
-//! Three side conditions have no mutant, because no answer can tell. `common_ends` writes an
-//! estimate, which the executor checks for each row. That `end_conditions` stays away from writes
-//! (CY-47) is caution: a barrier lies wherever a write meets what moves. A condition that is a
-//! subquery alone has a guard only inside of another subquery, which that guard keeps from running.
-//! A build without debug assertions and without the feature `mutants` has none, and its code is as
-//! if they were not there.
+//! Three side conditions have no mutant, because no answer can tell. `shared_endpoint` writes an
+//! estimate, which the executor checks for each row. That `push_filters_into_expand` stays away
+//! from writes (CY-47) is caution: a barrier lies wherever a write meets what moves. A condition
+//! that is a subquery alone has a guard only inside of another subquery, which that guard keeps
+//! from running. A build without debug assertions and without the feature `mutants` has none, and
+//! its code is as if they were not there.
 
 use super::trace::Rule;
 
@@ -22,11 +22,11 @@ pub enum Mutant {
     /// The first rows of a sort do not count those that are skipped.
     TopNWithoutSkip,
     /// What is read inside of a repetition or a `MERGE` counts as unread.
-    UnusedInside,
+    ColumnPruningInside,
     /// CY-45: the later pattern need not include the earlier one.
-    DistinctEndsAnyPattern,
+    UniquenessByEndpointsAnyPattern,
     /// CY-46: relationships may be read elsewhere.
-    DistinctEndsRead,
+    UniquenessByEndpointsRead,
     /// CY-54: rows below a limit need not keep their number.
     ReachabilityBelowLimit,
     /// CY-54: aggregates that count duplicates need not get them.
@@ -46,25 +46,25 @@ pub enum Mutant {
     /// Every variable counts as unique.
     EagerAllUnique,
     /// A relationship that must differ from others becomes a condition on an end.
-    EndConditionsJoinShared,
+    PushFiltersIntoExpandJoinShared,
     /// Conditions on the row move into expansions whose relationships are looked at one by one.
-    EndConditionsOnNamed,
+    PushFiltersIntoExpandOnNamed,
     /// CY-62: one side of an `OR` is enough.
-    FarNodesHalfAnOr,
+    SemiJoinReductionHalfAnOr,
     /// CY-43: relationships that must differ are taken out.
-    PatternCountSharedRelationships,
+    CountMatchesSharedRelationships,
     /// CY-48: nodes that an expansion looks at are taken out.
-    PatternCountLosesRow,
+    CountMatchesLosesRow,
     /// Counted variables need not be there in every row.
-    PatternCountNullable,
+    CountMatchesNullable,
     /// CY-66: an optional part is taken out below what hangs on its variables.
-    PatternCountAcrossOptional,
+    CountMatchesAcrossOptional,
     /// Nodes without the property get lost.
     IndexOrderWithoutNulls,
     /// CY-63: equal rows need not follow each other.
-    DistinctRunsAnywhere,
+    AdjacentDistinctAnywhere,
     /// A list is let go though it is read above.
-    LastReadAlways,
+    ColumnReleaseAlways,
     /// CY-49: averages, lists and distinct counts are taken of parts.
     ParallelAnyAggregate,
     /// CY-55: parts that share relationships are joined.
@@ -93,9 +93,15 @@ impl Mutant {
     /// All of them, with the rule that each belongs to.
     pub const ALL: [(Mutant, Rule); 34] = [
         (Mutant::TopNWithoutSkip, Rule::TopN),
-        (Mutant::UnusedInside, Rule::Unused),
-        (Mutant::DistinctEndsAnyPattern, Rule::DistinctEnds),
-        (Mutant::DistinctEndsRead, Rule::DistinctEnds),
+        (Mutant::ColumnPruningInside, Rule::ColumnPruning),
+        (
+            Mutant::UniquenessByEndpointsAnyPattern,
+            Rule::UniquenessByEndpoints,
+        ),
+        (
+            Mutant::UniquenessByEndpointsRead,
+            Rule::UniquenessByEndpoints,
+        ),
         (Mutant::ReachabilityBelowLimit, Rule::Reachability),
         (Mutant::ReachabilityDuplicates, Rule::Reachability),
         (Mutant::ReachabilityAlwaysProven, Rule::Reachability),
@@ -105,16 +111,22 @@ impl Mutant {
         (Mutant::EagerIgnoresReads, Rule::Eager),
         (Mutant::EagerIgnoresWrites, Rule::Eager),
         (Mutant::EagerAllUnique, Rule::Eager),
-        (Mutant::EndConditionsJoinShared, Rule::EndConditions),
-        (Mutant::EndConditionsOnNamed, Rule::EndConditions),
-        (Mutant::FarNodesHalfAnOr, Rule::FarNodes),
-        (Mutant::PatternCountSharedRelationships, Rule::PatternCount),
-        (Mutant::PatternCountLosesRow, Rule::PatternCount),
-        (Mutant::PatternCountNullable, Rule::PatternCount),
-        (Mutant::PatternCountAcrossOptional, Rule::PatternCount),
+        (
+            Mutant::PushFiltersIntoExpandJoinShared,
+            Rule::PushFiltersIntoExpand,
+        ),
+        (
+            Mutant::PushFiltersIntoExpandOnNamed,
+            Rule::PushFiltersIntoExpand,
+        ),
+        (Mutant::SemiJoinReductionHalfAnOr, Rule::SemiJoinReduction),
+        (Mutant::CountMatchesSharedRelationships, Rule::CountMatches),
+        (Mutant::CountMatchesLosesRow, Rule::CountMatches),
+        (Mutant::CountMatchesNullable, Rule::CountMatches),
+        (Mutant::CountMatchesAcrossOptional, Rule::CountMatches),
         (Mutant::IndexOrderWithoutNulls, Rule::IndexOrder),
-        (Mutant::DistinctRunsAnywhere, Rule::DistinctRuns),
-        (Mutant::LastReadAlways, Rule::LastRead),
+        (Mutant::AdjacentDistinctAnywhere, Rule::AdjacentDistinct),
+        (Mutant::ColumnReleaseAlways, Rule::ColumnRelease),
         (Mutant::ParallelAnyAggregate, Rule::Parallel),
         (Mutant::HashJoinSharedRelationships, Rule::HashJoin),
         (Mutant::HashJoinVolatile, Rule::HashJoin),

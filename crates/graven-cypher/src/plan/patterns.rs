@@ -404,7 +404,7 @@ impl Builder<'_> {
             distinct_from,
             distinct_ends: Vec::new(),
             disjoint_from,
-            ends: super::EndConditions::default(),
+            ends: super::ExpandFilter::default(),
         }
     }
 

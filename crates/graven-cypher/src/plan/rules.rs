@@ -1,20 +1,20 @@
 //! Rewrites of the whole plan, one a file, in a fixed order.
 
-mod common_ends;
+mod adjacent_distinct;
+mod column_pruning;
+mod column_release;
+mod count_matches;
 mod distinct_count;
-mod distinct_ends;
-mod distinct_runs;
 mod eager;
-mod end_conditions;
-mod far_nodes;
 mod index_order;
-mod last_read;
 mod parallel;
-mod pattern_count;
+mod push_filters_into_expand;
 mod reachability;
 mod reachable_count;
+mod semi_join_reduction;
+mod shared_endpoint;
 mod top_n;
-mod unused;
+mod uniqueness_by_endpoints;
 
 use super::trace::Rule;
 use super::{Plan, valid};
@@ -33,23 +33,29 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
         Ok(())
     };
     rule(Rule::TopN, |plan, _| top_n::apply(plan))?;
-    rule(Rule::Unused, |plan, _| unused::apply(plan))?;
-    rule(Rule::DistinctEnds, |plan, _| distinct_ends::apply(plan))?;
-    rule(Rule::Unused, |plan, _| unused::apply(plan))?;
+    rule(Rule::ColumnPruning, |plan, _| column_pruning::apply(plan))?;
+    rule(Rule::UniquenessByEndpoints, |plan, _| {
+        uniqueness_by_endpoints::apply(plan)
+    })?;
+    rule(Rule::ColumnPruning, |plan, _| column_pruning::apply(plan))?;
     rule(Rule::Reachability, |plan, _| reachability::apply(plan))?;
     rule(Rule::DistinctCount, |plan, _| distinct_count::apply(plan))?;
     rule(Rule::ReachableCount, reachable_count::apply)?;
-    rule(Rule::Unused, |plan, _| unused::apply(plan))?;
+    rule(Rule::ColumnPruning, |plan, _| column_pruning::apply(plan))?;
     rule(Rule::Eager, |plan, _| eager::apply(plan))?;
     // Barriers lie between expansions and the writes that they meet; what is taken out lies above
     // them.
-    rule(Rule::EndConditions, |plan, _| end_conditions::apply(plan))?;
-    rule(Rule::FarNodes, far_nodes::apply)?;
-    rule(Rule::PatternCount, |plan, _| pattern_count::apply(plan))?;
-    rule(Rule::CommonEnds, common_ends::apply)?;
+    rule(Rule::PushFiltersIntoExpand, |plan, _| {
+        push_filters_into_expand::apply(plan)
+    })?;
+    rule(Rule::SemiJoinReduction, semi_join_reduction::apply)?;
+    rule(Rule::CountMatches, |plan, _| count_matches::apply(plan))?;
+    rule(Rule::SharedEndpoint, shared_endpoint::apply)?;
     rule(Rule::IndexOrder, index_order::apply)?;
-    rule(Rule::DistinctRuns, |plan, _| distinct_runs::apply(plan))?;
-    rule(Rule::LastRead, |plan, _| last_read::apply(plan))?;
+    rule(Rule::AdjacentDistinct, |plan, _| {
+        adjacent_distinct::apply(plan)
+    })?;
+    rule(Rule::ColumnRelease, |plan, _| column_release::apply(plan))?;
     rule(Rule::Parallel, parallel::apply)?;
     let mut next = 0;
     number(&mut plan.root, &mut next);

@@ -25,10 +25,10 @@ pub use record::{plans, start, take};
 pub enum Rule {
     /// `plan/rules/top_n.rs`.
     TopN,
-    /// `plan/rules/unused.rs`.
-    Unused,
-    /// `plan/rules/distinct_ends.rs`.
-    DistinctEnds,
+    /// `plan/rules/column_pruning.rs`.
+    ColumnPruning,
+    /// `plan/rules/uniqueness_by_endpoints.rs`.
+    UniquenessByEndpoints,
     /// `plan/rules/reachability.rs`.
     Reachability,
     /// `plan/rules/distinct_count.rs`.
@@ -37,20 +37,20 @@ pub enum Rule {
     ReachableCount,
     /// `plan/rules/eager.rs`.
     Eager,
-    /// `plan/rules/end_conditions.rs`.
-    EndConditions,
-    /// `plan/rules/far_nodes.rs`.
-    FarNodes,
-    /// `plan/rules/pattern_count.rs`.
-    PatternCount,
-    /// `plan/rules/common_ends.rs`.
-    CommonEnds,
+    /// `plan/rules/push_filters_into_expand.rs`.
+    PushFiltersIntoExpand,
+    /// `plan/rules/semi_join_reduction.rs`.
+    SemiJoinReduction,
+    /// `plan/rules/count_matches.rs`.
+    CountMatches,
+    /// `plan/rules/shared_endpoint.rs`.
+    SharedEndpoint,
     /// `plan/rules/index_order.rs`.
     IndexOrder,
-    /// `plan/rules/distinct_runs.rs`.
-    DistinctRuns,
-    /// `plan/rules/last_read.rs`.
-    LastRead,
+    /// `plan/rules/adjacent_distinct.rs`.
+    AdjacentDistinct,
+    /// `plan/rules/column_release.rs`.
+    ColumnRelease,
     /// `plan/rules/parallel.rs`.
     Parallel,
     /// `plan/access.rs`: nodes by their ids.
@@ -77,19 +77,19 @@ impl Rule {
     /// All of them.
     pub const ALL: [Rule; 24] = [
         Rule::TopN,
-        Rule::Unused,
-        Rule::DistinctEnds,
+        Rule::ColumnPruning,
+        Rule::UniquenessByEndpoints,
         Rule::Reachability,
         Rule::DistinctCount,
         Rule::ReachableCount,
         Rule::Eager,
-        Rule::EndConditions,
-        Rule::FarNodes,
-        Rule::PatternCount,
-        Rule::CommonEnds,
+        Rule::PushFiltersIntoExpand,
+        Rule::SemiJoinReduction,
+        Rule::CountMatches,
+        Rule::SharedEndpoint,
         Rule::IndexOrder,
-        Rule::DistinctRuns,
-        Rule::LastRead,
+        Rule::AdjacentDistinct,
+        Rule::ColumnRelease,
         Rule::Parallel,
         Rule::IdSeek,
         Rule::RelationshipSeek,
@@ -107,19 +107,19 @@ impl Rule {
     pub const fn name(self) -> &'static str {
         match self {
             Rule::TopN => "top_n",
-            Rule::Unused => "unused",
-            Rule::DistinctEnds => "distinct_ends",
+            Rule::ColumnPruning => "column_pruning",
+            Rule::UniquenessByEndpoints => "uniqueness_by_endpoints",
             Rule::Reachability => "reachability",
             Rule::DistinctCount => "distinct_count",
             Rule::ReachableCount => "reachable_count",
             Rule::Eager => "eager",
-            Rule::EndConditions => "end_conditions",
-            Rule::FarNodes => "far_nodes",
-            Rule::PatternCount => "pattern_count",
-            Rule::CommonEnds => "common_ends",
+            Rule::PushFiltersIntoExpand => "push_filters_into_expand",
+            Rule::SemiJoinReduction => "semi_join_reduction",
+            Rule::CountMatches => "count_matches",
+            Rule::SharedEndpoint => "shared_endpoint",
             Rule::IndexOrder => "index_order",
-            Rule::DistinctRuns => "distinct_runs",
-            Rule::LastRead => "last_read",
+            Rule::AdjacentDistinct => "adjacent_distinct",
+            Rule::ColumnRelease => "column_release",
             Rule::Parallel => "parallel",
             Rule::IdSeek => "id_seek",
             Rule::RelationshipSeek => "relationship_seek",
@@ -141,12 +141,15 @@ impl Rule {
             // CY-47 and its like: what changes the order of reads stays away from writes.
             Context::BesideWrite => !matches!(
                 self,
-                Rule::EndConditions | Rule::FarNodes | Rule::IndexOrder | Rule::Parallel
+                Rule::PushFiltersIntoExpand
+                    | Rule::SemiJoinReduction
+                    | Rule::IndexOrder
+                    | Rule::Parallel
             ),
             // They begin at the leaf of the statement itself, or look at rows of all inner runs.
             Context::InOptional | Context::InSubquery | Context::Correlated => !matches!(
                 self,
-                Rule::Parallel | Rule::IndexOrder | Rule::CommonEnds | Rule::Eager
+                Rule::Parallel | Rule::IndexOrder | Rule::SharedEndpoint | Rule::Eager
             ),
             Context::OnOptional => !matches!(self, Rule::IndexOrder),
         }

@@ -302,7 +302,7 @@ mod check {
                     is(*from, VarKind::Node)?;
                     is(*to, VarKind::Node)
                 }
-                O::PatternCount { patterns, .. } => {
+                O::CountMatches { patterns, .. } => {
                     let mut roots = patterns.iter().map(|(root, _)| *root);
                     roots.try_for_each(|root| is(root, VarKind::Node))
                 }

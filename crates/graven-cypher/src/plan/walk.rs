@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::mutant::{self, Mutant};
 use super::variables::is_volatile;
 use super::{
-    EndConditions, Expr, HangingPattern, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
+    CountTree, ExpandFilter, Expr, IndexPart, Operator, Plan, PlanNode, RelPattern, VarId,
 };
 
 /// Inputs of an operator in order, the outer one first; `$each` says how those of a union are
@@ -47,7 +47,7 @@ macro_rules! inputs {
             | O::Extend { input, .. }
             | O::Aggregate { input, .. }
             | O::ReachableCount { input, .. }
-            | O::PatternCount { input, .. }
+            | O::CountMatches { input, .. }
             | O::Distinct { input, .. }
             | O::Sort { input, .. }
             | O::TopN { input, .. }
@@ -202,7 +202,7 @@ impl Operator {
             }
             O::VarExpand { rels, to, .. } => rels.iter().chain([to]).copied().collect(),
             O::BuildPath { path, .. } => BTreeSet::from([*path]),
-            O::ReachableCount { count, .. } | O::PatternCount { count, .. } => {
+            O::ReachableCount { count, .. } | O::CountMatches { count, .. } => {
                 BTreeSet::from([*count])
             }
             O::Extend { items, .. } | O::Project { items, .. } => {
@@ -288,7 +288,7 @@ impl Operator {
             O::VarExpand { from, .. } => {
                 read.insert(*from);
             }
-            O::PatternCount { patterns, .. } => {
+            O::CountMatches { patterns, .. } => {
                 for (var, hanging) in patterns {
                     read.insert(*var);
                     read.extend(hanging.reads());
@@ -335,20 +335,20 @@ impl Operator {
     }
 }
 
-impl EndConditions {
+impl ExpandFilter {
     /// Adds the variables that the conditions look at; the far end may be among them.
     fn reads(&self, read: &mut BTreeSet<VarId>) {
-        read.extend(&self.unlike);
-        for join in &self.joined {
+        read.extend(&self.not_equal);
+        for join in &self.joins {
             read.insert(join.near);
             let pairs = join.pattern.distinct_ends.iter();
             read.extend(pairs.flat_map(|(start, end)| [*start, *end]));
         }
-        read.extend(self.any_of.iter().flatten().map(|join| join.near));
+        read.extend(self.semi_join_groups.iter().flatten().map(|join| join.near));
     }
 }
 
-impl HangingPattern {
+impl CountTree {
     /// Variables of the row that the pattern looks at besides the node it hangs on.
     #[must_use]
     pub fn reads(&self) -> BTreeSet<VarId> {
@@ -405,7 +405,7 @@ impl Plan {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();
         self.root.visit(&mut |node| {
             read.extend(node.op.reads());
-            if !mutant::active(Mutant::UnusedInside) {
+            if !mutant::active(Mutant::ColumnPruningInside) {
                 node.op.reads_inside(&mut read);
             }
         });

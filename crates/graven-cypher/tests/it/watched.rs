@@ -20,14 +20,14 @@ fn planned(text: &str) -> graven_cypher::Plan {
 #[test]
 fn the_rule_that_breaks_a_plan_is_named() {
     planned(OPTIONAL_COUNTED);
-    mutant::activate(Some(Mutant::PatternCountAcrossOptional));
+    mutant::activate(Some(Mutant::CountMatchesAcrossOptional));
     let broken = catch_unwind(AssertUnwindSafe(|| planned(OPTIONAL_COUNTED)));
     mutant::activate(None);
     let panic = broken.expect_err("the plan is broken");
     let message = panic.downcast_ref::<String>().expect("a text");
     assert!(
         message
-            .contains("pattern_count made a plan that is not executable: PatternCount reads `b`"),
+            .contains("count_matches made a plan that is not executable: CountMatches reads `b`"),
         "{message}"
     );
 }
@@ -40,8 +40,8 @@ fn what_fires_is_recorded_with_its_surroundings() {
         trace::take()
     };
     let on_optional = fired(OPTIONAL_COUNTED);
-    assert!(on_optional.contains_key(&(Rule::PatternCount, Context::OnOptional)));
-    assert!(!on_optional.contains_key(&(Rule::PatternCount, Context::BesideWrite)));
+    assert!(on_optional.contains_key(&(Rule::CountMatches, Context::OnOptional)));
+    assert!(!on_optional.contains_key(&(Rule::CountMatches, Context::BesideWrite)));
     let subquery =
         fired("MATCH (p:Person) CALL (p) { MATCH (q:Person {id: p.age}) RETURN q } RETURN q");
     for context in [Context::Anywhere, Context::InSubquery, Context::Correlated] {
@@ -51,7 +51,7 @@ fn what_fires_is_recorded_with_its_surroundings() {
         );
     }
     let optional = fired("MATCH (p:Person) OPTIONAL MATCH (p)-[:KNOWS]->(q:Person) RETURN p, q");
-    assert!(optional.contains_key(&(Rule::EndConditions, Context::InOptional)));
+    assert!(optional.contains_key(&(Rule::PushFiltersIntoExpand, Context::InOptional)));
     let write = fired("MATCH (p:Person) CREATE (:Person {id: p.id})");
     assert!(!write.contains_key(&(Rule::Eager, Context::BesideWrite)));
     let eager = fired("MATCH (p:Person), (q:Person) CREATE (:Person {id: p.id})");
@@ -142,15 +142,15 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (p:Person) RETURN p ORDER BY p.birthday SKIP 5 LIMIT 10",
     ),
     (
-        Mutant::UnusedInside,
+        Mutant::ColumnPruningInside,
         "MATCH (p:Person) MERGE (p)-[r:KNOWS]->(q:Person {id: 1}) ON MATCH SET r.n = q.id",
     ),
     (
-        Mutant::DistinctEndsAnyPattern,
+        Mutant::UniquenessByEndpointsAnyPattern,
         "MATCH (a:Person {id: 1})-[:KNOWS|HAS_INTEREST]->(b)-[:KNOWS]->(c) RETURN c",
     ),
     (
-        Mutant::DistinctEndsRead,
+        Mutant::UniquenessByEndpointsRead,
         "MATCH (a:Person {id: 1})-[r:KNOWS]-(b)-[:KNOWS]-(c) RETURN r, c",
     ),
     (
@@ -190,33 +190,33 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (a:Person)-[:KNOWS]->(b) SET b.age = 1 RETURN b.age",
     ),
     (
-        Mutant::EndConditionsJoinShared,
+        Mutant::PushFiltersIntoExpandJoinShared,
         "MATCH (a:Person {id: 1})-[:KNOWS]->(b)-[:HAS_INTEREST]->(c)-[:KNOWS]-(a) RETURN b, c",
     ),
     (
-        Mutant::EndConditionsOnNamed,
+        Mutant::PushFiltersIntoExpandOnNamed,
         "MATCH (a:Person {id: 1})-[r:KNOWS]->(b) WHERE a <> b RETURN r",
     ),
     (
-        Mutant::FarNodesHalfAnOr,
+        Mutant::SemiJoinReductionHalfAnOr,
         "MATCH (x:Tag {id: 1}) MATCH (f:Person {id: 2}) WITH x, f MATCH \
             (f)<-[:HAS_CREATOR]-(m)-[:HAS_TAG]->(t) \
          WHERE t = x OR m.id > 5 RETURN m",
     ),
     (
-        Mutant::PatternCountSharedRelationships,
+        Mutant::CountMatchesSharedRelationships,
         "MATCH (a:Person {id: 1})-[:KNOWS|HAS_INTEREST]->(b)-[:KNOWS|IS_LOCATED_IN]->(c) RETURN \
             count(*)",
     ),
     (
-        Mutant::PatternCountLosesRow,
+        Mutant::CountMatchesLosesRow,
         "MATCH (a:Person)-[:KNOWS]-(b:Person)-[:KNOWS]-(c:Person) RETURN count(*)",
     ),
     (
-        Mutant::PatternCountNullable,
+        Mutant::CountMatchesNullable,
         "MATCH (a:Person) OPTIONAL MATCH (a)-[:KNOWS]->(b) RETURN count(b)",
     ),
-    (Mutant::PatternCountAcrossOptional, OPTIONAL_COUNTED),
+    (Mutant::CountMatchesAcrossOptional, OPTIONAL_COUNTED),
     (
         Mutant::IndexRangeAnyKey,
         "MATCH (p:Person) WHERE p.id > 1 AND p.firstName < 'b' AND p.age > 3 RETURN p",
@@ -238,11 +238,11 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (p:Person) RETURN p.id ORDER BY p.firstName LIMIT 5",
     ),
     (
-        Mutant::DistinctRunsAnywhere,
+        Mutant::AdjacentDistinctAnywhere,
         "MATCH (p:Person) RETURN DISTINCT p.firstName",
     ),
     (
-        Mutant::LastReadAlways,
+        Mutant::ColumnReleaseAlways,
         "MATCH (p:Person) WITH p.age AS g, collect(p) AS ps UNWIND ps AS x RETURN x, size(ps)",
     ),
     (

@@ -8,7 +8,7 @@ use crate::expression::rows::as_list;
 use crate::expression::rows::truth;
 use crate::expression::rows::values;
 use crate::growth;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic;
 use crate::value::equality;
@@ -25,7 +25,12 @@ pub(super) enum Logic {
     Or,
 }
 
-pub(super) fn binary(op: BinaryOp, a: &Column, b: &Column, rt: &Runtime) -> Result<Arc<Column>> {
+pub(super) fn binary(
+    op: BinaryOp,
+    a: &Column,
+    b: &Column,
+    rt: &QueryContext,
+) -> Result<Arc<Column>> {
     let result = match op {
         BinaryOp::In => tight_membership(a, b),
         _ => tight_comparison(op, a, b),
@@ -114,7 +119,7 @@ fn compared<T: Ord>(op: BinaryOp, pairs: impl Iterator<Item = (T, T)>) -> Option
 }
 
 /// One binary operation on two values.
-fn scalar(op: BinaryOp, a: &Value, b: &Value, rt: &Runtime) -> Result<Value> {
+fn scalar(op: BinaryOp, a: &Value, b: &Value, rt: &QueryContext) -> Result<Value> {
     Ok(match op {
         BinaryOp::Equal => equality::equals(a, b).into(),
         BinaryOp::NotEqual => equality::equals(a, b).map(|t| !t).into(),
@@ -164,7 +169,7 @@ fn operand_truth(value: &Value) -> Result<Option<bool>> {
 pub(super) fn map2(
     a: &Column,
     b: &Column,
-    rt: &Runtime,
+    rt: &QueryContext,
     f: impl Fn(&Value, &Value) -> Result<Value>,
 ) -> Result<Arc<Column>> {
     let f = |x: &Value, y: &Value| {
@@ -182,7 +187,7 @@ pub(super) fn map2(
     values(rt, (0..a.len()).map(|row| f(&a.get(row), &b.get(row))))
 }
 
-pub(super) fn unary(op: UnaryOp, operand: &Column, rt: &Runtime) -> Result<Arc<Column>> {
+pub(super) fn unary(op: UnaryOp, operand: &Column, rt: &QueryContext) -> Result<Arc<Column>> {
     let n = operand.len();
     Ok(match op {
         UnaryOp::IsNull => Arc::new(Column::Booleans(

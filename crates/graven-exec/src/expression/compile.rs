@@ -7,20 +7,20 @@ use graven_cypher::plan::{UnaryOp, VarId};
 use super::{Compiled, ListScope, function};
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// Compiles expressions over one layout.
 pub(crate) struct Compiler<'a> {
     layout: &'a Layout,
-    rt: &'a Runtime,
+    rt: &'a QueryContext,
     /// Variables of enclosing list scopes; the i-th lies in column `layout.width() + i`.
     locals: Vec<VarId>,
 }
 
 impl<'a> Compiler<'a> {
     /// A compiler for rows of this layout.
-    pub(crate) fn new(layout: &'a Layout, rt: &'a Runtime) -> Self {
+    pub(crate) fn new(layout: &'a Layout, rt: &'a QueryContext) -> Self {
         Self {
             layout,
             rt,

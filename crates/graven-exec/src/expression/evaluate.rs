@@ -22,11 +22,11 @@ use super::{Compiled, Rows, lazy, list_scope, property};
 use crate::column::Column;
 use crate::error::Result;
 use crate::growth::{self, Share};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::{Value, equality};
 
 /// See [`Compiled::column`].
-pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
     let before = rt.growth.held();
     rt.growth.work(1 + rows.len() / 16)?;
     let column = computed(expr, rows, rt).map_err(|error| error.at(expr.place()))?;
@@ -44,7 +44,7 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Ar
 /// Columns of more rows than these are charged for their rows, whatever they hold.
 const MANY_ROWS: usize = 8192;
 
-fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
     let n = rows.len();
     Ok(match expr {
         Compiled::Constant(_) | Compiled::Parameter(..) => {
@@ -185,7 +185,7 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>
 }
 
 /// See [`Compiled::true_rows`].
-pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Vec<u32>> {
     if matches!(expr, Compiled::Binary(BinaryOp::And, ..)) && rows.len() != 1 {
         let held = rt.growth.held();
         return lazy::or_by_row(all_true(expr, rows, rt), rows, rt, held, || {
@@ -225,7 +225,7 @@ pub(super) fn true_rows(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result
 
 /// The rows whose node has a certain text as a property; `None` where that is not what is asked, or
 /// must be found value by value.
-fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Option<Vec<u32>>> {
+fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Option<Vec<u32>>> {
     let Compiled::Binary(BinaryOp::Equal, a, b, _) = expr else {
         return Ok(None);
     };
@@ -251,7 +251,7 @@ fn rows_with_text(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Optio
 
 /// Conjuncts narrow the selection one after the other; neighbours that compare the same property
 /// read it once.
-fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &Runtime) -> Result<Vec<u32>> {
+fn all_true(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Vec<u32>> {
     let mut conjuncts = Vec::new();
     flatten(BinaryOp::And, expr, &mut conjuncts);
     let mut kept: Option<Vec<u32>> = None;
@@ -338,7 +338,7 @@ fn compared_property(condition: &Compiled) -> Option<&Compiled> {
     compares.then_some(property)
 }
 
-fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Vec<Arc<Column>>> {
+fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &QueryContext) -> Result<Vec<Arc<Column>>> {
     exprs.iter().map(|e| column(e, rows, rt)).collect()
 }
 
@@ -362,7 +362,7 @@ fn slice(
     from: Option<&Compiled>,
     to: Option<&Compiled>,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let base = column(base, rows, rt)?;
     let from = from.map(|e| column(e, rows, rt)).transpose()?;
@@ -383,7 +383,7 @@ fn chain(
     first: &Compiled,
     rest: &[(BinaryOp, Compiled)],
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let mut left = column(first, rows, rt)?;
     let mut result = vec![Some(true); rows.len()];
@@ -402,7 +402,7 @@ fn case(
     branches: &[(Compiled, Compiled)],
     otherwise: Option<&Compiled>,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let mut result = vec![Value::Null; rows.len()];
     let mut open: Vec<u32> = (0..row_number(rows.len())).collect();
@@ -439,7 +439,7 @@ fn logical(
     logic: Logic,
     operands: &[&Compiled],
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let decided = Some(logic == Logic::Or);
     let mut result = vec![Some(logic == Logic::And); rows.len()];

@@ -17,11 +17,15 @@ use super::rows::{row_number, truth};
 use super::{Compiled, Rows};
 use crate::column::Column;
 use crate::error::Result;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::{Value, equality};
 
 /// `coalesce(a, b, ...)`
-pub(super) fn coalesce(args: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Result<Arc<Column>> {
+pub(super) fn coalesce(
+    args: &[Compiled],
+    rows: Rows<'_>,
+    rt: &QueryContext,
+) -> Result<Arc<Column>> {
     let Some((first, others)) = args.split_first() else {
         return Ok(Arc::new(Column::Constant(Value::Null, rows.len())));
     };
@@ -52,7 +56,7 @@ pub(super) fn coalesce(args: &[Compiled], rows: Rows<'_>, rt: &Runtime) -> Resul
 pub(super) fn or_by_row<T>(
     outcome: Result<T>,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
     held: u64,
     by_row: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
@@ -68,7 +72,7 @@ pub(super) fn or_by_row<T>(
 /// Calls `one` with each row alone; what it charges is given back before the next.
 fn each_row<T>(
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
     mut one: impl FnMut(Rows<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     let mut results = Vec::with_capacity(rows.len());
@@ -87,7 +91,7 @@ pub(super) fn logical(
     logic: Logic,
     operands: &[&Compiled],
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let truths = each_row(rows, rt, |row| {
         let truths = operands
@@ -103,7 +107,7 @@ pub(super) fn chain(
     first: &Compiled,
     rest: &[(BinaryOp, Compiled)],
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let truths = each_row(rows, rt, |row| {
         // An operand is computed once; none is left where that has failed, which has been said

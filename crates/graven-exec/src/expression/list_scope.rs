@@ -20,7 +20,7 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::growth::Share;
 use crate::memory::Memory;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// Elements laid out at once, for each row of a batch.
@@ -39,7 +39,7 @@ struct Elements {
 fn for_groups(
     scope: &ListScope,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
     mut body: impl FnMut(&[bool], &Elements) -> Result<usize>,
 ) -> Result<()> {
     let lists = scope.list.held_column(rows, rt)?;
@@ -107,7 +107,7 @@ pub(super) fn named(
     scope: &ListScope,
     body: &Compiled,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let value = scope.list.held_column(rows, rt)?;
     let unused = Arc::new(Column::Constant(Value::Null, rows.len()));
@@ -125,7 +125,7 @@ pub(super) fn comprehension(
     filter: Option<&Compiled>,
     map: Option<&Compiled>,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let mut result = Vec::with_capacity(rows.len());
     for_groups(scope, rows, rt, |nulls, elements| {
@@ -163,7 +163,7 @@ pub(super) fn quantifier(
     scope: &ListScope,
     predicate: &Compiled,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let mut result = Vec::with_capacity(rows.len());
     for_groups(scope, rows, rt, |nulls, elements| {
@@ -226,7 +226,7 @@ fn count(
     elements: Rows<'_>,
     lists: usize,
     owners: &[u32],
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Vec<Counts>> {
     let truths = predicate.held_column(elements, rt)?;
     let mut counts = vec![Counts::default(); lists];
@@ -243,7 +243,7 @@ fn count_in_order(
     elements: Rows<'_>,
     lists: usize,
     owners: &[u32],
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Vec<Counts>> {
     let mut counts = vec![Counts::default(); lists];
     for (i, &owner) in (0..).zip(owners) {
@@ -263,7 +263,7 @@ pub(super) fn reduce(
     init: &Compiled,
     step: &Compiled,
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let lists = scope.list.held_column(rows, rt)?;
     let start = init.held_column(rows, rt)?;

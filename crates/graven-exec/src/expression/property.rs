@@ -15,7 +15,7 @@ use super::rows::{as_list, values};
 use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
 use crate::growth::charge;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// `base.key` for a column of bases.
@@ -23,7 +23,7 @@ pub(super) fn read(
     base: &Column,
     key: &Arc<str>,
     key_id: Option<KeyId>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Column> {
     let key_id = rt.key_by_now(key_id, key);
     match base {
@@ -45,7 +45,7 @@ pub(super) fn read(
 }
 
 /// `value.key` for one value.
-fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &Runtime) -> Result<Value> {
+fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &QueryContext) -> Result<Value> {
     match value {
         Value::Null => Ok(Value::Null),
         Value::Map(map) => Ok(map.get(key).cloned().unwrap_or_default()),
@@ -76,7 +76,7 @@ fn of_stored(stored: &PropertyValue, key: &str) -> Result<Value> {
 }
 
 /// `base[index]`
-pub(super) fn index(base: &Value, index: &Value, rt: &Runtime) -> Result<Value> {
+pub(super) fn index(base: &Value, index: &Value, rt: &QueryContext) -> Result<Value> {
     match (base, index) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
         (Value::List(items), Value::Integer(i)) => {
@@ -147,7 +147,7 @@ pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Res
 const EXTENTS_FROM: usize = 16;
 
 /// Where the nodes of each of these labels lie, if that can be told.
-fn extents_of(labels: &[Option<LabelId>], rt: &Runtime) -> Option<Vec<NodeRanges>> {
+fn extents_of(labels: &[Option<LabelId>], rt: &QueryContext) -> Option<Vec<NodeRanges>> {
     let extents = labels.iter().map(|label| match label {
         Some(label) => rt.extents_of(*label),
         None => Some(NodeRanges::default()),
@@ -175,7 +175,7 @@ pub(super) fn has_labels(
     base: &Column,
     labels: &[Option<LabelId>],
     types: &[Option<TypeId>],
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Column> {
     if let Column::Nodes(ids) = base
         && ids.len() >= EXTENTS_FROM

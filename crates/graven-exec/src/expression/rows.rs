@@ -4,7 +4,7 @@ use crate::column::Column;
 use crate::error::ExecError;
 use crate::error::Result;
 use crate::growth;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
 /// The column of these values, each charged as it comes: of what was charged on its way, its share
 /// stays.
 pub(super) fn values(
-    rt: &Runtime,
+    rt: &QueryContext,
     items: impl ExactSizeIterator<Item = Result<Value>>,
 ) -> Result<Arc<Column>> {
     let mut column = Vec::with_capacity(items.len());

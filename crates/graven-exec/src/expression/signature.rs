@@ -1,7 +1,7 @@
 //! What a scalar function is to the table of functions.
 
 use crate::error::Result;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// A scalar function.
@@ -11,7 +11,7 @@ pub(crate) struct Function {
     /// Fewest and most arguments.
     pub(crate) arity: (usize, usize),
     /// What it computes from as many values.
-    pub(crate) body: fn(&Runtime, &[Value]) -> Result<Value>,
+    pub(crate) body: fn(&QueryContext, &[Value]) -> Result<Value>,
 }
 
 impl std::fmt::Debug for Function {

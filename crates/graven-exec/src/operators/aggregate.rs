@@ -1,46 +1,46 @@
 //! Groups rows and computes aggregates; without keys exactly one row.
 //!
 //! # How it works
-//! A [`KeyTable`] gives every row the dense number of its group; each aggregate keeps one state per
-//! group (see [`accumulator`]) and takes a whole column of arguments at a time. Groups come out in
-//! order of first appearance. All states are charged to the budget.
+//! A [`GroupTable`] gives every row the dense number of its group; each aggregate keeps one state
+//! per group (see [`accumulator`]) and takes a whole column of arguments at a time. Groups come out
+//! in order of first appearance. All states are charged to the budget.
 //!
 //! When they may not grow any more, all groups are written into partitions by the hash of their
 //! keys, as rows of keys and states, and the table starts anew. When the input has ended, each
 //! partition is read back and its states are merged, by the same means: a partition that does not
 //! fit is divided again. A long list in a state is written as several rows. Without keys there is
-//! one group; of that only distinct values can be written out ([`apart`]).
+//! one group; of that only distinct values can be written out ([`distinct_spill`]).
 //!
-//! Above a pipeline that runs on several threads the groups are divided among these ([`divided`],
-//! [`in_runs`]). Where such a pipeline ends with an aggregation of its own that finds as many
-//! groups as half its rows, it hands on each row as a group from then on.
+//! Above a pipeline that runs on several threads the groups are divided among these
+//! ([`partitioned`], [`clustered`]). Where such a pipeline ends with an aggregation of its own that
+//! finds as many groups as half its rows, it hands on each row as a group from then on.
 
 pub(super) mod accumulator;
-mod apart;
-mod divided;
-mod in_runs;
+mod clustered;
+mod distinct_spill;
 mod output;
+mod partitioned;
 
 use std::sync::Arc;
 
 use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction;
 
-use super::row_key::KeyTable;
+use super::row_key::GroupTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
 use crate::value::Value;
 use accumulator::Accumulator;
-use apart::Apart;
-use divided::{Piece, ROUND_ROWS, ROUND_SHARE, Round, SHARED_ROWS, Share, WAITING_SHARE};
-use in_runs::Grouped as InRuns;
+use clustered::Grouped as InRuns;
+use distinct_spill::DistinctSpill;
 use output::Output;
+use partitioned::{Partition, Piece, ROUND_ROWS, ROUND_SHARE, Round, SHARED_ROWS, WAITING_SHARE};
 
 /// Rows of states read back at a time, and their bytes.
 const READ_ROWS: usize = 512;
@@ -129,7 +129,7 @@ impl Part {
 
 /// The groups in memory.
 struct Groups {
-    table: KeyTable,
+    table: GroupTable,
     /// Keys of all groups in order, in parts of up to one batch; none as long as the table has them
     /// as numbers.
     keys: Vec<Batch>,
@@ -138,7 +138,7 @@ struct Groups {
     /// Bytes of `keys` and of what the states keep besides themselves.
     bytes: usize,
     /// Distinct values of the only group that were written out.
-    apart: Option<Apart>,
+    apart: Option<DistinctSpill>,
 }
 
 impl Groups {
@@ -148,7 +148,7 @@ impl Groups {
             .zip(parameters)
             .map(|(call, parameter)| Accumulator::new(call, parameter.clone()));
         Ok(Self {
-            table: KeyTable::of_groups(),
+            table: GroupTable::of_groups(),
             keys: Vec::new(),
             accumulators: accumulators.collect::<Result<_>>()?,
             count: 0,
@@ -246,7 +246,7 @@ impl Groups {
             }
         }
         self.accumulators.iter_mut().for_each(Accumulator::clear);
-        self.table = KeyTable::of_groups();
+        self.table = GroupTable::of_groups();
         self.count = 0;
         self.bytes = 0;
         Ok(())
@@ -264,7 +264,7 @@ fn bytes_beside_table(keys: &Batch) -> usize {
 }
 
 /// The keys of the first `count` groups of a table that has them as numbers.
-fn key_parts(table: &KeyTable, count: usize) -> Vec<Batch> {
+fn key_parts(table: &GroupTable, count: usize) -> Vec<Batch> {
     let starts = (0..table.len().min(count)).step_by(BATCH_ROWS);
     let parts = starts.map(|from| {
         let to = count.min(from + BATCH_ROWS);
@@ -276,7 +276,7 @@ fn key_parts(table: &KeyTable, count: usize) -> Vec<Batch> {
 
 /// The value of an expression in the first row; without rows any value will do, if it depends on
 /// them.
-fn first_value(expr: &Compiled, batch: Option<&Batch>, rt: &Runtime) -> Result<Value> {
+fn first_value(expr: &Compiled, batch: Option<&Batch>, rt: &QueryContext) -> Result<Value> {
     let mut slots = Vec::new();
     expr.slots(&mut slots);
     match batch {
@@ -292,7 +292,7 @@ impl Aggregate {
         input: BoxedOperator,
         keys: Arc<[Compiled]>,
         calls: Arc<[Call]>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
             input,
@@ -311,7 +311,7 @@ impl Aggregate {
 
     /// The distinct rows over columns of `input`, in the order in which they appeared first; at
     /// least one column.
-    pub(crate) fn distinct(input: BoxedOperator, slots: &[usize], rt: &Runtime) -> Self {
+    pub(crate) fn distinct(input: BoxedOperator, slots: &[usize], rt: &QueryContext) -> Self {
         let keys = slots.iter().copied().map(Compiled::Slot).collect();
         Self {
             memory: rt.spilling_memory("Distinct", "return fewer distinct rows"),
@@ -331,7 +331,7 @@ impl Aggregate {
     }
 
     /// The next rows as groups of their own.
-    fn pass(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn pass(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
@@ -357,7 +357,7 @@ impl Aggregate {
     }
 
     /// The same with its groups divided among the threads of the statement.
-    pub(crate) fn divided(self, rt: &Runtime) -> Self {
+    pub(crate) fn divided(self, rt: &QueryContext) -> Self {
         let threads = match self.keys.is_empty() {
             true => 1,
             false => rt.tuning.threads,
@@ -366,7 +366,7 @@ impl Aggregate {
     }
 
     /// Computes the parameters of the calls, by the first batch if there is one.
-    fn set_parameters(&mut self, first: Option<&Batch>, rt: &Runtime) -> Result<()> {
+    fn set_parameters(&mut self, first: Option<&Batch>, rt: &QueryContext) -> Result<()> {
         let parameters = self.calls.iter().map(|call| {
             let parameter = call.parameter.as_ref();
             parameter.map(|p| first_value(p, first, rt)).transpose()
@@ -376,30 +376,30 @@ impl Aggregate {
     }
 
     /// Groups the rows of the input on several threads.
-    fn consume_divided(&mut self, rt: &Runtime) -> Result<Output> {
+    fn consume_divided(&mut self, rt: &QueryContext) -> Result<Output> {
         let mut next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
         let mut round = self.read_round(Vec::new(), 0, &mut next, rt)?;
         let few = next.is_none() && round.rows < SHARED_ROWS;
-        if few || self.counts_only() && divided::keys_lie_close(&round.pieces) {
+        if few || self.counts_only() && partitioned::keys_lie_close(&round.pieces) {
             let groups = Groups::new(&self.calls, &self.parameters)?;
             return self.consume(groups, None, round.pieces, next, rt);
         }
-        if in_runs::may_be(&round.pieces) {
+        if clustered::is_clustered(&round.pieces) {
             match self.consume_in_runs(round, next, rt)? {
                 InRuns::All(output) => return Ok(output),
                 InRuns::Nothing(rows, after) => (round, next) = (rows, after),
             }
         }
-        let count = divided::shares_for(round.rows, self.threads);
-        let fresh = (0..count).map(|_| Share::new(&self.calls, &self.parameters));
-        let mut shares: Vec<Share> = fresh.collect::<Result<_>>()?;
+        let count = partitioned::shares_for(round.rows, self.threads);
+        let fresh = (0..count).map(|_| Partition::new(&self.calls, &self.parameters));
+        let mut shares: Vec<Partition> = fresh.collect::<Result<_>>()?;
         let mut partitions = None;
         loop {
             // What is divided is there twice for a moment.
             self.memory
-                .force(2 * round.bytes + shares.iter().map(Share::bytes).sum::<usize>());
-            divided::divide(&round.pieces, &mut shares, self.threads);
+                .force(2 * round.bytes + shares.iter().map(Partition::bytes).sum::<usize>());
+            partitioned::divide(&round.pieces, &mut shares, self.threads);
             round.pieces.clear();
             self.round(&mut shares, &mut partitions, next.is_none(), rt)?;
             if next.is_none() {
@@ -423,7 +423,7 @@ impl Aggregate {
         pieces: Vec<Piece>,
         end: u64,
         next: &mut Option<Batch>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Round> {
         let bytes_max = usize::try_from(rt.budget.limit() / ROUND_SHARE).unwrap_or(usize::MAX);
         let mut round = Round {
@@ -462,18 +462,18 @@ impl Aggregate {
     /// The shares take the rows that wait, where these are many or the last.
     fn round(
         &mut self,
-        shares: &mut [Share],
+        shares: &mut [Partition],
         partitions: &mut Option<Partitions>,
         last: bool,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
-        let held = shares.iter().map(Share::bytes).sum();
-        let waiting = divided::waiting_bytes(shares) as u64;
+        let held = shares.iter().map(Partition::bytes).sum();
+        let waiting = partitioned::waiting_bytes(shares) as u64;
         if !last && waiting < rt.budget.limit() / WAITING_SHARE && self.memory.keeps(held) {
             return Ok(());
         }
         let width = self.keys.len();
-        let wanted = |shares: &[Share]| {
+        let wanted = |shares: &[Partition]| {
             let each = shares.iter().map(|share| share.bytes_with_waiting(width));
             each.sum::<usize>()
         };
@@ -488,9 +488,9 @@ impl Aggregate {
                 self.memory.set(wanted(shares))?;
             }
         }
-        divided::take(shares, self.threads, last)?;
+        partitioned::take(shares, self.threads, last)?;
         // What values hold besides themselves is known only now.
-        let bytes = shares.iter().map(Share::bytes).sum();
+        let bytes = shares.iter().map(Partition::bytes).sum();
         if self.memory.keeps(bytes) {
             return Ok(());
         }
@@ -504,7 +504,7 @@ impl Aggregate {
     /// Writes all groups into partitions.
     fn flush_shares(
         &mut self,
-        shares: &mut [Share],
+        shares: &mut [Partition],
         partitions: &mut Option<Partitions>,
     ) -> Result<()> {
         for share in shares {
@@ -524,7 +524,7 @@ impl Aggregate {
     }
 
     /// Groups the rows of the input.
-    fn consume_input(&mut self, rt: &Runtime) -> Result<Output> {
+    fn consume_input(&mut self, rt: &QueryContext) -> Result<Output> {
         let next = self.input.next(rt)?;
         self.set_parameters(next.as_ref(), rt)?;
         let groups = Groups::new(&self.calls, &self.parameters)?;
@@ -539,7 +539,7 @@ impl Aggregate {
         mut partitions: Option<Partitions>,
         pieces: Vec<Piece>,
         mut next: Option<Batch>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Output> {
         let mut numbers = Vec::new();
         if self.keys.is_empty() {
@@ -591,7 +591,7 @@ impl Aggregate {
     }
 
     /// Merges the groups of a partition.
-    fn consume_partition(&mut self, run: RowRun, level: u32, rt: &Runtime) -> Result<Output> {
+    fn consume_partition(&mut self, run: RowRun, level: u32, rt: &QueryContext) -> Result<Output> {
         let mut groups = Groups::new(&self.calls, &self.parameters)?;
         let mut partitions = None;
         let mut numbers = Vec::new();
@@ -691,7 +691,7 @@ impl Aggregate {
 pub(super) fn columns(
     exprs: &[Compiled],
     rows: Rows<'_>,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Vec<Arc<Column>>> {
     exprs.iter().map(|e| e.column(rows, rt)).collect()
 }
@@ -709,8 +709,8 @@ fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
     fresh
 }
 
-impl Operator for Aggregate {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Aggregate {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.output.is_none() && self.part != Part::Passing {
             self.output = Some(match self.threads {
                 0 | 1 => self.consume_input(rt)?,

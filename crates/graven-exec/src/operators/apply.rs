@@ -6,7 +6,7 @@
 //! one and keeps their order (*row-wise*, decided when the physical plan is made), a whole input
 //! batch runs at once, so that expansions inside still work on batches in id order; otherwise
 //! (aggregates, limits, sorts inside) one row at a time. An inner tree that gives one row for each
-//! is not run again for rows alike ([`RepeatedRows`]).
+//! is not run again for rows alike ([`SubqueryMemo`]).
 //!
 //! # Invariants
 //! * EX-11 Row-wise inner trees hand rows back in ascending order of their input row.
@@ -14,16 +14,16 @@
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
-use super::repeated_rows::RepeatedRows;
+use super::subquery_memo::SubqueryMemo;
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// An inner tree together with the way rows get in and out.
-pub(crate) struct Inner {
+pub(crate) struct InnerTree {
     /// Root of the inner tree.
     pub(crate) root: BoxedOperator,
     /// Where rows are left for it.
@@ -33,12 +33,12 @@ pub(crate) struct Inner {
     /// Its columns that are added to the row.
     pub(crate) added: Arc<[usize]>,
     /// What it has given, where that is one row each, and small.
-    pub(crate) repeated: Option<RepeatedRows>,
+    pub(crate) repeated: Option<SubqueryMemo>,
 }
 
-impl Inner {
+impl InnerTree {
     /// The values that are added to the only row of `row`.
-    fn run(&mut self, row: Batch, rt: &Runtime) -> Result<Vec<Value>> {
+    fn run(&mut self, row: Batch, rt: &QueryContext) -> Result<Vec<Value>> {
         rt.check_cancelled()?;
         self.slot.set(row);
         self.root.rewind();
@@ -67,7 +67,7 @@ pub(crate) enum Mode {
 /// See the file header. Output columns: the input's, then the added ones.
 pub(crate) struct Apply {
     input: BoxedOperator,
-    inner: Inner,
+    inner: InnerTree,
     mode: Mode,
     batch: Batch,
     /// First input row of the batch not yet given to the inner tree.
@@ -80,7 +80,7 @@ pub(crate) struct Apply {
 
 impl Apply {
     /// Runs `inner` for the rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, inner: Inner, mode: Mode) -> Self {
+    pub(crate) fn new(input: BoxedOperator, inner: InnerTree, mode: Mode) -> Self {
         Self {
             input,
             inner,
@@ -185,7 +185,7 @@ impl Apply {
     }
 
     /// The next rows with what an inner tree that gives one row for each adds.
-    fn next_repeated(&mut self, mut repeated: RepeatedRows, rt: &Runtime) -> Result<Batch> {
+    fn next_repeated(&mut self, mut repeated: SubqueryMemo, rt: &QueryContext) -> Result<Batch> {
         let count = repeated.take(self.batch.len() - self.next_row);
         let rows = self.batch.slice(self.next_row, self.next_row + count);
         let added = repeated.columns(&rows, |row| self.inner.run(rows.slice(row, row + 1), rt));
@@ -243,8 +243,8 @@ fn gather_or_null(column: &Column, rows: &[u32]) -> Column {
     }
 }
 
-impl Operator for Apply {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Apply {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             if self.running {

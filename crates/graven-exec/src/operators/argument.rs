@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::Operator;
-use crate::runtime::Runtime;
+use crate::operator::PhysicalOperator;
+use crate::query_context::QueryContext;
 
 /// Where the enclosing operator leaves the rows.
 #[derive(Clone, Default)]
@@ -48,8 +48,8 @@ impl Argument {
     }
 }
 
-impl Operator for Argument {
-    fn next(&mut self, _: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Argument {
+    fn next(&mut self, _: &QueryContext) -> Result<Option<Batch>> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(None);
         }

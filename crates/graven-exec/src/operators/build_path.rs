@@ -12,8 +12,8 @@ use graven_storage::NodeId;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::{Path, Value};
 
 /// See the file header.
@@ -29,7 +29,7 @@ impl BuildPath {
         Self { input, parts, slot }
     }
 
-    fn path(&self, batch: &Batch, row: usize, rt: &Runtime) -> Result<Value> {
+    fn path(&self, batch: &Batch, row: usize, rt: &QueryContext) -> Result<Value> {
         let mut path = Path {
             nodes: Vec::new(),
             relationships: Vec::new(),
@@ -63,7 +63,7 @@ fn no_part(value: &Value) -> ExecError {
 }
 
 /// Follows a relationship from the last node of the path.
-fn walk(path: &mut Path, relationship: u64, rt: &Runtime) -> Result<()> {
+fn walk(path: &mut Path, relationship: u64, rt: &QueryContext) -> Result<()> {
     let (start, end) = rt.endpoints(relationship)?;
     let here: Option<NodeId> = path.nodes.last().copied();
     path.relationships.push(graven_storage::RelId(relationship));
@@ -72,8 +72,8 @@ fn walk(path: &mut Path, relationship: u64, rt: &Runtime) -> Result<()> {
     Ok(())
 }
 
-impl Operator for BuildPath {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for BuildPath {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };

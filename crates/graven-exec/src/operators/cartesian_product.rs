@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use graven_pagecache::Budget;
 
-use super::fan_out::widen;
+use super::row_expander::gather_with;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// See the file header. Output columns: the input's, then the added ones of the inner tree.
 pub(crate) struct CartesianProduct {
@@ -60,7 +60,7 @@ impl CartesianProduct {
         }
     }
 
-    fn next_inner_batch(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn next_inner_batch(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let at = self.next_inner;
         self.next_inner += 1;
         match &mut self.kept {
@@ -101,14 +101,14 @@ impl CartesianProduct {
             .iter()
             .enumerate()
             .map(|(i, slot)| (width + i, inner.column(*slot).gather(&inner_rows)));
-        let batch = widen(&self.outer, &outer_rows, added);
+        let batch = gather_with(&self.outer, &outer_rows, added);
         self.next_pair = to;
         Some(batch)
     }
 }
 
-impl Operator for CartesianProduct {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for CartesianProduct {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             if let Some(batch) = self.pairs() {

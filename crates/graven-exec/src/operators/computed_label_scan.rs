@@ -11,19 +11,19 @@
 
 use std::sync::Arc;
 
-use super::fan_out::FanOut;
+use super::row_expander::RowExpander;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::writing::computed_names;
 
 /// See the file header.
 pub(crate) struct ComputedLabelScan {
-    input: FanOut,
+    input: RowExpander,
     slot: usize,
     names: Arc<Compiled>,
     equal: Arc<[(Arc<str>, Compiled)]>,
@@ -67,10 +67,10 @@ impl ComputedLabelScan {
         slot: usize,
         names: Arc<Compiled>,
         equal: Arc<[(Arc<str>, Compiled)]>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             slot,
             names,
             equal,
@@ -85,7 +85,7 @@ impl ComputedLabelScan {
     }
 
     /// The nodes of one row.
-    fn find(&mut self, row: usize, rt: &Runtime) -> Result<Ranges> {
+    fn find(&mut self, row: usize, rt: &QueryContext) -> Result<Ranges> {
         let (names, values) = self.computed.as_ref().expect("set with the batch");
         let names = computed_names(&names.get(row))?;
         let Some(first) = names.first() else {
@@ -113,8 +113,8 @@ impl ComputedLabelScan {
     }
 }
 
-impl Operator for ComputedLabelScan {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ComputedLabelScan {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut ids = Vec::new();
         loop {

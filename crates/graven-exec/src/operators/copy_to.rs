@@ -20,8 +20,8 @@ use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::file_access::{NamedFile, Refused};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::sources;
 use crate::spill::RowBuffer;
 
@@ -63,7 +63,7 @@ impl CopyTo {
         input: BoxedOperator,
         columns: Arc<[(Arc<str>, usize)]>,
         (file, options, at): (Arc<str>, Options, Span),
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
             input,
@@ -95,7 +95,7 @@ impl CopyTo {
         self.columns.iter().map(column).collect()
     }
 
-    fn run(&mut self, rt: &Runtime) -> Result<()> {
+    fn run(&mut self, rt: &QueryContext) -> Result<()> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let format = self.options.format.or_else(|| Format::of_name(&self.file));
         if self.file.ends_with(".gz") || self.file.ends_with(".zst") {
@@ -154,8 +154,8 @@ impl CopyTo {
     }
 }
 
-impl Operator for CopyTo {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for CopyTo {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.done {
             return Ok(None);
         }

@@ -1,23 +1,23 @@
 //! One pattern that hangs on a node: how many matches it has from each of a set of nodes.
 
 use crate::error::Result;
-use crate::id_order::IdOrder;
+use crate::id_sort::IdOrder;
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::operators::all_numbers::AllNumbers;
-use crate::operators::all_numbers::Filling;
+use crate::operators::count_cache::CountCache;
+use crate::operators::count_cache::SharedCounts;
 use crate::operators::counts::memory;
 use crate::operators::counts::overflow;
-use crate::operators::known_numbers::Known;
-use crate::operators::known_numbers::SharedNumbers;
+use crate::operators::dense_counts::DenseCounts;
+use crate::operators::dense_counts::DensifyPolicy;
 use crate::operators::label_ranges::end_ranges;
-use crate::operators::lists::Ids;
-use crate::operators::lists::Wanted;
-use crate::operators::lists::distinct_ids;
-use crate::pattern::Part;
+use crate::operators::neighbor_batch::Ids;
+use crate::operators::neighbor_batch::Wanted;
+use crate::operators::neighbor_batch::distinct_ids;
 use crate::pattern::Pattern;
+use crate::pattern::PatternPart;
 use crate::pattern::Shape;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ mod all;
 
 use std::ops::ControlFlow;
 
-use graven_cypher::plan::HangingPattern;
+use graven_cypher::plan::CountTree;
 
-use super::known_numbers::Dense;
+use super::count_cache::CountArray;
 
 /// List entries that a chunk of nodes aims to lay out.
 const CHUNK_ENTRIES: usize = 64 << 10;
@@ -42,9 +42,9 @@ const SHARED_ENTRIES: u64 = 4;
 /// Numbers by node.
 enum Array {
     /// Those of all nodes.
-    All(Arc<AllNumbers>),
+    All(Arc<DenseCounts>),
     /// As nodes are met.
-    Met(Arc<Dense>),
+    Met(Arc<CountArray>),
 }
 
 /// Tells numbers.
@@ -52,7 +52,7 @@ trait Numbers {
     fn number(&self, node: u64) -> Option<u64>;
 }
 
-impl Numbers for Arc<Dense> {
+impl Numbers for Arc<CountArray> {
     #[inline]
     fn number(&self, node: u64) -> Option<u64> {
         self.get(node)
@@ -77,8 +77,8 @@ pub(crate) struct Branch {
     pub(super) ends: Vec<(u64, u64)>,
     optional: bool,
     pub(super) branches: Vec<Branch>,
-    pub(super) known: Known,
-    pub(super) filling: Filling,
+    pub(super) known: CountCache,
+    pub(super) filling: DensifyPolicy,
     mean_entries: usize,
     /// The number of a node is the length of its lists.
     are_degrees: bool,
@@ -99,7 +99,7 @@ pub(crate) struct BranchPlan {
 
 impl BranchPlan {
     /// Resolves `hanging` for a row of any layout: it reads nothing of it.
-    pub(crate) fn new(hanging: &HangingPattern, rt: &Runtime) -> Result<Self> {
+    pub(crate) fn new(hanging: &CountTree, rt: &QueryContext) -> Result<Self> {
         Ok(Self {
             pattern: Arc::new(Shape::new(&hanging.pattern, &Layout::new(Vec::new()), rt)?),
             labels: hanging.labels.clone(),
@@ -109,21 +109,21 @@ impl BranchPlan {
     }
 
     /// The branches of `hanging`, as [`BranchPlan::new`].
-    pub(super) fn behind(hanging: &HangingPattern, rt: &Runtime) -> Result<Vec<Self>> {
+    pub(super) fn behind(hanging: &CountTree, rt: &QueryContext) -> Result<Vec<Self>> {
         let branches = hanging.branches.iter();
         branches.map(|branch| Self::new(branch, rt)).collect()
     }
 
     /// The branch of a run. Copies that threads run get the same `shared`.
-    pub(crate) fn start(&self, shared: &SharedNumbers, rt: &Runtime) -> Result<Branch> {
+    pub(crate) fn start(&self, shared: &SharedCounts, rt: &QueryContext) -> Result<Branch> {
         Ok(Branch {
             pattern: self.pattern.start(rt)?,
             labels: self.labels.clone(),
             ends: Vec::new(),
             optional: self.optional,
             branches: Self::start_all(&self.branches, shared, rt)?,
-            known: Known::new(shared, &rt.budget),
-            filling: Filling::never(),
+            known: CountCache::new(shared, &rt.budget),
+            filling: DensifyPolicy::never(),
             mean_entries: 64,
             are_degrees: false,
             entries: Vec::new(),
@@ -135,8 +135,8 @@ impl BranchPlan {
     /// As [`BranchPlan::start`] for branches behind a node.
     pub(super) fn start_all(
         branches: &[Self],
-        shared: &SharedNumbers,
-        rt: &Runtime,
+        shared: &SharedCounts,
+        rt: &QueryContext,
     ) -> Result<Vec<Branch>> {
         let branches = (0..).zip(branches);
         branches
@@ -152,7 +152,7 @@ impl Branch {
         &mut self,
         span: Option<Range<u64>>,
         expected: f64,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         self.ends = end_ranges(&self.labels, rt)?;
         if self.branches.is_empty() {
@@ -161,8 +161,8 @@ impl Branch {
         }
         let take_long = !self.are_degrees && self.pattern.mean_list()? >= SHARED_ENTRIES;
         self.filling = match &span {
-            Some(span) => Filling::new(&self.pattern, span, expected)?,
-            None => Filling::never(),
+            Some(span) => DensifyPolicy::new(&self.pattern, span, expected)?,
+            None => DensifyPolicy::never(),
         };
         self.known.begin(span, take_long);
         if self.branches.is_empty() {
@@ -177,7 +177,7 @@ impl Branch {
         for branch in &mut self.branches {
             branch.begin(Some(span.clone()), ends, rt)?;
             if !branch.filling.pays() {
-                self.filling = Filling::never();
+                self.filling = DensifyPolicy::never();
             }
         }
         Ok(())
@@ -192,7 +192,7 @@ impl Branch {
     }
 
     /// The numbers of matches of `nodes`, which ascend and are distinct.
-    pub(super) fn numbers(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
+    pub(super) fn numbers(&mut self, nodes: &[u64], rt: &QueryContext) -> Result<Vec<u64>> {
         if self.are_degrees {
             return self.degrees(nodes);
         }
@@ -227,13 +227,13 @@ impl Branch {
 
     /// The numbers by node, if there is an array for them or so many more nodes make it worth
     /// while.
-    fn array(&mut self, nodes: usize, rt: &Runtime) -> Result<Option<Array>> {
+    fn array(&mut self, nodes: usize, rt: &QueryContext) -> Result<Option<Array>> {
         if let Some(numbers) = self.known.known_all() {
             return Ok(Some(Array::All(numbers)));
         }
         let asked = self.known.asked(nodes);
         if self.filling.is_due(asked)
-            && let Some(numbers) = self.all_numbers(rt)?
+            && let Some(numbers) = self.dense_counts(rt)?
         {
             return Ok(Some(Array::All(numbers)));
         }
@@ -255,7 +255,7 @@ impl Branch {
         &mut self,
         array: &Array,
         nodes: impl Iterator<Item = u64>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<bool> {
         let Array::Met(array) = array else {
             return Ok(true);
@@ -279,7 +279,7 @@ impl Branch {
         &mut self,
         array: &Array,
         nodes: impl Iterator<Item = u64>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let Array::Met(array) = array else {
             return Ok(());
@@ -292,7 +292,13 @@ impl Branch {
 
     /// Finds the numbers of `nodes`, which ascend, in small portions where other threads look as
     /// well: what they have found meanwhile is left out.
-    fn find(&mut self, array: &Dense, nodes: &[u64], backwards: bool, rt: &Runtime) -> Result<()> {
+    fn find(
+        &mut self,
+        array: &CountArray,
+        nodes: &[u64],
+        backwards: bool,
+        rt: &QueryContext,
+    ) -> Result<()> {
         let portion = match self.known.is_shared() {
             false => nodes.len(),
             true => (nodes.len() / (PORTIONS * rt.tuning.threads)).max(PORTION_NODES),
@@ -344,7 +350,7 @@ impl Branch {
     }
 
     /// The numbers of a chunk of nodes, by their neighbours.
-    fn sums(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Vec<u64>> {
+    fn sums(&mut self, nodes: &[u64], rt: &QueryContext) -> Result<Vec<u64>> {
         self.memory.release(self.memory.used());
         if let Some(sums) = self.sums_of_all(nodes, rt)? {
             return Ok(sums);
@@ -352,7 +358,7 @@ impl Branch {
         let mut entries = std::mem::take(&mut self.entries);
         entries.clear();
         for part in &self.pattern.parts {
-            lay_out(part, nodes, &self.ends, &mut entries, &mut self.memory)?;
+            decode_lists(part, nodes, &self.ends, &mut entries, &mut self.memory)?;
         }
         self.mean_entries = self
             .mean_entries
@@ -375,7 +381,7 @@ impl Branch {
         &mut self,
         entries: &[(u32, u64)],
         sums: &mut [u64],
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<bool> {
         let ends = || entries.iter().map(|(_, end)| *end);
         let branches = self.branches.iter_mut();
@@ -413,7 +419,12 @@ impl Branch {
     }
 
     /// As [`Branch::add_up_arrays`] without arrays.
-    fn add_up(&mut self, entries: &[(u32, u64)], sums: &mut [u64], rt: &Runtime) -> Result<()> {
+    fn add_up(
+        &mut self,
+        entries: &[(u32, u64)],
+        sums: &mut [u64],
+        rt: &QueryContext,
+    ) -> Result<()> {
         self.memory.charge(32 * entries.len())?;
         let ends = IdOrder::new(entries.iter().map(|(_, end)| Some(*end)));
         let mut products = vec![1_u64; ends.distinct.len()];
@@ -450,8 +461,8 @@ fn add_up_known(entries: &[(u32, u64)], arrays: &[impl Numbers], sums: &mut [u64
 }
 
 /// Appends the neighbours of `nodes` that lie in `ends`, each with the place of its node.
-fn lay_out(
-    part: &Part,
+fn decode_lists(
+    part: &PatternPart,
     nodes: &[u64],
     ends: &[(u64, u64)],
     entries: &mut Vec<(u32, u64)>,

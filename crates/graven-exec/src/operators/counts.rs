@@ -6,7 +6,7 @@ use graven_pagecache::Budget;
 use std::sync::Arc;
 
 pub(super) fn memory(budget: &Arc<Budget>) -> Memory {
-    Memory::new(budget, "PatternCount", "count over fewer nodes at once")
+    Memory::new(budget, "CountMatches", "count over fewer nodes at once")
 }
 
 pub(super) fn overflow() -> ExecError {

@@ -6,8 +6,8 @@ use super::creation::{Created, Creation};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// See the file header. Output columns: the input's, then those of `slots` in order.
 pub(crate) struct Create {
@@ -34,8 +34,8 @@ impl Create {
     }
 }
 
-impl Operator for Create {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Create {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
@@ -83,7 +83,7 @@ impl Operator for Create {
         self.input.rewind();
     }
 
-    fn runs_unseen(&mut self) {
+    fn discard_output(&mut self) {
         self.seen = false;
     }
 }

@@ -12,7 +12,7 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::writing::{Entity, gone, storable, written_names};
 
@@ -102,7 +102,11 @@ impl Creation {
     ///
     /// # Errors
     /// A variable that is not produced below; names that cannot be interned.
-    pub(crate) fn new(creation: &plan::Creation, layout: &Layout, rt: &Runtime) -> Result<Self> {
+    pub(crate) fn new(
+        creation: &plan::Creation,
+        layout: &Layout,
+        rt: &QueryContext,
+    ) -> Result<Self> {
         let compile = |exprs: &[Expr]| -> Result<Vec<Compiled>> {
             let exprs = exprs.iter();
             exprs
@@ -160,7 +164,7 @@ impl Creation {
     }
 
     /// Computes properties and names for all rows of a batch.
-    pub(crate) fn prepare(&self, batch: &Batch, rt: &Runtime) -> Result<Prepared> {
+    pub(crate) fn prepare(&self, batch: &Batch, rt: &QueryContext) -> Result<Prepared> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
         let mut parts = Vec::with_capacity(self.nodes.len() + self.relationships.len());
         for node in &self.nodes {
@@ -188,7 +192,7 @@ impl Creation {
         &self,
         batch: &Batch,
         prepared: &Prepared,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Option<Vec<u64>>> {
         let ([node], []) = (&*self.nodes, &*self.relationships) else {
             return Ok(None);
@@ -223,7 +227,7 @@ impl Creation {
         batch: &Batch,
         prepared: &Prepared,
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
         created: &mut Created,
     ) -> Result<()> {
         let transaction = rt.writer()?.transaction();
@@ -280,7 +284,7 @@ impl Creation {
         &self,
         prepared: &Prepared,
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Option<(Arc<str>, Span)> {
         let nodes = self.nodes.iter().map(|n| (&n.properties, n.at));
         let relationships = self.relationships.iter().map(|r| (&r.properties, r.at));
@@ -307,7 +311,7 @@ impl Node {
         &self,
         names: &[Arc<Column>],
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Cow<'_, [LabelId]>> {
         let mut labels = Cow::Borrowed(&self.labels[..]);
         for column in names {
@@ -328,7 +332,7 @@ impl RelType {
         &self,
         names: &[Arc<Column>],
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<(TypeId, Arc<str>)> {
         if let RelType::Named(id, name) = self {
             return Ok((*id, name.clone()));
@@ -357,7 +361,7 @@ fn with_columns<'a>(
 }
 
 /// The value of an entry without a column.
-fn known<'a>(expr: &'a Compiled, rt: &'a Runtime) -> Result<&'a Value> {
+fn known<'a>(expr: &'a Compiled, rt: &'a QueryContext) -> Result<&'a Value> {
     let known = expr.known(rt)?;
     Ok(known.expect("other expressions have columns"))
 }
@@ -377,7 +381,7 @@ fn storable_column(column: &Column, rows: usize, name: &str) -> Result<Vec<Prope
 }
 
 impl Properties {
-    fn new(expr: Option<&Expr>, layout: &Layout, rt: &Runtime) -> Result<Self> {
+    fn new(expr: Option<&Expr>, layout: &Layout, rt: &QueryContext) -> Result<Self> {
         let entries = match expr {
             None => return Ok(Self::Entries(Vec::new())),
             Some(Expr::Map(entries)) => entries,
@@ -393,7 +397,7 @@ impl Properties {
         Ok(Self::Entries(compiled))
     }
 
-    fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
+    fn compute(&self, batch: &Batch, rt: &QueryContext) -> Result<Computed> {
         Ok(match self {
             Self::Entries(entries) => {
                 let mut columns = Vec::new();
@@ -414,7 +418,7 @@ impl Properties {
         &self,
         computed: &Computed,
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Vec<(KeyId, PropertyValue)>> {
         let mut found = Vec::new();
         match (self, computed) {

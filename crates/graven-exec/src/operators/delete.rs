@@ -8,8 +8,8 @@ use graven_cypher::Span;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// See the file header.
@@ -36,7 +36,7 @@ impl Delete {
         }
     }
 
-    fn delete(&self, value: &Value, rt: &Runtime) -> Result<()> {
+    fn delete(&self, value: &Value, rt: &QueryContext) -> Result<()> {
         let writer = rt.writer()?;
         match value {
             Value::Null => Ok(()),
@@ -60,8 +60,8 @@ impl Delete {
     }
 }
 
-impl Operator for Delete {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Delete {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };

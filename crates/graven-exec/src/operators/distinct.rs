@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use super::row_key::KeyTable;
+use super::row_key::GroupTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::{LEVELS, Partitions, RowReader, RowRun, Spill, row_hashes};
 use crate::value::Value;
 
@@ -31,7 +31,7 @@ const READ_BYTES: usize = 64 << 10;
 pub(crate) struct Distinct {
     input: BoxedOperator,
     slots: Arc<[usize]>,
-    table: KeyTable,
+    table: GroupTable,
     memory: Memory,
     spill: Option<Spill>,
     /// Rows that did not fit, of the source being read.
@@ -51,14 +51,14 @@ pub(crate) struct Distinct {
 
 impl Distinct {
     /// Distinct rows over the columns `slots` of `input`.
-    pub(crate) fn new(input: BoxedOperator, slots: Arc<[usize]>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, slots: Arc<[usize]>, rt: &QueryContext) -> Self {
         Self {
             owners: None,
             owner: Value::Null,
             held: None,
             input,
             slots,
-            table: KeyTable::default(),
+            table: GroupTable::default(),
             memory: rt.spilling_memory("Distinct", "return fewer distinct rows"),
             spill: Spill::new(rt, "Distinct"),
             overflow: None,
@@ -76,7 +76,7 @@ impl Distinct {
     }
 
     /// The keys of the next rows of whatever source there is.
-    fn next_keys(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn next_keys(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             let keys = match &mut self.current {
@@ -95,7 +95,7 @@ impl Distinct {
 
     /// The keys of the next rows of the input; `None` at its end, and where the partitions of an
     /// input row come first.
-    fn next_of_input(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn next_of_input(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let keys = match self.held.take() {
             Some(held) => held,
             None => match self.input.next(rt)? {
@@ -127,7 +127,7 @@ impl Distinct {
                 self.held = Some(keys);
                 return Ok(None);
             }
-            self.table = KeyTable::default();
+            self.table = GroupTable::default();
             self.memory.clear();
         }
         let own = (0..rows).take_while(|row| *owners.get(*row) == first);
@@ -146,7 +146,7 @@ impl Distinct {
             let runs = overflow.finish()?.into_iter().filter(|run| run.rows() > 0);
             self.pending.extend(runs.map(|run| (run, level)));
         }
-        self.table = KeyTable::default();
+        self.table = GroupTable::default();
         self.memory.clear();
         let Some((run, level)) = self.pending.pop() else {
             self.current = None;
@@ -206,8 +206,8 @@ impl Distinct {
     }
 }
 
-impl Operator for Distinct {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Distinct {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while let Some(keys) = self.next_keys(rt)? {
             let kept = self.fresh(&keys)?;
             if !kept.is_empty() {
@@ -219,7 +219,7 @@ impl Operator for Distinct {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.table = KeyTable::default();
+        self.table = GroupTable::default();
         self.memory.clear();
         self.overflow = None;
         self.pending.clear();

@@ -3,8 +3,8 @@
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::RowBuffer;
 
 /// See the file header. The rows spill where they do not fit.
@@ -16,7 +16,7 @@ pub(crate) struct Eager {
 
 impl Eager {
     /// Takes in `input`.
-    pub(crate) fn new(input: BoxedOperator, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, rt: &QueryContext) -> Self {
         let remedy = "write in parts: CALL {} IN TRANSACTIONS, or several statements";
         Self {
             input,
@@ -26,8 +26,8 @@ impl Eager {
     }
 }
 
-impl Operator for Eager {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Eager {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if !self.filled {
             while let Some(batch) = self.input.next(rt)? {
                 self.rows.push(batch)?;
@@ -57,13 +57,13 @@ pub(crate) struct EmptyResult {
 impl EmptyResult {
     /// Runs `input`.
     pub(crate) fn new(mut input: BoxedOperator) -> Self {
-        input.runs_unseen();
+        input.discard_output();
         Self { input }
     }
 }
 
-impl Operator for EmptyResult {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for EmptyResult {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while self.input.next(rt)?.is_some() {
             rt.check_cancelled()?;
         }

@@ -2,11 +2,12 @@
 //!
 //! # How it works
 //! The input batch is worked on in *chunks* of rows. The lists of a chunk are laid out in memory
-//! (see [`super::lists`]), those of the conditions on the far end as well ([`super::end_lists`]);
-//! then the rows are written out in input order. A condition on the relationships that reads
-//! nothing of the row is decided for all of a chunk, in the order in which they were met. A chunk
-//! has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`] entries for, so memory
-//! follows the lists, not rows x degree; what it takes is charged to the budget.
+//! (see [`super::neighbor_batch`]), those of the conditions on the far end as well
+//! ([`super::neighbor_filter`]); then the rows are written out in input order. A condition on the
+//! relationships that reads nothing of the row is decided for all of a chunk, in the order in which
+//! they were met. A chunk has as many rows as recent degrees let expect about [`CHUNK_ENTRIES`]
+//! entries for, so memory follows the lists, not rows x degree; what it takes is charged to the
+//! budget.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,17 +15,17 @@ use std::sync::Arc;
 use graven_pagecache::Budget;
 use graven_storage::Direction;
 
-use super::end_lists::{AHEAD_ROWS, EndLists, append_others};
-use super::fan_out::widen;
-use super::lists::{Entries, Lists, lay_out};
-use super::sort::threshold::Threshold;
+use super::neighbor_batch::{Entries, NeighborBatch, decode_lists};
+use super::neighbor_filter::{AHEAD_ROWS, NeighborFilter, append_others};
+use super::row_expander::gather_with;
+use super::sort::top_n_bound::TopNBound;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::id_order::IdOrder;
+use crate::id_sort::IdOrder;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// List entries that a chunk aims to lay out.
@@ -62,15 +63,15 @@ impl ChunkSize {
     /// for more; the first row not loaded.
     ///
     /// # Errors
-    /// As [`EndLists::load`], for a single row.
+    /// As [`NeighborFilter::load`], for a single row.
     pub(super) fn load(
         &mut self,
-        lists: &mut EndLists,
+        lists: &mut NeighborFilter,
         batch: &Batch,
         row: usize,
         wanted: Entries,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<usize> {
         let mut parts = lists.pattern.parts.iter();
         let entries =
@@ -113,7 +114,7 @@ impl ChunkSize {
 /// See the file header.
 pub(crate) struct Expand {
     input: BoxedOperator,
-    lists: EndLists,
+    lists: NeighborFilter,
     columns: ExpandColumns,
     memory: Memory,
     size: ChunkSize,
@@ -129,7 +130,7 @@ pub(crate) struct Expand {
     /// The ends of row `row`, where conditions choose among them.
     selected: Option<Vec<u64>>,
     /// What is wanted of the relationships.
-    threshold: Option<Threshold>,
+    threshold: Option<TopNBound>,
     /// Whether the lists of the chunk are without ends, which are looked up for what is wanted.
     only_relationships: bool,
     /// Whether what is joined is kept when the input starts again, with other rows of the same
@@ -141,7 +142,7 @@ impl Expand {
     /// Expands `input` along `lists`.
     pub(crate) fn new(
         input: BoxedOperator,
-        lists: EndLists,
+        lists: NeighborFilter,
         columns: ExpandColumns,
         budget: &Arc<Budget>,
     ) -> Self {
@@ -170,7 +171,7 @@ impl Expand {
     }
 
     /// The same, which makes only rows that a top-n above wants.
-    pub(crate) fn told(self, threshold: Option<Threshold>) -> Self {
+    pub(crate) fn with_bound(self, threshold: Option<TopNBound>) -> Self {
         Self { threshold, ..self }
     }
 
@@ -179,7 +180,7 @@ impl Expand {
     }
 
     /// Lays out the lists of the next rows of the batch.
-    fn load_chunk(&mut self, rt: &Runtime) -> Result<()> {
+    fn load_chunk(&mut self, rt: &QueryContext) -> Result<()> {
         self.lists.decided = false;
         let wanted = match &self.threshold {
             Some(threshold)
@@ -202,7 +203,7 @@ impl Expand {
             rt,
         )?;
         if self.lists.pattern.filters_alone() && !self.lists.decided {
-            let EndLists { pattern, lists, .. } = &mut self.lists;
+            let NeighborFilter { pattern, lists, .. } = &mut self.lists;
             lists.keep_passing(|relationships| pattern.passing(relationships, rt))?;
         }
         self.part = 0;
@@ -244,13 +245,13 @@ impl Expand {
         }
         self.selected = selected;
         let added = [(self.columns.to, Column::Nodes(to))];
-        Ok((!rows.is_empty()).then(|| widen(&self.batch, &rows, added)))
+        Ok((!rows.is_empty()).then(|| gather_with(&self.batch, &rows, added)))
     }
 
     /// Writes out all entries of the rest of a chunk whose relationships a top-n above wants. Where
     /// that cannot be told, the top-n is not asked again, and the lists are laid out anew with
     /// their ends.
-    fn emit_wanted(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn emit_wanted(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let threshold = self.threshold.as_ref();
         let wanted = threshold.and_then(|threshold| Some((threshold.key, threshold.wanted()?)));
         let part = &self.lists.lists.parts[0];
@@ -292,7 +293,7 @@ impl Expand {
         }
         let order = IdOrder::new(nodes.iter().map(|node| Some(*node)));
         let pattern = &self.lists.pattern.parts[0];
-        let ends = lay_out(
+        let ends = decode_lists(
             pattern,
             &order.distinct,
             Entries::Ends,
@@ -317,17 +318,17 @@ impl Expand {
         }
         added.push((self.columns.to, Column::Nodes(to)));
         added.sort_by_key(|(slot, _)| *slot);
-        widen(&self.batch, rows, added)
+        gather_with(&self.batch, rows, added)
     }
 
     /// Writes out up to a batch of the chunk's entries.
-    fn emit(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn emit(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let wants_ids = self.wants_ids();
         let pattern = &self.lists.pattern;
         let lists = &self.lists.lists;
         // To count the entries of whole lists would be a walk over all rows for each batch.
         let room = match lists.are_whole() {
-            true if lists.parts.iter().all(|part| part.is_sole()) => self.chunk_end - self.row,
+            true if lists.parts.iter().all(|part| part.is_to_one()) => self.chunk_end - self.row,
             true => BATCH_ROWS,
             false => lists.entries(),
         };
@@ -378,7 +379,12 @@ impl Expand {
 }
 
 /// Writes out rows as long as all their ends fit a batch; the first row that was not.
-fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut Vec<u64>) -> usize {
+fn emit_whole(
+    lists: &NeighborBatch,
+    span: Range<usize>,
+    rows: &mut Vec<u32>,
+    to: &mut Vec<u64>,
+) -> usize {
     let some = span.start..span.end.min(span.start + BATCH_ROWS);
     if lists.append_sole(some.clone(), rows, to) {
         return some.end;
@@ -426,8 +432,8 @@ fn emit_whole(lists: &Lists, span: Range<usize>, rows: &mut Vec<u32>, to: &mut V
     span.end
 }
 
-impl Operator for Expand {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Expand {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             if self.row < self.chunk_end {

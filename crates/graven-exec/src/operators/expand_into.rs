@@ -14,14 +14,14 @@ use graven_pagecache::Budget;
 use graven_storage::Direction;
 
 use super::expand::ExpandColumns;
-use super::fan_out::widen;
+use super::row_expander::gather_with;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::pattern::Pattern;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// See the file header.
 pub(crate) struct ExpandInto {
@@ -99,7 +99,7 @@ impl ExpandInto {
         Ok(())
     }
 
-    fn emit(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn emit(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let to = self.matches.len().min(self.next + BATCH_ROWS);
         let part = &self.matches[self.next..to];
         self.next = to;
@@ -119,7 +119,7 @@ impl ExpandInto {
             .columns
             .relationship
             .map(|slot| (slot, Column::Relationships(relationships)));
-        Ok(Some(widen(&self.batch, &rows, added)))
+        Ok(Some(gather_with(&self.batch, &rows, added)))
     }
 }
 
@@ -155,8 +155,8 @@ fn distinct(nodes: impl Iterator<Item = u64>) -> usize {
     nodes.len()
 }
 
-impl Operator for ExpandInto {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ExpandInto {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             if self.next < self.matches.len() {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// See the file header.
 pub(crate) struct Filter {
@@ -21,8 +21,8 @@ impl Filter {
     }
 }
 
-impl Operator for Filter {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Filter {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while let Some(batch) = self.input.next(rt)? {
             let kept = self.predicate.true_rows(Rows::all(&batch), rt)?;
             if kept.len() == batch.len() {

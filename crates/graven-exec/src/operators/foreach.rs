@@ -8,8 +8,8 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows, as_list};
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// See the file header.
 pub(crate) struct Foreach {
@@ -37,8 +37,8 @@ impl Foreach {
     }
 }
 
-impl Operator for Foreach {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Foreach {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };

@@ -20,14 +20,14 @@
 
 use std::sync::Arc;
 
-use super::fan_out::{FanOut, widen};
-use super::row_key::KeyTable;
+use super::row_expander::{RowExpander, gather_with};
+use super::row_key::GroupTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::{Partitions, RowReader, RowRun, RowWriter, Spill, row_hashes};
 use crate::value::Value;
 
@@ -48,7 +48,7 @@ pub(crate) struct JoinColumns {
 
 /// See the file header.
 pub(crate) struct HashJoin {
-    input: FanOut,
+    input: RowExpander,
     build: BoxedOperator,
     columns: Arc<JoinColumns>,
     memory: Memory,
@@ -74,7 +74,7 @@ struct Written {
 }
 
 struct Table {
-    keys: KeyTable,
+    keys: GroupTable,
     rows: Batch,
     /// Build rows of key `k` are `by_key[starts[k]..starts[k + 1]]`.
     starts: Vec<u32>,
@@ -84,7 +84,7 @@ struct Table {
 /// A table being filled.
 #[derive(Default)]
 struct Building {
-    keys: KeyTable,
+    keys: GroupTable,
     parts: Vec<Batch>,
     numbers: Vec<u32>,
     bytes: usize,
@@ -98,14 +98,14 @@ struct Grace {
     build: Option<RowReader>,
     probe: Option<Arc<RowRun>>,
     /// Input rows of the current partition.
-    input: FanOut,
+    input: RowExpander,
 }
 
 /// Hands out the rows of a run.
 struct RunSource(RowReader);
 
-impl Operator for RunSource {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for RunSource {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         self.0
             .next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))
     }
@@ -180,11 +180,11 @@ impl HashJoin {
         input: BoxedOperator,
         build: BoxedOperator,
         columns: Arc<JoinColumns>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         let remedy = "match fewer rows on one side first";
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             build,
             columns,
             memory: rt.spilling_memory("HashJoin", remedy),
@@ -203,7 +203,7 @@ impl HashJoin {
     }
 
     /// Reads the build side into a table, or both sides into partitions.
-    fn start(&mut self, rt: &Runtime) -> Result<()> {
+    fn start(&mut self, rt: &QueryContext) -> Result<()> {
         let mut building = Building::default();
         let width = self.columns.build_keys.len();
         while let Some(batch) = self.build.next(rt)? {
@@ -234,7 +234,7 @@ impl HashJoin {
         &mut self,
         mut writer: RowWriter,
         read: Vec<Batch>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Written> {
         let mut write =
             |batch: &Batch| (0..batch.len()).try_for_each(|row| writer.push(batch, row));
@@ -254,7 +254,7 @@ impl HashJoin {
     }
 
     /// The next rows of the input joined with build rows that are written out.
-    fn next_of_written(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn next_of_written(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             let Some(written) = &mut self.written else {
                 return Ok(None);
@@ -267,7 +267,7 @@ impl HashJoin {
                 written.next = to;
                 let added = written.added.iter().map(|column| column.slice(from, to));
                 let added = (self.columns.width..).zip(added);
-                return Ok(Some(widen(
+                return Ok(Some(gather_with(
                     self.input.batch(),
                     &written.rows[from..to],
                     added,
@@ -293,7 +293,7 @@ impl HashJoin {
     }
 
     /// Finds the matches of the whole batch at hand.
-    fn match_batch(&mut self, rt: &Runtime) -> Result<()> {
+    fn match_batch(&mut self, rt: &QueryContext) -> Result<()> {
         let Some(written) = &mut self.written else {
             return Ok(());
         };
@@ -349,7 +349,7 @@ impl HashJoin {
     }
 
     /// Divides both sides; `read` are the build rows read so far.
-    fn divide(&mut self, read: Vec<Batch>, rt: &Runtime) -> Result<Grace> {
+    fn divide(&mut self, read: Vec<Batch>, rt: &QueryContext) -> Result<Grace> {
         let spill = self.spill.as_ref().expect("asked before");
         let mut build = Partitions::new(spill, 0);
         for batch in read {
@@ -376,12 +376,12 @@ impl HashJoin {
                 .collect(),
             build: None,
             probe: None,
-            input: FanOut::new(Box::new(super::unit::Nothing)),
+            input: RowExpander::new(Box::new(super::unit::Nothing)),
         })
     }
 
     /// Builds the next table of a join by partitions; whether there is one.
-    fn next_table(&mut self, rt: &Runtime) -> Result<bool> {
+    fn next_table(&mut self, rt: &QueryContext) -> Result<bool> {
         let Some(grace) = &mut self.grace else {
             return Ok(false);
         };
@@ -404,7 +404,7 @@ impl HashJoin {
                 }
                 if building.keys.len() > 0 {
                     self.table = Some(building.finish());
-                    grace.input = FanOut::new(Box::new(RunSource(probe.reader())));
+                    grace.input = RowExpander::new(Box::new(RunSource(probe.reader())));
                     return Ok(true);
                 }
             }
@@ -458,10 +458,10 @@ fn number(n: usize) -> u32 {
 /// The next rows of `input` joined with the table.
 fn join(
     table: &Table,
-    input: &mut FanOut,
+    input: &mut RowExpander,
     done: &mut usize,
     columns: &JoinColumns,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Option<Batch>> {
     let (mut rows, mut matches) = (Vec::new(), Vec::new());
     let (mut keys, mut scratch) = (Vec::new(), Vec::new());
@@ -486,14 +486,14 @@ fn join(
                 let column = table.rows.column(*slot).gather(&matches);
                 (columns.width + i, column)
             });
-            return Ok(Some(widen(input.batch(), &rows, added)));
+            return Ok(Some(gather_with(input.batch(), &rows, added)));
         }
     }
     Ok(None)
 }
 
-impl Operator for HashJoin {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for HashJoin {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.table.is_none() && self.grace.is_none() && self.written.is_none() {
             self.start(rt)?;
         }

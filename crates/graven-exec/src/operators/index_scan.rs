@@ -20,21 +20,21 @@ use graven_storage::{
     self as storage, Index, IndexPart, IndexStep, KeyId, LabelId, PropertyValue, SchemaEntity,
 };
 
-use super::fan_out::FanOut;
+use super::row_expander::RowExpander;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::convert::to_stored;
 use crate::value::equality::equals;
 use crate::value::order::{Comparison, compare, total_order};
 
 /// What is demanded of the value behind those that equal others.
-pub(crate) enum Part {
+pub(crate) enum IndexCondition {
     All,
     Range {
         low: Option<(Compiled, Inclusion)>,
@@ -45,14 +45,14 @@ pub(crate) enum Part {
     EndsWith(Compiled),
 }
 
-impl Part {
+impl IndexCondition {
     /// What is demanded of a text, as an index is asked for it.
     fn of_text<'t>(&self, text: &'t str) -> Option<IndexPart<'t>> {
         match self {
-            Part::All | Part::Range { .. } => None,
-            Part::StartsWith(_) => Some(IndexPart::StartsWith(text)),
-            Part::Contains(_) => Some(IndexPart::Contains(text)),
-            Part::EndsWith(_) => Some(IndexPart::EndsWith(text)),
+            IndexCondition::All | IndexCondition::Range { .. } => None,
+            IndexCondition::StartsWith(_) => Some(IndexPart::StartsWith(text)),
+            IndexCondition::Contains(_) => Some(IndexPart::Contains(text)),
+            IndexCondition::EndsWith(_) => Some(IndexPart::EndsWith(text)),
         }
     }
 }
@@ -62,13 +62,13 @@ pub(crate) struct Sought {
     pub(crate) label: Option<LabelId>,
     pub(crate) keys: Vec<Option<KeyId>>,
     pub(crate) equal: Vec<Compiled>,
-    pub(crate) part: Part,
+    pub(crate) part: IndexCondition,
     pub(crate) order: Option<IndexOrder>,
 }
 
 /// See the file header.
 pub(crate) struct IndexScan {
-    input: FanOut,
+    input: RowExpander,
     slot: usize,
     sought: Arc<Sought>,
     /// Values looked for, of the current batch: those that equal, then those of the part.
@@ -83,10 +83,10 @@ impl IndexScan {
         input: BoxedOperator,
         slot: usize,
         sought: Arc<Sought>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             slot,
             sought,
             values: Vec::new(),
@@ -96,8 +96,8 @@ impl IndexScan {
     }
 }
 
-impl Operator for IndexScan {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for IndexScan {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let (mut rows, mut ids) = (Vec::new(), Vec::new());
         loop {
             let (sought, values) = (&self.sought, &mut self.values);
@@ -137,11 +137,13 @@ impl Operator for IndexScan {
 }
 
 impl Sought {
-    fn values(&self, batch: &Batch, rt: &Runtime) -> Result<Vec<Arc<Column>>> {
+    fn values(&self, batch: &Batch, rt: &QueryContext) -> Result<Vec<Arc<Column>>> {
         let part: Vec<&Compiled> = match &self.part {
-            Part::All => Vec::new(),
-            Part::Range { low, high } => low.iter().chain(high).map(|(e, _)| e).collect(),
-            Part::StartsWith(text) | Part::Contains(text) | Part::EndsWith(text) => vec![text],
+            IndexCondition::All => Vec::new(),
+            IndexCondition::Range { low, high } => low.iter().chain(high).map(|(e, _)| e).collect(),
+            IndexCondition::StartsWith(text)
+            | IndexCondition::Contains(text)
+            | IndexCondition::EndsWith(text) => vec![text],
         };
         let all = self.equal.iter().chain(part);
         all.map(|e| e.column(Rows::all(batch), rt)).collect()
@@ -149,7 +151,7 @@ impl Sought {
 
     fn inclusions(&self) -> (Option<Inclusion>, Option<Inclusion>) {
         match &self.part {
-            Part::Range { low, high } => {
+            IndexCondition::Range { low, high } => {
                 let inclusion = |side: &Option<(Compiled, Inclusion)>| side.as_ref().map(|s| s.1);
                 (inclusion(low), inclusion(high))
             }
@@ -189,7 +191,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn start(sought: &Sought, values: Vec<Value>, rt: &Runtime) -> Result<Self> {
+    fn start(sought: &Sought, values: Vec<Value>, rt: &QueryContext) -> Result<Self> {
         let mut stream = Self {
             index: None,
             equal: Vec::new(),
@@ -221,12 +223,14 @@ impl Stream {
         };
         stream.equal = equal;
         match &sought.part {
-            Part::All => {}
-            Part::StartsWith(_) | Part::Contains(_) | Part::EndsWith(_) => match &part[0] {
+            IndexCondition::All => {}
+            IndexCondition::StartsWith(_)
+            | IndexCondition::Contains(_)
+            | IndexCondition::EndsWith(_) => match &part[0] {
                 Value::String(text) => stream.text = Some(Arc::clone(text)),
                 _ => return Ok(stream),
             },
-            Part::Range { .. } => {
+            IndexCondition::Range { .. } => {
                 // Points and durations have a place in the index, but no order that `<` knows.
                 let ordered = |v: &Value| matches!(compare(v, v), Comparison::Ordered(_));
                 let bounds = part.iter().map(to_stored).collect::<Option<Vec<_>>>();
@@ -254,13 +258,18 @@ impl Stream {
     }
 
     /// Whether the index is known to hold every node of the label.
-    fn holds_all(&self, label: LabelId, rt: &Runtime) -> bool {
+    fn holds_all(&self, label: LabelId, rt: &QueryContext) -> bool {
         let nodes = rt.snapshot.catalog().label_count(label);
         let clean = !rt.snapshot.has_changes();
         clean && self.index.as_ref().is_some_and(|index| index.holds(nodes))
     }
 
-    fn next(&mut self, sought: &Sought, memory: &mut Memory, rt: &Runtime) -> Result<Option<u64>> {
+    fn next(
+        &mut self,
+        sought: &Sought,
+        memory: &mut Memory,
+        rt: &QueryContext,
+    ) -> Result<Option<u64>> {
         loop {
             if let Some(id) = self.ready.pop_front() {
                 return Ok(Some(id));
@@ -290,7 +299,7 @@ impl Stream {
         section: &Section,
         sought: &Sought,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let index = self.index.as_ref().expect("sections are of an index");
         let (part, sorts) = match section {
@@ -334,7 +343,7 @@ impl Stream {
         &mut self,
         sought: &Sought,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Option<u64>> {
         let range = self.range.as_mut().expect("asked for by the caller");
         let mut run = Vec::new();
@@ -365,7 +374,7 @@ impl Stream {
         mut ids: Vec<u64>,
         sought: &Sought,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Vec<u64>> {
         if ids.len() < 2 || sought.order.is_none() {
             return Ok(ids);
@@ -387,7 +396,7 @@ impl Stream {
     }
 
     /// Reads on for nodes that are in no index.
-    fn seek_outside(&mut self, sought: &Sought, rt: &Runtime) -> Result<()> {
+    fn seek_outside(&mut self, sought: &Sought, rt: &QueryContext) -> Result<()> {
         rt.check_cancelled()?;
         let (null, ranges) = self.outside.as_mut().expect("asked for by the caller");
         let Some((from, to)) = ranges.pop_front() else {
@@ -420,7 +429,7 @@ impl Stream {
         sought: &Sought,
         label: LabelId,
         values: &[Value],
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let mut found: Vec<(Value, u64)> = Vec::new();
         let (equal, part) = values.split_at(sought.equal.len());
@@ -434,21 +443,21 @@ impl Stream {
                     .all(|(own, wanted)| equals(own, wanted) == Some(true));
                 let next = own.get(equal.len()).cloned().unwrap_or_default();
                 fits &= match &sought.part {
-                    Part::All => {
+                    IndexCondition::All => {
                         let nulls = sought.order.is_some_and(|order| order.nulls);
                         nulls || own.iter().all(|value| !value.is_null())
                     }
-                    Part::StartsWith(_) | Part::Contains(_) | Part::EndsWith(_) => {
-                        match (&next, &part[0]) {
-                            (Value::String(own), Value::String(wanted)) => match &sought.part {
-                                Part::Contains(_) => own.contains(&**wanted),
-                                Part::EndsWith(_) => own.ends_with(&**wanted),
-                                _ => own.starts_with(&**wanted),
-                            },
-                            _ => false,
-                        }
-                    }
-                    Part::Range { .. } => within(&next, sought.inclusions(), part),
+                    IndexCondition::StartsWith(_)
+                    | IndexCondition::Contains(_)
+                    | IndexCondition::EndsWith(_) => match (&next, &part[0]) {
+                        (Value::String(own), Value::String(wanted)) => match &sought.part {
+                            IndexCondition::Contains(_) => own.contains(&**wanted),
+                            IndexCondition::EndsWith(_) => own.ends_with(&**wanted),
+                            _ => own.starts_with(&**wanted),
+                        },
+                        _ => false,
+                    },
+                    IndexCondition::Range { .. } => within(&next, sought.inclusions(), part),
                 };
                 if fits {
                     found.push((next, id));
@@ -494,7 +503,7 @@ fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
         return VecDeque::from([Section::Whole]);
     };
     match sought.part {
-        Part::All => {}
+        IndexCondition::All => {}
         _ => return VecDeque::from([Section::Whole]),
     }
     let classes = IndexPart::CLASSES.iter();

@@ -1,11 +1,11 @@
 //! Id ranges of the nodes with given labels.
 
 use crate::error::Result;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use std::sync::Arc;
 
 /// Id ranges of the nodes with all `labels` that can be ends of relationships.
-pub(super) fn end_ranges(labels: &[Arc<str>], rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+pub(super) fn end_ranges(labels: &[Arc<str>], rt: &QueryContext) -> Result<Vec<(u64, u64)>> {
     let mut ranges: Option<Vec<(u64, u64)>> = None;
     for label in labels {
         let of_label = match rt.label_id(label) {

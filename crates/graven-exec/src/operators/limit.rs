@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::expression::Compiled;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// The row count that a constant expression gives.
 ///
 /// # Errors
 /// If it is not a non-negative integer.
-pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &Runtime) -> Result<u64> {
+pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &QueryContext) -> Result<u64> {
     let error = match count.constant(rt)? {
         Value::Integer(n) if n >= 0 => return Ok(n.unsigned_abs()),
         Value::Integer(n) => ExecError::Named {
@@ -51,8 +51,8 @@ impl Skip {
     }
 }
 
-impl Operator for Skip {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Skip {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut left = match self.left {
             Some(left) => left,
             None => row_count("SKIP", &self.count, rt)?,
@@ -103,8 +103,8 @@ impl Limit {
     }
 }
 
-impl Operator for Limit {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Limit {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let left = match self.left {
             Some(left) => left,
             None => row_count("LIMIT", &self.count, rt)?,

@@ -18,35 +18,35 @@ use std::sync::Arc;
 
 use graven_storage::KeyId;
 
-use super::end_lists::EndLists;
 use super::expand::ChunkSize;
-use super::fan_out::widen;
-use super::lists::Entries;
+use super::neighbor_batch::Entries;
+use super::neighbor_filter::NeighborFilter;
+use super::row_expander::gather_with;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::order::total_order;
 
 /// What is computed of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ListCall {
+pub(crate) enum ListAggregateFn {
     /// The number of entries.
     Count,
     /// The smallest value of a property of its relationships, null being none.
-    Least(Option<KeyId>),
+    Min(Option<KeyId>),
     /// The largest.
-    Largest(Option<KeyId>),
+    Max(Option<KeyId>),
 }
 
-impl ListCall {
+impl ListAggregateFn {
     fn key(self) -> Option<Option<KeyId>> {
         match self {
             Self::Count => None,
-            Self::Least(key) | Self::Largest(key) => Some(key),
+            Self::Min(key) | Self::Max(key) => Some(key),
         }
     }
 }
@@ -54,8 +54,8 @@ impl ListCall {
 /// See the file header. Its columns follow those of the input, one for each call.
 pub(crate) struct ListAggregate {
     input: BoxedOperator,
-    lists: EndLists,
-    calls: Arc<[ListCall]>,
+    lists: NeighborFilter,
+    calls: Arc<[ListAggregateFn]>,
     memory: Memory,
     size: ChunkSize,
     batch: Batch,
@@ -67,9 +67,9 @@ impl ListAggregate {
     /// Aggregates the lists of `lists`, which asks for nothing but labels of the ends.
     pub(crate) fn new(
         input: BoxedOperator,
-        lists: EndLists,
-        calls: Arc<[ListCall]>,
-        rt: &Runtime,
+        lists: NeighborFilter,
+        calls: Arc<[ListAggregateFn]>,
+        rt: &QueryContext,
     ) -> Self {
         Self {
             input,
@@ -84,7 +84,7 @@ impl ListAggregate {
     }
 
     /// The rows of the next chunk of the batch that have entries.
-    fn chunk(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    fn chunk(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let with_ids = self.calls.iter().any(|call| call.key().is_some());
         let wanted = match with_ids {
             true if self.lists.lets_all_through() => Entries::Relationships,
@@ -134,14 +134,14 @@ impl ListAggregate {
                     }
                     let known = properties.iter().find(|(known, _)| *known == key);
                     let (_, columns) = known.expect("just read");
-                    let largest = matches!(call, ListCall::Largest(_));
+                    let largest = matches!(call, ListAggregateFn::Max(_));
                     let ranges = |part: usize, place: usize| lists.parts[part].range(place);
                     extremes(largest, columns, &places, ranges)
                 }
             };
             added.push((width + at, column));
         }
-        Ok(Some(widen(&self.batch, &rows, added)))
+        Ok(Some(gather_with(&self.batch, &rows, added)))
     }
 }
 
@@ -187,8 +187,8 @@ fn extremes(
     Column::from_values(best.collect())
 }
 
-impl Operator for ListAggregate {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ListAggregate {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if !self.begun {
             self.begun = true;
             self.lists.leave_out_certain_labels(rt)?;

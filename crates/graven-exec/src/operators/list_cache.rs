@@ -1,8 +1,8 @@
 //! Lists of neighbours that a statement keeps laid out.
 
 use crate::memory::Memory;
-use crate::operators::lists::part_lists::PartLists;
-use crate::standby::Joint;
+use crate::operators::neighbor_batch::csr_lists::CsrLists;
+use crate::worker_pool::CooperativeCell;
 use foldhash::{HashMap, HashMapExt as _};
 use graven_cypher::plan::Expr;
 use graven_storage::TypeId;
@@ -13,9 +13,9 @@ use std::sync::Mutex;
 pub(super) type Key = (TypeId, bool, bool, Option<Vec<(u64, u64)>>);
 
 /// The lists of a statement; what is laid out when, and from what, is said in
-/// [`super::whole_lists`].
-pub(crate) struct WholeLists {
-    pub(super) known: Mutex<HashMap<Key, Arc<Joint<State>>>>,
+/// [`super::adjacency_cache`].
+pub(crate) struct AdjacencyCache {
+    pub(super) known: Mutex<HashMap<Key, Arc<CooperativeCell<State>>>>,
     /// Holds what is laid out; made by the first that needs it, so that it counts for the
     /// statement.
     pub(super) memory: Mutex<Option<Memory>>,
@@ -27,7 +27,7 @@ pub(crate) struct WholeLists {
 pub(super) struct Conditional {
     pub(super) key: Key,
     pub(super) condition: Expr,
-    pub(super) state: Arc<Joint<State>>,
+    pub(super) state: Arc<CooperativeCell<State>>,
 }
 
 /// How far an adjacency has come.
@@ -35,22 +35,22 @@ pub(super) enum State {
     /// What its visits have cost, and whether its lists have one neighbour each as far as is known.
     Visited {
         cost: u64,
-        sole: bool,
+        to_one: bool,
     },
     /// It does not fit.
     TooLarge,
-    There(Arc<PartLists>),
+    There(Arc<CsrLists>),
 }
 
 impl State {
     /// It was not visited yet.
     pub(super) const NEW: Self = Self::Visited {
         cost: 0,
-        sole: false,
+        to_one: false,
     };
 }
 
-impl WholeLists {
+impl AdjacencyCache {
     pub(crate) fn new() -> Self {
         Self {
             known: Mutex::new(HashMap::new()),

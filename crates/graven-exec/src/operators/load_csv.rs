@@ -16,7 +16,7 @@ use std::sync::Arc;
 use graven_cypher::Span;
 use graven_import::unpacked;
 
-use super::fan_out::{FanOut, widen};
+use super::row_expander::{RowExpander, gather_with};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
@@ -24,8 +24,8 @@ use crate::expression::{Compiled, Rows};
 use crate::file_access::{FileAccess, Refused};
 use crate::growth::{Items, Share, ask, charge, work};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// Longest record, in bytes.
@@ -52,7 +52,7 @@ pub(crate) struct Slots {
 
 /// See the file header.
 pub(crate) struct LoadCsv {
-    input: FanOut,
+    input: RowExpander,
     source: Arc<Source>,
     slots: Slots,
     urls: Option<(Arc<Column>, Option<Arc<Column>>)>,
@@ -69,10 +69,10 @@ impl LoadCsv {
         input: BoxedOperator,
         source: Arc<Source>,
         slots: Slots,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             source,
             slots,
             urls: None,
@@ -82,7 +82,7 @@ impl LoadCsv {
         }
     }
 
-    fn open(&self, row: usize, rt: &Runtime) -> Result<Records> {
+    fn open(&self, row: usize, rt: &QueryContext) -> Result<Records> {
         let (urls, terminators) = self.urls.as_ref().expect("set with the batch");
         let terminator = match terminators.as_ref().map(|c| c.value(row)) {
             None => ',',
@@ -103,8 +103,8 @@ impl LoadCsv {
     }
 }
 
-impl Operator for LoadCsv {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for LoadCsv {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             let (source, urls) = (&self.source, &mut self.urls);
             if !self.input.advance(rt, |batch| {
@@ -152,7 +152,7 @@ impl Operator for LoadCsv {
                 added.extend(self.slots.line.map(|slot| (slot, Column::Integers(lines))));
                 let file = |slot| (slot, Column::Constant(file, count));
                 added.extend(self.slots.file.map(file));
-                return Ok(Some(widen(&batch, &rows, added)));
+                return Ok(Some(gather_with(&batch, &rows, added)));
             }
         }
     }
@@ -273,7 +273,7 @@ impl Records {
         &mut self,
         values: &mut Vec<Value>,
         lines: &mut Vec<i64>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<bool> {
         let _entered = rt.growth.enter();
         let held = rt.growth.held();

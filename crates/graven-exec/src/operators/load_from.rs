@@ -14,14 +14,14 @@ use graven_cypher::Span;
 use graven_cypher::plan::{BinaryOp, LoadSource};
 use graven_files::{Bound, Cells, Comparison, Reader};
 
-use super::fan_out::{FanOut, widen};
+use super::row_expander::{RowExpander, gather_with};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::sources::{self, Described, LeftOut};
 
 /// A condition by which parts of files are passed over.
@@ -33,7 +33,7 @@ pub(crate) struct Condition {
 
 /// See the file header.
 pub(crate) struct LoadFrom {
-    input: FanOut,
+    input: RowExpander,
     source: Arc<LoadSource>,
     at: Span,
     /// Columns that are wanted, and where they go.
@@ -52,10 +52,10 @@ impl LoadFrom {
         (source, at): (Arc<LoadSource>, Span),
         yields: Arc<[(Arc<str>, usize)]>,
         conditions: Arc<[Condition]>,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             source,
             at,
             yields,
@@ -70,7 +70,7 @@ impl LoadFrom {
         }
     }
 
-    fn open(&self, row: usize, rt: &Runtime) -> Result<Reader> {
+    fn open(&self, row: usize, rt: &QueryContext) -> Result<Reader> {
         let Described {
             source,
             options,
@@ -110,7 +110,7 @@ impl LoadFrom {
     }
 
     /// Notes rows that were left out.
-    fn note(&mut self, rt: &Runtime) {
+    fn note(&mut self, rt: &QueryContext) {
         let Some(reader) = self.reader.take().filter(|reader| reader.left_out > 0) else {
             return;
         };
@@ -123,8 +123,8 @@ impl LoadFrom {
     }
 }
 
-impl Operator for LoadFrom {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for LoadFrom {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             let (conditions, limits) = (&self.conditions, &mut self.limits);
             if !self.input.advance(rt, |batch| {
@@ -159,7 +159,7 @@ impl Operator for LoadFrom {
             let rows = vec![u32::try_from(row).expect("a batch is small"); chunk.len];
             let added = self.yields.iter().zip(chunk.columns);
             let added = added.map(|((_, slot), cells)| (*slot, column(cells)));
-            return Ok(Some(widen(self.input.batch(), &rows, added)));
+            return Ok(Some(gather_with(self.input.batch(), &rows, added)));
         }
     }
 

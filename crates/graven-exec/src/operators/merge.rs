@@ -13,8 +13,8 @@ use super::set::Items;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// The parts of a merge.
@@ -55,7 +55,7 @@ impl Merge {
         }
     }
 
-    fn merge(&mut self, batch: &Batch, rt: &Runtime) -> Result<()> {
+    fn merge(&mut self, batch: &Batch, rt: &QueryContext) -> Result<()> {
         let parts = &mut self.parts;
         let mut rows: Vec<u32> = Vec::with_capacity(batch.len());
         let mut values: Vec<Vec<Value>> = vec![Vec::new(); parts.added.len()];
@@ -129,8 +129,8 @@ fn joined(one: &Batch, added: &Batch) -> Batch {
     Batch::new(columns, added.len())
 }
 
-impl Operator for Merge {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Merge {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while self.ready.is_empty() {
             match self.input.next(rt)? {
                 Some(batch) => self.merge(&batch, rt)?,

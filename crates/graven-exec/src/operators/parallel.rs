@@ -15,7 +15,7 @@
 //!
 //! The calling thread makes the rows to be divided, some thousand at a time, twice as many each
 //! time. How much is found from them is unknown beforehand, so one worker begins alone. The others
-//! are made, and helpers called ([`crate::standby`]), when it has run for
+//! are made, and helpers called ([`crate::worker_pool`]), when it has run for
 //! [`Tuning::alone`](crate::Tuning) and morsels are left, unless it will soon be done with these.
 //! Operators forget with each morsel what they have marked or laid out. So a worker that is alone
 //! takes as many rows at a time as it has done, and all that is left once no other thread will
@@ -30,8 +30,8 @@
 //!   charged.
 //!
 //! # Concurrency
-//! A worker has a [`Runtime`] of its own; they share snapshot, budget, temporary file and the flag
-//! that cancels.
+//! A worker has a [`QueryContext`] of its own; they share snapshot, budget, temporary file and the
+//! flag that cancels.
 //!
 //! # Source
 //! Leis, Boncz, Kemper and Neumann, "Morsel-driven parallelism", 2014.
@@ -51,11 +51,11 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::reading_threads::counting_pages;
-use crate::runtime::Runtime;
-use crate::standby::beside;
 use crate::value::Value;
+use crate::worker_pool::run_parallel;
 
 /// Rows that are divided at a time.
 const DIVIDED_ROWS: usize = 4 * BATCH_ROWS;
@@ -98,20 +98,20 @@ pub(crate) enum Source {
 }
 
 /// Makes a further worker where others are wanted.
-pub(crate) type MakeWorker = Box<dyn FnMut(&Runtime) -> Result<Worker> + Send>;
+pub(crate) type MakeWorker = Box<dyn FnMut(&QueryContext) -> Result<Worker> + Send>;
 
 /// A copy of the pipeline.
 pub(crate) struct Worker {
     pub(crate) root: BoxedOperator,
     pub(crate) slot: Slot,
-    pub(crate) rt: Runtime,
+    pub(crate) rt: QueryContext,
     /// The morsel begun.
     current: Option<usize>,
 }
 
 /// When a worker stops before the morsels end.
 #[derive(Clone, Copy)]
-struct Quota {
+struct RoundQuota {
     /// Bytes of rows made.
     bytes: usize,
     /// No other morsel is begun, nor a further batch made after this moment (EX-82).
@@ -120,7 +120,7 @@ struct Quota {
 
 impl Worker {
     /// A worker whose pipeline reads what is in `slot`.
-    pub(crate) fn new(root: BoxedOperator, slot: Slot, rt: Runtime) -> Self {
+    pub(crate) fn new(root: BoxedOperator, slot: Slot, rt: QueryContext) -> Self {
         Self {
             root,
             slot,
@@ -130,7 +130,7 @@ impl Worker {
     }
 
     /// Runs until no morsel is left or the quota is met.
-    fn run(&mut self, morsels: &[Morsel], next: &AtomicUsize, quota: Quota) -> Made {
+    fn run(&mut self, morsels: &[Morsel], next: &AtomicUsize, quota: RoundQuota) -> Made {
         let mut made = Made::default();
         let mut held = 0;
         loop {
@@ -213,11 +213,11 @@ pub(crate) struct Parallel {
 
 impl Parallel {
     /// Runs `workers`, whose pipelines begin with what `source` is divided into.
-    pub(crate) fn new(workers: Vec<Worker>, source: Source, rt: &Runtime) -> Self {
+    pub(crate) fn new(workers: Vec<Worker>, source: Source, rt: &QueryContext) -> Self {
         Self {
             alone: match &source {
                 Source::Nodes(..) => Duration::ZERO,
-                Source::Rows(..) => rt.tuning.alone,
+                Source::Rows(..) => rt.tuning.parallel_after,
             },
             workers,
             source,
@@ -234,7 +234,7 @@ impl Parallel {
     }
 
     /// Gets the next morsels; whether there are any.
-    fn divide(&mut self, rt: &Runtime) -> Result<bool> {
+    fn divide(&mut self, rt: &QueryContext) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
@@ -275,19 +275,19 @@ impl Parallel {
 
     /// Whether the first worker alone needs no longer for the rows that are left than others would
     /// cost. All rows that are left are known; the estimate is from the time of those done.
-    fn rest_is_short(&self, morsels: &[Morsel], rt: &Runtime) -> bool {
+    fn remaining_is_small(&self, morsels: &[Morsel], rt: &QueryContext) -> bool {
         if !self.ended || self.workers.len() > 1 {
             return false;
         }
         let next = self.next.load(Ordering::Relaxed).min(morsels.len());
         let (done, left) = morsels.split_at(next);
         let (done, left) = (rows_of(done), rows_of(left));
-        self.spent.saturating_mul(left) < rt.tuning.rest.saturating_mul(done)
+        self.spent.saturating_mul(left) < rt.tuning.parallel_min_remaining.saturating_mul(done)
     }
 
     /// Puts morsels together that one worker takes alone: as many rows as it has done, or all where
     /// the rest is `short`.
-    fn put_together(&mut self, short: bool) {
+    fn coalesce_morsels(&mut self, short: bool) {
         let next = self.next.load(Ordering::Relaxed);
         let Some(morsels) = &mut self.morsels else {
             return;
@@ -312,12 +312,12 @@ impl Parallel {
     }
 
     /// Runs the workers that may run, all at once.
-    fn round(&mut self, rt: &Runtime) -> Result<()> {
+    fn round(&mut self, rt: &QueryContext) -> Result<()> {
         let morsels = self.morsels.as_deref().expect("cut before the first round");
-        let short = self.rest_is_short(morsels, rt);
+        let short = self.remaining_is_small(morsels, rt);
         let alone = !self.alone.is_zero() || short;
         if alone {
-            self.put_together(short);
+            self.coalesce_morsels(short);
         }
         let morsels = self.morsels.as_deref().expect("cut before the first round");
         let left = morsels
@@ -333,9 +333,9 @@ impl Parallel {
         }
         let count = self.workers.len();
         let began = Instant::now();
-        let quota = Quota {
+        let quota = RoundQuota {
             bytes: round_bytes(rt, count),
-            until: alone.then(|| began + self.alone.max(rt.tuning.alone)),
+            until: alone.then(|| began + self.alone.max(rt.tuning.parallel_after)),
         };
         let held: usize = self.waiting.values().map(Waiting::bytes).sum();
         // Where too much waits already, only the rows that are wanted next are made (EX-44).
@@ -377,7 +377,7 @@ impl Parallel {
                 put(counting_pages(rt, || worker.run(morsels, next, quota)));
             }
         };
-        beside(helpers, &aside, || {
+        run_parallel(helpers, &aside, || {
             while let Some(worker) = take(true) {
                 put(worker.run(morsels, next, quota));
             }
@@ -452,15 +452,15 @@ fn are_same_list(a: &Value, b: &Value) -> bool {
 }
 
 /// Bytes of rows after which a worker stops for a while.
-fn round_bytes(rt: &Runtime, workers: usize) -> usize {
+fn round_bytes(rt: &QueryContext, workers: usize) -> usize {
     /// Part of the budget that waiting rows may take.
     const SHARE: u64 = 32;
     let share = rt.budget.limit() / SHARE / workers.max(1) as u64;
     usize::try_from(share.clamp(16 << 10, 8 << 20)).expect("a few MiB")
 }
 
-impl Operator for Parallel {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Parallel {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             rt.check_cancelled()?;
             let Some(morsels) = &self.morsels else {

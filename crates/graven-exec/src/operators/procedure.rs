@@ -10,18 +10,18 @@ use std::sync::Arc;
 use graven_cypher::Span;
 
 use super::aggregate::columns;
-use super::fan_out::{FanOut, widen};
+use super::row_expander::{RowExpander, gather_with};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::procedures::{Caller, NoProcedures, ProcedureResult, Procedures as _};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// See the file header.
 pub(crate) struct Procedure {
-    input: FanOut,
+    input: RowExpander,
     name: Arc<str>,
     /// Where it is called in the text.
     at: Span,
@@ -45,7 +45,7 @@ impl Procedure {
         writes: bool,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             name,
             at,
             args,
@@ -56,7 +56,7 @@ impl Procedure {
         }
     }
 
-    fn call(&self, row: usize, rt: &Runtime) -> Result<ProcedureResult> {
+    fn call(&self, row: usize, rt: &QueryContext) -> Result<ProcedureResult> {
         let args: Vec<_> = self.arguments.iter().map(|c| c.value(row)).collect();
         let caller = Caller {
             snapshot: &rt.snapshot,
@@ -113,7 +113,7 @@ impl Procedure {
 
 impl Procedure {
     /// The rows after those that were handed out.
-    fn more(&self, result: ProcedureResult, rt: &Runtime) -> Result<(ProcedureResult, usize)> {
+    fn more(&self, result: ProcedureResult, rt: &QueryContext) -> Result<(ProcedureResult, usize)> {
         rt.check_cancelled()?;
         let ProcedureResult { columns, more, .. } = result;
         let (mut rows, mut more) = (Vec::new(), more);
@@ -134,8 +134,8 @@ impl Procedure {
     }
 }
 
-impl Operator for Procedure {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Procedure {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
             let (args, arguments) = (&self.args, &mut self.arguments);
             if !self.input.advance(rt, |batch| {
@@ -165,7 +165,7 @@ impl Operator for Procedure {
                 added.push((*slot, self.column(&result, name, from, to)?));
             }
             let rows = vec![u32::try_from(row).expect("a batch is small"); to - from];
-            let batch = widen(self.input.batch(), &rows, added);
+            let batch = gather_with(self.input.batch(), &rows, added);
             if to == row_count && result.more.is_none() {
                 self.input.step();
             } else {

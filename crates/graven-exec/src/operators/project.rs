@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::growth::Share;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// Rows with exactly the computed columns.
 pub(crate) struct Project {
@@ -47,7 +47,7 @@ impl Portions {
     /// What `compute` makes of the next rows; it gives the values' bytes too.
     fn next(
         &mut self,
-        rt: &Runtime,
+        rt: &QueryContext,
         mut compute: impl FnMut(&Batch) -> Result<(Batch, usize)>,
     ) -> Result<Option<Batch>> {
         let batch = match self.left.take() {
@@ -87,7 +87,7 @@ impl Portions {
 }
 
 /// What computing a batch is charged under.
-fn memory(rt: &Runtime) -> Memory {
+fn memory(rt: &QueryContext) -> Memory {
     Memory::new(&rt.budget, "Project", "compute shorter lists and texts")
 }
 
@@ -96,7 +96,7 @@ fn computed(
     item: &Compiled,
     batch: &Batch,
     (bytes, memory): (&mut usize, &mut Memory),
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Arc<Column>> {
     let column = item.column(Rows::all(batch), rt)?;
     *bytes += Share::default().of_column(&column);
@@ -106,7 +106,7 @@ fn computed(
 
 impl Project {
     /// Projects `input` to `items`.
-    pub(crate) fn new(input: BoxedOperator, items: Arc<[Compiled]>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, items: Arc<[Compiled]>, rt: &QueryContext) -> Self {
         Self {
             input: Portions::of(input, items.len()),
             items,
@@ -115,8 +115,8 @@ impl Project {
     }
 }
 
-impl Operator for Project {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Project {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let (items, memory) = (&self.items, &mut self.memory);
         memory.clear();
         self.input.next(rt, |batch| {
@@ -145,7 +145,11 @@ pub(crate) struct Extend {
 
 impl Extend {
     /// Adds `items`, each with its column.
-    pub(crate) fn new(input: BoxedOperator, items: Arc<[(usize, Compiled)]>, rt: &Runtime) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        items: Arc<[(usize, Compiled)]>,
+        rt: &QueryContext,
+    ) -> Self {
         Self {
             input: Portions::of(input, items.len()),
             items,
@@ -154,8 +158,8 @@ impl Extend {
     }
 }
 
-impl Operator for Extend {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Extend {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let (items, memory) = (&self.items, &mut self.memory);
         memory.clear();
         self.input.next(rt, |batch| {

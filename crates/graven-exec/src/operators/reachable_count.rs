@@ -3,9 +3,9 @@
 //!
 //! # How it works
 //! Input rows are taken in groups. A group of several rows whose relationships carry no condition
-//! shares its sweeps ([`Lanes`]) if the budget has room for the lanes; otherwise each row is
-//! searched by itself. Ends are counted within the id ranges of their labels, nodes of the row that
-//! an end must not be left out; a condition on the end is evaluated for reached nodes only, in
+//! shares its sweeps ([`MultiSourceBfs`]) if the budget has room for the lanes; otherwise each row
+//! is searched by itself. Ends are counted within the id ranges of their labels, nodes of the row
+//! that an end must not be left out; a condition on the end is evaluated for reached nodes only, in
 //! batches of ascending ids.
 
 use crate::operators::label_ranges::end_ranges;
@@ -16,12 +16,12 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::pattern::Pattern;
-use crate::reachability::edges::Edges;
-use crate::reachability::lanes::{LANES, Lanes};
+use crate::query_context::QueryContext;
+use crate::reachability::filtered_neighbors::FilteredNeighbors;
+use crate::reachability::multi_source_bfs::{LANES, MultiSourceBfs};
 use crate::reachability::{Bounds, Search};
-use crate::runtime::Runtime;
 use crate::value::Value;
 
 /// Which ends count.
@@ -33,7 +33,7 @@ pub(crate) struct EndCondition {
     /// Whether `ranges` are known and stay so.
     begun: bool,
     /// Columns of nodes that it is not; no end is unlike null.
-    unlike: Vec<usize>,
+    not_equal: Vec<usize>,
     filter: Option<Arc<Compiled>>,
     /// Column of the end while the filter runs, behind those of the row.
     slot: usize,
@@ -42,11 +42,11 @@ pub(crate) struct EndCondition {
 }
 
 impl EndCondition {
-    /// Ends with all `labels`, other nodes than those in columns `unlike`, that pass `filter`,
+    /// Ends with all `labels`, other nodes than those in columns `not_equal`, that pass `filter`,
     /// which sees the end in column `slot`.
     pub(crate) fn new(
         labels: &[Arc<str>],
-        unlike: Vec<usize>,
+        not_equal: Vec<usize>,
         filter: Option<Arc<Compiled>>,
         slot: usize,
     ) -> Self {
@@ -59,7 +59,7 @@ impl EndCondition {
             labels: labels.to_vec(),
             ranges: Vec::new(),
             begun: false,
-            unlike,
+            not_equal,
             filter,
             slot,
             captured,
@@ -68,7 +68,7 @@ impl EndCondition {
 
     /// Looks up which nodes have the labels: once where the statement only reads, otherwise for the
     /// rows that are there now, since the operators below may have written some.
-    fn begin(&mut self, rt: &Runtime) -> Result<()> {
+    fn begin(&mut self, rt: &QueryContext) -> Result<()> {
         if std::mem::replace(&mut self.begun, rt.writer.is_none()) {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl EndCondition {
         ends: Vec<u64>,
         batch: &Batch,
         row: usize,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Vec<u32>> {
         let n = ends.len();
         let unused = Arc::new(Column::Constant(Value::Null, n));
@@ -97,7 +97,10 @@ impl EndCondition {
 
     /// The distinct nodes that an end of this row must not be; `None` where one of them is null.
     fn others(&self, batch: &Batch, row: usize) -> Option<Vec<u64>> {
-        let nodes = self.unlike.iter().map(|slot| batch.column(*slot).node(row));
+        let nodes = self
+            .not_equal
+            .iter()
+            .map(|slot| batch.column(*slot).node(row));
         let mut nodes = nodes.collect::<Option<Vec<u64>>>()?;
         nodes.sort_unstable();
         nodes.dedup();
@@ -105,7 +108,7 @@ impl EndCondition {
     }
 
     /// Ends of the last run of `search` that count for this row.
-    fn count(&self, search: &Search, batch: &Batch, row: usize, rt: &Runtime) -> Result<u64> {
+    fn count(&self, search: &Search, batch: &Batch, row: usize, rt: &QueryContext) -> Result<u64> {
         let Some(others) = self.others(batch, row) else {
             return Ok(0);
         };
@@ -133,7 +136,12 @@ impl EndCondition {
     }
 
     /// Clears the lanes of nodes that fail the filter, which must not read the row.
-    fn clear_failing(&self, lanes: &mut Lanes, batch: &Batch, rt: &Runtime) -> Result<()> {
+    fn clear_failing(
+        &self,
+        lanes: &mut MultiSourceBfs,
+        batch: &Batch,
+        rt: &QueryContext,
+    ) -> Result<()> {
         let Some(filter) = &self.filter else {
             return Ok(());
         };
@@ -156,9 +164,9 @@ impl EndCondition {
         &self,
         filter: &Compiled,
         ends: Vec<u64>,
-        lanes: &mut Lanes,
+        lanes: &mut MultiSourceBfs,
         batch: &Batch,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let mut passing = self
             .passing(filter, ends.clone(), batch, 0, rt)?
@@ -180,7 +188,7 @@ pub(crate) struct ReachableCount {
     count: usize,
     end: EndCondition,
     search: Search,
-    lanes: Lanes,
+    lanes: MultiSourceBfs,
     lanes_memory: Memory,
     /// Nodes that lanes are charged for.
     lanes_charged: u64,
@@ -195,7 +203,7 @@ impl ReachableCount {
         count: usize,
         bounds: Bounds,
         end: EndCondition,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
             input,
@@ -203,14 +211,14 @@ impl ReachableCount {
             count,
             end,
             search: Search::new(pattern, bounds, rt, "ReachableCount"),
-            lanes: Lanes::default(),
+            lanes: MultiSourceBfs::default(),
             lanes_memory: Memory::new(&rt.budget, "ReachableCount", "ask for fewer starts at once"),
             lanes_charged: 0,
         }
     }
 
     /// Whether rows of a batch may share sweeps, and there is room for it.
-    fn can_share(&mut self, rows: usize, rt: &Runtime) -> Result<bool> {
+    fn can_share(&mut self, rows: usize, rt: &QueryContext) -> Result<bool> {
         let span = self.search.pattern().span()?;
         let nodes = span.end - span.start;
         let possible = rows >= rt.tuning.lanes_min
@@ -219,7 +227,7 @@ impl ReachableCount {
             && !self.search.pattern().needs_ids()
             && self.end.captured.is_empty();
         if possible && self.lanes_charged < nodes {
-            let more = Lanes::bytes(nodes - self.lanes_charged);
+            let more = MultiSourceBfs::bytes(nodes - self.lanes_charged);
             if self.lanes_memory.try_charge(more) {
                 self.lanes_charged = nodes;
             }
@@ -227,11 +235,17 @@ impl ReachableCount {
         Ok(possible && self.lanes_charged >= nodes)
     }
 
-    fn shared(&mut self, batch: &Batch, from: usize, to: usize, rt: &Runtime) -> Result<Vec<i64>> {
+    fn shared(
+        &mut self,
+        batch: &Batch,
+        from: usize,
+        to: usize,
+        rt: &QueryContext,
+    ) -> Result<Vec<i64>> {
         let column = batch.column(self.from);
         let starts: Vec<Option<u64>> = (from..to).map(|row| column.node(row)).collect();
         let pattern = Arc::clone(self.search.pattern());
-        let edges = Edges::new(&pattern, Vec::new(), batch, from, rt)?;
+        let edges = FilteredNeighbors::new(&pattern, Vec::new(), batch, from, rt)?;
         let bounds = self.search.bounds();
         let span = pattern.span()?;
         let memory = &mut self.lanes_memory;
@@ -250,7 +264,7 @@ impl ReachableCount {
         Ok((from..to).zip(&counts).map(count).collect())
     }
 
-    fn single(&mut self, batch: &Batch, row: usize, rt: &Runtime) -> Result<i64> {
+    fn single(&mut self, batch: &Batch, row: usize, rt: &QueryContext) -> Result<i64> {
         let Some(start) = batch.column(self.from).node(row) else {
             return Ok(0);
         };
@@ -259,8 +273,8 @@ impl ReachableCount {
     }
 }
 
-impl Operator for ReachableCount {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ReachableCount {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
@@ -285,7 +299,7 @@ impl Operator for ReachableCount {
     fn rewind(&mut self) {
         self.input.rewind();
         self.search.clear();
-        self.lanes = Lanes::default();
+        self.lanes = MultiSourceBfs::default();
         self.lanes_memory.clear();
         self.lanes_charged = 0;
     }

@@ -1,19 +1,19 @@
 //! One row per end of a reachability pattern, each end once per input row; or a test of a bound
 //! end.
 
-use super::fan_out::{FanOut, widen};
+use super::row_expander::{RowExpander, gather_with};
 use super::trail_expand::TrailColumns;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::pattern::Pattern;
+use crate::query_context::QueryContext;
 use crate::reachability::{Bounds, Search};
-use crate::runtime::Runtime;
 
 /// See the file header. Ends come in ascending id.
 pub(crate) struct ReachableExpand {
-    input: FanOut,
+    input: RowExpander,
     columns: TrailColumns,
     search: Search,
     /// Next id to hand out of the current row's ends; `None`: the row is not searched yet.
@@ -27,10 +27,10 @@ impl ReachableExpand {
         pattern: Pattern,
         columns: TrailColumns,
         bounds: Bounds,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             columns,
             search: Search::new(pattern, bounds, rt, "ReachableExpand"),
             next_end: None,
@@ -38,7 +38,7 @@ impl ReachableExpand {
     }
 
     /// Adds ends of the current row until it is done (true) or there is no more room.
-    fn ends(&mut self, ends: &mut Vec<u64>, rt: &Runtime) -> Result<bool> {
+    fn ends(&mut self, ends: &mut Vec<u64>, rt: &QueryContext) -> Result<bool> {
         let (batch, row) = (self.input.batch(), self.input.row());
         let Some(start) = batch.column(self.columns.from).node(row) else {
             return Ok(true);
@@ -72,8 +72,8 @@ impl ReachableExpand {
     }
 }
 
-impl Operator for ReachableExpand {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ReachableExpand {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let (mut rows, mut ends) = (Vec::new(), Vec::new());
         while self.input.advance(rt, |_| Ok(()))? {
             let row = u32::try_from(self.input.row()).expect("a batch is small");
@@ -85,7 +85,7 @@ impl Operator for ReachableExpand {
             let batch_done = self.input.row() == self.input.batch().len();
             if ends.len() == BATCH_ROWS || (batch_done && !ends.is_empty()) {
                 let to = (self.columns.to, Column::Nodes(ends));
-                return Ok(Some(widen(self.input.batch(), &rows, [to])));
+                return Ok(Some(gather_with(self.input.batch(), &rows, [to])));
             }
         }
         self.search.clear();

@@ -2,14 +2,14 @@
 //! enough.
 //!
 //! # How it works
-//! For each input row the ways begun are kept on a stack ([`ways`]), the longest on top, so that
-//! little more is kept than one way and its neighbours per repetition. A chunk of them is taken off
-//! and goes to the inner tree at once, by the node where each ends; what comes back, a batch at a
-//! time, are ways that are one repetition longer. A way that would use a relationship twice is
-//! dropped; one that is long enough is handed out before the next batch; one that may go on goes
-//! back onto the stack.
+//! For each input row the ways begun are kept on a stack ([`partial_paths`]), the longest on top,
+//! so that little more is kept than one way and its neighbours per repetition. A chunk of them is
+//! taken off and goes to the inner tree at once, by the node where each ends; what comes back, a
+//! batch at a time, are ways that are one repetition longer. A way that would use a relationship
+//! twice is dropped; one that is long enough is handed out before the next batch; one that may go
+//! on goes back onto the stack.
 
-mod ways;
+mod partial_paths;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use graven_storage::RelId;
 
 use super::argument::ArgumentSlot;
-use super::fan_out::{FanOut, LISTED_MAX, widen};
+use super::row_expander::{LISTED_MAX, RowExpander, gather_with};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
-use ways::{Link, Way, Ways};
+use partial_paths::{Link, PartialPath, PartialPaths};
 
 /// Where the parts of the inner tree's rows lie.
 pub(crate) struct Repetition {
@@ -54,18 +54,18 @@ pub(crate) struct Ends {
 
 /// See the file header.
 pub(crate) struct Repeat {
-    input: FanOut,
+    input: RowExpander,
     /// The inner tree, and where rows are left for it.
     root: BoxedOperator,
     slot: ArgumentSlot,
     inner: Arc<Repetition>,
     ends: Arc<Ends>,
     /// Ways of the current row that may go on.
-    ways: Ways,
+    ways: PartialPaths,
     /// Ways that the inner tree is at work on.
-    growing: Option<Vec<Way>>,
+    growing: Option<Vec<PartialPath>>,
     /// Ways of the current row that are long enough.
-    ready: VecDeque<Way>,
+    ready: VecDeque<PartialPath>,
     has_begun: bool,
 }
 
@@ -75,15 +75,15 @@ impl Repeat {
         input: BoxedOperator,
         (root, slot): (BoxedOperator, ArgumentSlot),
         (inner, ends): (Arc<Repetition>, Arc<Ends>),
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             root,
             slot,
             inner,
             ends,
-            ways: Ways::new(rt),
+            ways: PartialPaths::new(rt),
             growing: None,
             ready: VecDeque::new(),
             has_begun: false,
@@ -101,7 +101,7 @@ impl Repeat {
     fn begin(&mut self) -> Result<()> {
         self.has_begun = true;
         if let Some(from) = self.node(self.ends.from) {
-            self.found(Way {
+            self.found(PartialPath {
                 end: from,
                 repetitions: 0,
                 last: None,
@@ -111,7 +111,7 @@ impl Repeat {
     }
 
     /// Puts a way where it belongs.
-    fn found(&mut self, way: Way) -> Result<()> {
+    fn found(&mut self, way: PartialPath) -> Result<()> {
         self.ways.made(&way);
         let arrives = !self.ends.into || self.node(self.ends.to) == Some(way.end);
         if arrives && way.repetitions >= self.ends.min {
@@ -126,7 +126,7 @@ impl Repeat {
     }
 
     /// Takes ways off the stack and gives them to the inner tree.
-    fn start_growing(&mut self, rt: &Runtime) -> Result<()> {
+    fn start_growing(&mut self, rt: &QueryContext) -> Result<()> {
         rt.check_cancelled()?;
         let most = match self.inner.ordinal {
             Some(_) => BATCH_ROWS,
@@ -150,7 +150,7 @@ impl Repeat {
     }
 
     /// Takes a batch from the inner tree, which makes these ways longer.
-    fn grow(&mut self, ways: Vec<Way>, rt: &Runtime) -> Result<()> {
+    fn grow(&mut self, ways: Vec<PartialPath>, rt: &QueryContext) -> Result<()> {
         let Some(batch) = self.root.next(rt)? else {
             ways.into_iter().for_each(|way| self.ways.release(way));
             return self.ways.settle();
@@ -169,7 +169,7 @@ impl Repeat {
     }
 
     /// The way with one more repetition, if all its relationships differ.
-    fn longer(&self, way: &Way, batch: &Batch, row: usize) -> Option<Way> {
+    fn longer(&self, way: &PartialPath, batch: &Batch, row: usize) -> Option<PartialPath> {
         let mut rels = Vec::with_capacity(self.inner.rels.len());
         for slot in &self.inner.rels {
             match &*batch.column(*slot).get(row) {
@@ -190,7 +190,7 @@ impl Repeat {
         };
         let kept = self.inner.groups.iter();
         let kept = kept.map(|slot| batch.value(*slot, row));
-        Some(Way {
+        Some(PartialPath {
             end: end.0,
             repetitions: way.repetitions + 1,
             last: Some(Arc::new(Link {
@@ -212,7 +212,7 @@ impl Repeat {
     }
 
     /// All relationships of a way and the lists of its parts, in the order of the pattern.
-    fn lists(&self, way: &Way) -> (Value, Vec<Value>) {
+    fn lists(&self, way: &PartialPath) -> (Value, Vec<Value>) {
         let mut links: Vec<&Link> = way.links().collect();
         if !self.ends.reversed {
             links.reverse();
@@ -231,7 +231,7 @@ impl Repeat {
         (Value::list(path), lists.collect())
     }
 
-    fn output(&self, rows: &[u32], ways: &[Way]) -> Batch {
+    fn output(&self, rows: &[u32], ways: &[PartialPath]) -> Batch {
         let mut paths = Vec::with_capacity(ways.len());
         let mut lists: Vec<Vec<Value>> = vec![Vec::new(); self.ends.lists.len()];
         for way in ways {
@@ -249,12 +249,12 @@ impl Repeat {
         added.push((self.ends.path, Column::from_values(paths)));
         let lists = lists.into_iter().map(Column::from_values);
         added.extend(self.ends.lists.iter().copied().zip(lists));
-        widen(self.input.batch(), rows, added)
+        gather_with(self.input.batch(), rows, added)
     }
 }
 
-impl Operator for Repeat {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Repeat {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let (mut rows, mut ways) = (Vec::new(), Vec::new());
         let each = self.inner.rels.len() + self.inner.groups.len();
         let mut listed = 0;
@@ -266,7 +266,8 @@ impl Operator for Repeat {
                 self.begin()?;
             }
             let row = u32::try_from(self.input.row()).expect("a batch is small");
-            let is_full = |ways: &[Way], listed| ways.len() == BATCH_ROWS || listed >= LISTED_MAX;
+            let is_full =
+                |ways: &[PartialPath], listed| ways.len() == BATCH_ROWS || listed >= LISTED_MAX;
             while !is_full(&ways, listed)
                 && let Some(way) = self.ready.pop_front()
             {

@@ -2,11 +2,11 @@
 //!
 //! # How it works
 //! One or two columns of ids or integers without nulls are keyed by their 64-bit numbers
-//! ([`number_table`], [`pair_table`]); everything else by a boxed slice of values. A table that has
-//! started with numbers and meets another form moves its keys over once.
+//! ([`number_table`], [`clustered_pair_table`]); everything else by a boxed slice of values. A
+//! table that has started with numbers and meets another form moves its keys over once.
 
+mod clustered_pair_table;
 mod number_table;
-mod pair_table;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,8 +17,8 @@ use std::collections::HashMap;
 
 use crate::column::{Column, NULL_ID};
 use crate::value::Value;
+use clustered_pair_table::ClusteredPairTable;
 use number_table::NumberTable;
-use pair_table::PairTable;
 
 /// What kind of 64-bit number a numeric table is keyed by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ const VALUES_BYTES: usize = 24 + 1;
 
 /// A hash table from rows of key columns to dense numbers in order of first appearance.
 #[derive(Default)]
-pub(crate) struct KeyTable {
+pub(crate) struct GroupTable {
     keys: Keys,
     values: HashMap<Box<[Value]>, u32, RandomState>,
     /// Heap bytes of keys in `values`.
@@ -114,7 +114,7 @@ enum Keys {
     #[default]
     None,
     One(Number, NumberTable<1>),
-    Two([Number; 2], PairTable),
+    Two([Number; 2], ClusteredPairTable),
     /// Anything, in `values`.
     Values,
 }
@@ -134,7 +134,7 @@ fn numbers<const N: usize>(columns: &[Arc<Column>]) -> Option<([Number; N], Vec<
     Some((kinds, rows))
 }
 
-impl KeyTable {
+impl GroupTable {
     /// One whose keys are added and numbered, but not looked for.
     pub(crate) fn of_groups() -> Self {
         Self {
@@ -143,7 +143,7 @@ impl KeyTable {
         }
     }
 
-    /// As [`KeyTable::of_groups`], with memory for so many pairs.
+    /// As [`GroupTable::of_groups`], with memory for so many pairs.
     pub(crate) fn of_pairs(pairs: usize) -> Self {
         Self {
             pairs,
@@ -153,7 +153,7 @@ impl KeyTable {
 
     /// Whether keys are pairs of numbers that come in runs, as far as these rows tell.
     pub(crate) fn come_in_runs(columns: &[Arc<Column>]) -> bool {
-        let mut table = PairTable::default();
+        let mut table = ClusteredPairTable::default();
         numbers::<2>(columns).is_some_and(|(_, pairs)| {
             table.insert(&pairs, &mut Vec::new());
             table.has_runs()
@@ -203,7 +203,7 @@ impl KeyTable {
             (Keys::One(_, table), _) => table.bytes_with(rows),
             (Keys::Two(_, table), _) => table.bytes_with(rows),
             (Keys::None, 1) => NumberTable::<1>::default().bytes_with(rows),
-            (Keys::None, 2) => self.pair_table().bytes_with(rows),
+            (Keys::None, 2) => self.clustered_pair_table().bytes_with(rows),
             _ => {
                 let places = self.values.len() + rows;
                 // While a table grows the old one stays.
@@ -277,8 +277,8 @@ impl KeyTable {
     }
 
     /// A first table of pairs.
-    fn first_pairs(&mut self) -> PairTable {
-        let mut table = self.pair_table();
+    fn first_pairs(&mut self) -> ClusteredPairTable {
+        let mut table = self.clustered_pair_table();
         table.reserve(self.pairs);
         if let Some((rows, memory)) = self.expected.take() {
             table.expect(rows, memory);
@@ -286,10 +286,10 @@ impl KeyTable {
         table
     }
 
-    fn pair_table(&self) -> PairTable {
+    fn clustered_pair_table(&self) -> ClusteredPairTable {
         match self.only_inserts {
-            true => PairTable::default(),
-            false => PairTable::in_slots(),
+            true => ClusteredPairTable::default(),
+            false => ClusteredPairTable::in_slots(),
         }
     }
 
@@ -403,16 +403,16 @@ fn key_bytes(key: &[Value]) -> usize {
 
 /// The first parts of the pairs of several tables.
 #[derive(Default)]
-pub(crate) struct Firsts {
+pub(crate) struct ClusterKeys {
     kinds: Option<[Number; 2]>,
     known: NumberTable<1>,
     numbers: Vec<u32>,
 }
 
-impl Firsts {
+impl ClusterKeys {
     /// Adds those of a table; whether its pairs came in runs, are of the same kind as those of the
     /// tables before and none of their first parts was known.
-    pub(crate) fn add(&mut self, table: &KeyTable) -> bool {
+    pub(crate) fn add(&mut self, table: &GroupTable) -> bool {
         let Keys::Two(kinds, pairs) = &table.keys else {
             return false;
         };

@@ -11,13 +11,13 @@
 
 use graven_storage::{LabelId, NodeRanges};
 
-use super::fan_out::FanOut;
 use super::label_ranges::intersect;
+use super::row_expander::RowExpander;
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::operators::morsels::MorselSlot;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// Ranges that are made at a time.
 const RANGES: usize = 4096;
@@ -33,7 +33,7 @@ pub(crate) enum Nodes {
 
 impl Nodes {
     /// Ascending disjoint ranges `from..to` of their ids.
-    pub(super) fn ranges(self, rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+    pub(super) fn ranges(self, rt: &QueryContext) -> Result<Vec<(u64, u64)>> {
         Ok(match self {
             Nodes::All => rt.all_node_ranges()?,
             Nodes::Labelled(Some(label)) => rt.label_ranges(label)?,
@@ -42,14 +42,14 @@ impl Nodes {
     }
 
     /// Those ranges as far as they lie in a morsel.
-    fn ranges_within(self, morsel: (u64, u64), rt: &Runtime) -> Result<Vec<(u64, u64)>> {
+    fn ranges_within(self, morsel: (u64, u64), rt: &QueryContext) -> Result<Vec<(u64, u64)>> {
         match self {
             Nodes::Labelled(Some(label)) => rt.label_ranges_within(label, morsel),
             _ => Ok(intersect(&self.ranges(rt)?, &[morsel])),
         }
     }
 
-    fn part(self, morsel: Option<(u64, u64)>, rt: &Runtime) -> Result<Part> {
+    fn part(self, morsel: Option<(u64, u64)>, rt: &QueryContext) -> Result<Part> {
         let whole = match (self, morsel) {
             (_, Some(morsel)) => return Ok(Part::of(self.ranges_within(morsel, rt)?)),
             (Nodes::All, None) => rt.all_nodes()?,
@@ -114,7 +114,7 @@ impl Part {
 
 /// See the file header.
 pub(crate) struct NodeScan {
-    input: FanOut,
+    input: RowExpander,
     slot: usize,
     which: Nodes,
     /// Only nodes in this range, where there are several of these scans.
@@ -130,7 +130,7 @@ impl NodeScan {
     /// Scans into column `slot`.
     pub(crate) fn new(input: BoxedOperator, slot: usize, which: Nodes) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             slot,
             which,
             morsel: None,
@@ -147,8 +147,8 @@ impl NodeScan {
     }
 }
 
-impl Operator for NodeScan {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for NodeScan {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.part.is_none() {
             // Not before the first row is there: what made it may have written.
             if !self.input.advance(rt, |_| Ok(()))? {

@@ -7,9 +7,9 @@ use graven_storage::{self as storage, ConstraintSpec, Error, IndexSpec, KeyId, S
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::operators::tables::{Tables, demand};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::users;
 use crate::value::Value;
 
@@ -31,7 +31,7 @@ impl Schema {
         }
     }
 
-    fn run(&self, rt: &Runtime) -> Result<()> {
+    fn run(&self, rt: &QueryContext) -> Result<()> {
         let transaction = rt.writer()?.transaction();
         let stop: &dyn Fn() -> bool = &|| rt.check_cancelled().is_err();
         let entity = |subject: &SchemaSubject| -> Result<SchemaEntity> {
@@ -125,8 +125,8 @@ impl Schema {
     }
 }
 
-impl Operator for Schema {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Schema {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if !std::mem::replace(&mut self.done, true) {
             while self.input.next(rt)?.is_some() {}
             self.run(rt)?;

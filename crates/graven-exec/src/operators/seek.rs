@@ -14,14 +14,14 @@ use std::sync::Arc;
 use graven_cypher::plan::{IdForm, Inclusion};
 use graven_storage::{KeyId, LabelId};
 
-use super::fan_out::FanOut;
+use super::row_expander::RowExpander;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::{Found, Runtime};
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::{Found, QueryContext};
 use crate::value::Value;
 use crate::value::equality::equals;
 use crate::value::order::{Comparison, compare};
@@ -53,7 +53,7 @@ pub(crate) enum SeekBy {
 
 /// See the file header.
 pub(crate) struct NodeSeek {
-    input: FanOut,
+    input: RowExpander,
     slot: usize,
     by: Arc<SeekBy>,
     /// Sought values of the current batch: one or two columns.
@@ -93,9 +93,14 @@ impl Matches {
 
 impl NodeSeek {
     /// Seeks into column `slot`.
-    pub(crate) fn new(input: BoxedOperator, slot: usize, by: Arc<SeekBy>, rt: &Runtime) -> Self {
+    pub(crate) fn new(
+        input: BoxedOperator,
+        slot: usize,
+        by: Arc<SeekBy>,
+        rt: &QueryContext,
+    ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             slot,
             by,
             sought: Vec::new(),
@@ -109,8 +114,8 @@ impl NodeSeek {
     }
 }
 
-impl Operator for NodeSeek {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for NodeSeek {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut ids = Vec::new();
         loop {
@@ -160,7 +165,7 @@ impl Operator for NodeSeek {
 
 impl SeekBy {
     /// The columns of sought values for a new batch.
-    fn sought(&self, batch: &Batch, rt: &Runtime) -> Result<Vec<Option<Arc<Column>>>> {
+    fn sought(&self, batch: &Batch, rt: &QueryContext) -> Result<Vec<Option<Arc<Column>>>> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
         Ok(match self {
             Self::Value { value, .. } | Self::Id { value, .. } => vec![Some(column(value)?)],
@@ -172,7 +177,12 @@ impl SeekBy {
     }
 
     /// Matching nodes of one row, each once.
-    fn matches(&self, sought: &[Option<Arc<Column>>], row: usize, rt: &Runtime) -> Result<Matches> {
+    fn matches(
+        &self,
+        sought: &[Option<Arc<Column>>],
+        row: usize,
+        rt: &QueryContext,
+    ) -> Result<Matches> {
         let nothing = || Ok(Matches::Found(Found::Nothing));
         let value = |i: usize| sought[i].as_ref().map(|c| c.value(row));
         match self {
@@ -279,7 +289,7 @@ fn equal_nodes(
     label: LabelId,
     key: KeyId,
     wanted: &Value,
-    rt: &Runtime,
+    rt: &QueryContext,
     nodes: &mut Vec<u64>,
 ) -> Result<()> {
     if rt.index_seek(label, key, wanted, nodes)? {
@@ -295,7 +305,7 @@ fn nodes_in_range(
     key: KeyId,
     low: Bound,
     high: Bound,
-    rt: &Runtime,
+    rt: &QueryContext,
 ) -> Result<Matches> {
     let bounds = || [&low, &high].into_iter().flatten().map(|(value, _)| value);
     // An index orders all lists, while `<` knows no order where items do not compare.
@@ -335,7 +345,7 @@ fn within(value: &Value, bound: Option<&(Value, Inclusion)>, side: Ordering) -> 
 fn scan_label(
     label: LabelId,
     key: KeyId,
-    rt: &Runtime,
+    rt: &QueryContext,
     nodes: &mut Vec<u64>,
     passes: impl Fn(&Value) -> bool,
 ) -> Result<()> {

@@ -15,8 +15,8 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::{LEVELS, Partitions, RowReader, RowRun, Spill, row_hashes};
 use crate::value::Value;
 
@@ -53,7 +53,7 @@ pub(crate) struct SelectPaths {
 
 impl SelectPaths {
     /// Selects rows of `input`.
-    pub(crate) fn new(input: BoxedOperator, selection: Arc<Selection>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, selection: Arc<Selection>, rt: &QueryContext) -> Self {
         let remedy = "bound the quantifiers of the pattern, or fix its ends";
         Self {
             input,
@@ -67,7 +67,12 @@ impl SelectPaths {
 
     /// The wanted ones of the rows of the input, or of a partition of this level; none if they have
     /// gone to partitions.
-    fn fill(&mut self, mut from: Option<RowReader>, level: u32, rt: &Runtime) -> Result<Batch> {
+    fn fill(
+        &mut self,
+        mut from: Option<RowReader>,
+        level: u32,
+        rt: &QueryContext,
+    ) -> Result<Batch> {
         let mut partitions: Option<Partitions> = None;
         let (mut kept, mut count, mut limit, mut bytes) = (Vec::new(), 0, ROWS_MIN, 0);
         loop {
@@ -178,8 +183,8 @@ impl Selection {
     }
 }
 
-impl Operator for SelectPaths {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for SelectPaths {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.rows.is_none() {
             self.rows = Some((self.fill(None, 0, rt)?, 0));
         }

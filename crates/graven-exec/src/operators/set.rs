@@ -16,8 +16,8 @@ use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
 use crate::layout::Layout;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::writing::{Entity, gone, storable, written_names};
 
@@ -64,7 +64,7 @@ impl Items {
     ///
     /// # Errors
     /// A variable that is not produced below; names that cannot be interned.
-    pub(crate) fn new(items: &[plan::SetItem], layout: &Layout, rt: &Runtime) -> Result<Self> {
+    pub(crate) fn new(items: &[plan::SetItem], layout: &Layout, rt: &QueryContext) -> Result<Self> {
         use plan::SetItem as S;
         let compile = |e: &plan::Expr| Compiler::new(layout, rt).compile(e);
         let mut compiled = Vec::with_capacity(items.len());
@@ -123,7 +123,7 @@ impl Items {
     }
 
     /// Does all items for all rows of a batch.
-    pub(crate) fn apply(&self, batch: &Batch, rt: &Runtime) -> Result<()> {
+    pub(crate) fn apply(&self, batch: &Batch, rt: &QueryContext) -> Result<()> {
         let mut exprs = self.0.iter().flat_map(Item::exprs);
         if batch.len() > 1 && exprs.any(|e| reads_graph(e, batch)) {
             for row in 0..batch.len() {
@@ -147,7 +147,7 @@ impl Items {
 
 impl Items {
     /// Does all items for the one row of a batch.
-    fn apply_one(&self, row: &Batch, rt: &Runtime) -> Result<()> {
+    fn apply_one(&self, row: &Batch, rt: &QueryContext) -> Result<()> {
         let mut rest = &self.0[..];
         while !rest.is_empty() {
             let joined = rest[1..].iter().take_while(|item| item.joins).count();
@@ -192,12 +192,12 @@ impl Item {
     }
 
     /// Does it for one row.
-    fn apply(&self, computed: &Computed, row: usize, rt: &Runtime) -> Result<()> {
+    fn apply(&self, computed: &Computed, row: usize, rt: &QueryContext) -> Result<()> {
         let done = computed.apply(&self.change, row, rt);
         done.map_err(|error| error.at(self.at))
     }
 
-    fn compute(&self, batch: &Batch, rt: &Runtime) -> Result<Computed> {
+    fn compute(&self, batch: &Batch, rt: &QueryContext) -> Result<Computed> {
         let column = |e: &Compiled| e.column(Rows::all(batch), rt);
         let (key, value, labels) = self.parts();
         Ok(Computed {
@@ -210,7 +210,7 @@ impl Item {
 }
 
 impl Computed {
-    fn apply(&self, change: &Change, row: usize, rt: &Runtime) -> Result<()> {
+    fn apply(&self, change: &Change, row: usize, rt: &QueryContext) -> Result<()> {
         let Some(entity) = Entity::of(&self.target.get(row))? else {
             return Ok(());
         };
@@ -283,7 +283,13 @@ fn labelled(entity: Entity) -> Result<graven_storage::NodeId> {
     }
 }
 
-fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runtime) -> Result<()> {
+fn set(
+    entity: Entity,
+    key: Option<KeyId>,
+    name: &str,
+    value: &Value,
+    rt: &QueryContext,
+) -> Result<()> {
     let stored = storable(value, name)?;
     // What is removed may have come to be a name since the statement began, by another of its
     // clauses.
@@ -295,7 +301,7 @@ fn set(entity: Entity, key: Option<KeyId>, name: &str, value: &Value, rt: &Runti
 }
 
 /// `=` or `+=` with a map, a node or a relationship.
-fn set_all(entity: Entity, value: &Value, keep: bool, rt: &Runtime) -> Result<()> {
+fn set_all(entity: Entity, value: &Value, keep: bool, rt: &QueryContext) -> Result<()> {
     let Some(entries) = rt.property_entries(value)? else {
         // Null has no properties: nothing to add, or to keep.
         return match keep {
@@ -309,7 +315,7 @@ fn set_all(entity: Entity, value: &Value, keep: bool, rt: &Runtime) -> Result<()
     add(entity, &entries, rt)
 }
 
-fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()> {
+fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> Result<()> {
     let old = match entity {
         Entity::Node(id) => rt.all_node_properties(id.0)?,
         Entity::Relationship(id) => rt.all_relationship_properties(id.0)?,
@@ -323,7 +329,7 @@ fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Resul
     add(entity, entries, rt)
 }
 
-fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &Runtime) -> Result<()> {
+fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> Result<()> {
     let writer = rt.writer()?;
     for (name, value) in entries {
         let key = match value.is_null() {
@@ -390,8 +396,8 @@ impl Set {
     }
 }
 
-impl Operator for Set {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Set {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };

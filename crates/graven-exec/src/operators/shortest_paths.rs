@@ -15,28 +15,28 @@
 use graven_cypher::plan::{PathCount, ShortestPaths as Wanted};
 use graven_storage::RelId;
 
-use super::fan_out::{FanOut, LISTED_MAX, widen};
+use super::row_expander::{LISTED_MAX, RowExpander, gather_with};
 use super::trail_expand::TrailColumns;
 use crate::batch::BATCH_ROWS;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::pattern::Pattern;
+use crate::query_context::QueryContext;
 use crate::reachability::Bounds;
-use crate::reachability::edges::Edges;
-use crate::runtime::Runtime;
+use crate::reachability::filtered_neighbors::FilteredNeighbors;
+use crate::shortest::bidirectional_bfs::{self, BidirectionalBfs, Side};
 use crate::shortest::distances::Distances;
-use crate::shortest::meeting::{self, Meeting, Side};
-use crate::shortest::ordered::{self, Ordered};
-use crate::shortest::{Means, Sides};
+use crate::shortest::k_shortest_trails::{self, KShortestTrails};
+use crate::shortest::{SearchContext, Sides};
 use crate::spill::Spill;
 use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct ShortestPaths {
-    input: FanOut,
+    input: RowExpander,
     pattern: Pattern,
     reversed: Pattern,
     columns: TrailColumns,
@@ -89,8 +89,8 @@ enum Search {
     Nothing,
     /// The start is the end, and that is the trail.
     Empty,
-    Meeting(Box<Meeting>),
-    Ordered(Box<Ordered>),
+    BidirectionalBfs(Box<BidirectionalBfs>),
+    KShortestTrails(Box<KShortestTrails>),
 }
 
 impl ShortestPaths {
@@ -101,10 +101,10 @@ impl ShortestPaths {
         columns: TrailColumns,
         bounds: Bounds,
         wanted: Wanted,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             reversed: pattern.reversed(),
             pattern,
             columns,
@@ -119,15 +119,19 @@ impl ShortestPaths {
 
     /// Ends the search of the row at hand and goes to the next row, for which the search from the
     /// end that rows share is kept.
-    fn finish_row(&mut self, search: Search, rt: &Runtime) -> Result<()> {
+    fn finish_row(&mut self, search: Search, rt: &QueryContext) -> Result<()> {
         let [starts, ends] = self.wanted.sharing;
         let is_shared = starts != ends && !self.pattern.reads_the_row() && rt.writer.is_none();
         self.kept = match search {
-            Search::Meeting(meeting) if is_shared => match meeting.into_side(starts > ends) {
-                Some(side) if self.memory.is_small(side.bytes()) => Kept::Side(side),
-                _ => Kept::Nothing,
-            },
-            Search::Ordered(ordered) if is_shared => Kept::Distances(ordered.into_distances()),
+            Search::BidirectionalBfs(meeting) if is_shared => {
+                match meeting.into_side(starts > ends) {
+                    Some(side) if self.memory.is_small(side.bytes()) => Kept::Side(side),
+                    _ => Kept::Nothing,
+                }
+            }
+            Search::KShortestTrails(ordered) if is_shared => {
+                Kept::Distances(ordered.into_distances())
+            }
             _ => Kept::Nothing,
         };
         self.input.step();
@@ -135,14 +139,14 @@ impl ShortestPaths {
     }
 
     /// Adds trails of the current row until there are no more, which ends the row, or no more room.
-    fn trails(&mut self, out: &mut Trails, rt: &Runtime) -> Result<()> {
+    fn trails(&mut self, out: &mut Trails, rt: &QueryContext) -> Result<()> {
         let (batch, row) = (self.input.batch(), self.input.row());
         let excluded = self.pattern.excluded(batch, row)?;
         let sides = Sides {
-            forward: Edges::new(&self.pattern, excluded.clone(), batch, row, rt)?,
-            backward: Edges::new(&self.reversed, excluded, batch, row, rt)?,
+            forward: FilteredNeighbors::new(&self.pattern, excluded.clone(), batch, row, rt)?,
+            backward: FilteredNeighbors::new(&self.reversed, excluded, batch, row, rt)?,
         };
-        let means = &mut Means {
+        let means = &mut SearchContext {
             memory: &mut self.memory,
             spill: self.spill.as_ref(),
             rt,
@@ -201,7 +205,7 @@ impl Current {
         &mut self,
         wanted: PathCount,
         sides: &Sides<'_>,
-        means: &mut Means<'_>,
+        means: &mut SearchContext<'_>,
     ) -> Result<Option<Vec<u64>>> {
         if wanted == PathCount::Paths(self.paths) {
             return Ok(None);
@@ -212,8 +216,8 @@ impl Current {
                 self.search = Search::Nothing;
                 Some(Vec::new())
             }
-            Search::Meeting(search) => search.next(sides, means.memory)?,
-            Search::Ordered(search) => search.next(sides, means)?,
+            Search::BidirectionalBfs(search) => search.next(sides, means.memory)?,
+            Search::KShortestTrails(search) => search.next(sides, means)?,
         };
         let Some(trail) = trail else {
             return Ok(None);
@@ -237,7 +241,7 @@ impl Search {
         kept: Kept,
         (bounds, wanted): (Bounds, Wanted),
         sides: &Sides<'_>,
-        means: &mut Means<'_>,
+        means: &mut SearchContext<'_>,
     ) -> Result<Self> {
         let Bounds { min, max, .. } = bounds;
         let Some((start, end)) = ends.filter(|_| max.is_none_or(|max| max >= min)) else {
@@ -251,7 +255,7 @@ impl Search {
             });
         }
         if start != end && min <= 1 && one_length {
-            let wanted = meeting::Wanted {
+            let wanted = bidirectional_bfs::Wanted {
                 max,
                 all: wanted.count == PathCount::Lengths(1),
                 sharing: wanted.sharing,
@@ -260,8 +264,8 @@ impl Search {
                 Kept::Side(side) => Some(side),
                 _ => None,
             };
-            let search = Meeting::search((start, end), kept, wanted, sides, means)?;
-            return Ok(Self::Meeting(Box::new(search)));
+            let search = BidirectionalBfs::search((start, end), kept, wanted, sides, means)?;
+            return Ok(Self::BidirectionalBfs(Box::new(search)));
         }
         // Distances are from the end that rows share, walks from the other one.
         let from_start = wanted.sharing[0] > wanted.sharing[1];
@@ -274,18 +278,18 @@ impl Search {
             Kept::Distances(distances) => distances,
             _ => Distances::new(far, from_start, sides, means)?,
         };
-        let wanted = ordered::Wanted {
+        let wanted = k_shortest_trails::Wanted {
             min,
             max: max.unwrap_or(u32::MAX),
             rows: wanted.sharing.into_iter().max().unwrap_or(1) as usize,
         };
-        let search = Ordered::new(near, distances, wanted)?;
-        Ok(Self::Ordered(Box::new(search)))
+        let search = KShortestTrails::new(near, distances, wanted)?;
+        Ok(Self::KShortestTrails(Box::new(search)))
     }
 }
 
-impl Operator for ShortestPaths {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for ShortestPaths {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut out = Trails::default();
         while self.input.advance(rt, |_| Ok(()))? {
@@ -298,7 +302,7 @@ impl Operator for ShortestPaths {
                     .columns
                     .relationships
                     .map(|slot| (slot, Column::from_values(out.lists)));
-                return Ok(Some(widen(self.input.batch(), &rows, added)));
+                return Ok(Some(gather_with(self.input.batch(), &rows, added)));
             }
         }
         Ok(None)

@@ -3,23 +3,23 @@
 //! # How it works
 //! Batches are kept, charged to the budget: the columns that an operator above reads, and those of
 //! the keys. Where they all fit, row numbers are ordered once the input has ended
-//! ([`normal_keys`]), and rows are gathered as they are asked for ([`side_by_side`]). Where they do
-//! not fit, the rows so far are sorted and written out as a run. The runs are merged at the end,
-//! several times if there are too many to be merged at once. With a limit the buffer is cut back to
-//! the best rows whenever it has grown to twice the limit, and a run holds no more than the limit.
-//! From then on rows whose first key alone is worse than that of all the best ones are left out
-//! before their other keys are computed. Where the first key is a property of a relationship that
-//! the input finds, they are left out before the rows are made ([`threshold`]).
+//! ([`normalized_keys`]), and rows are gathered as they are asked for ([`row_major_payload`]).
+//! Where they do not fit, the rows so far are sorted and written out as a run. The runs are merged
+//! at the end, several times if there are too many to be merged at once. With a limit the buffer is
+//! cut back to the best rows whenever it has grown to twice the limit, and a run holds no more than
+//! the limit. From then on rows whose first key alone is worse than that of all the best ones are
+//! left out before their other keys are computed. Where the first key is a property of a
+//! relationship that the input finds, they are left out before the rows are made ([`top_n_bound`]).
 //!
 //! # Invariants
 //! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.
 
 mod merge;
-mod normal_keys;
-mod side_by_side;
-pub(crate) mod threshold;
-mod ties;
-mod words;
+mod normalized_keys;
+mod radix_sort;
+mod row_major_payload;
+mod tie_break;
+pub(crate) mod top_n_bound;
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -34,17 +34,17 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::spill::{RowRun, Spill};
 use crate::threads::{cut, on_threads};
 use crate::value::Value;
 use crate::value::order::total_order;
 use merge::Merge;
-use normal_keys::{Order, Places, Written};
-use side_by_side::SideBySide;
-use threshold::{Best, Threshold};
-use ties::Ties;
+use normalized_keys::{Order, Places, Written};
+use row_major_payload::RowMajorPayload;
+use tie_break::Ties;
+use top_n_bound::{SharedTopNBound, TopNBound};
 
 /// One sort key.
 pub(crate) type SortKey = (Compiled, SortOrder);
@@ -98,7 +98,7 @@ struct Sorted {
     /// The keys that the words tell.
     written: Vec<Written>,
     /// Columns that are no longer in the buffer.
-    side_by_side: Option<SideBySide>,
+    row_major_payload: Option<RowMajorPayload>,
 }
 
 impl Sorted {
@@ -135,7 +135,7 @@ impl Buffer {
             words: order.words,
             places,
             written: order.written,
-            side_by_side: None,
+            row_major_payload: None,
         }
     }
 
@@ -152,12 +152,13 @@ impl Buffer {
                 .is_some_and(|key| key.column(&[]).is_some())
         };
         let slots = (0..width).filter(|slot| !told(slot));
-        let Some(columns) = SideBySide::columns(slots, &self.batches) else {
+        let Some(columns) = RowMajorPayload::columns(slots, &self.batches) else {
             return;
         };
-        let bytes = SideBySide::bytes(&columns, self.rows);
+        let bytes = RowMajorPayload::bytes(&columns, self.rows);
         if memory.keeps(self.bytes + bytes) {
-            sorted.side_by_side = Some(SideBySide::take(&columns, &mut self.batches, threads));
+            sorted.row_major_payload =
+                Some(RowMajorPayload::take(&columns, &mut self.batches, threads));
             self.bytes = bytes + self.batches.iter().map(needs).sum::<usize>();
             memory.force(self.bytes);
         }
@@ -171,8 +172,8 @@ impl Buffer {
         for key in &sorted.written {
             columns[key.slot] = key.column(&sorted.words[range.clone()]);
         }
-        if let Some(side_by_side) = &sorted.side_by_side {
-            for (slot, column) in side_by_side.gather(&at) {
+        if let Some(row_major_payload) = &sorted.row_major_payload {
+            for (slot, column) in row_major_payload.gather(&at) {
                 columns[slot] = Some(column);
             }
         }
@@ -215,7 +216,7 @@ pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usiz
 
 /// Whether a key is certain to have a value for each row, so that leaving out rows before it hides
 /// no error.
-fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
+fn cannot_fail(key: &Compiled, batch: &Batch, rt: &QueryContext) -> bool {
     match key {
         Compiled::Slot(_) | Compiled::Constant(_) | Compiled::Parameter(..) => true,
         Compiled::Property { base, .. } => {
@@ -232,7 +233,7 @@ fn cannot_fail(key: &Compiled, batch: &Batch, rt: &Runtime) -> bool {
 
 /// Rows that a limit lets through. The planner adds `SKIP` and `LIMIT`: their sum may be beyond all
 /// numbers.
-fn wanted_rows(limit: &Compiled, rt: &Runtime) -> Result<u64> {
+fn wanted_rows(limit: &Compiled, rt: &QueryContext) -> Result<u64> {
     if let Compiled::Binary(BinaryOp::Add, skip, rows, _) = limit
         && let (Value::Integer(skip @ 0..), Value::Integer(rows @ 0..)) =
             (skip.constant(rt)?, rows.constant(rt)?)
@@ -270,9 +271,9 @@ pub(crate) struct Sort {
     input: BoxedOperator,
     plan: Arc<SortPlan>,
     /// Where the expansion below looks for what is wanted.
-    threshold: Option<Threshold>,
+    threshold: Option<TopNBound>,
     /// What it shares with others over other parts of the rows.
-    shared: Option<Best>,
+    shared: Option<SharedTopNBound>,
     /// The input writes: it is run to its end even where no row of it is wanted.
     exhaustive: bool,
     memory: Memory,
@@ -333,7 +334,7 @@ impl SortPlan {
 
 impl Sort {
     /// Sorts `input`.
-    pub(crate) fn new(input: BoxedOperator, plan: Arc<SortPlan>, rt: &Runtime) -> Self {
+    pub(crate) fn new(input: BoxedOperator, plan: Arc<SortPlan>, rt: &QueryContext) -> Self {
         let name = if plan.limit.is_some() { "TopN" } else { "Sort" };
         Self {
             input,
@@ -350,12 +351,12 @@ impl Sort {
     }
 
     /// The same, which tells the input what is wanted.
-    pub(crate) fn telling(self, threshold: Option<Threshold>) -> Self {
+    pub(crate) fn with_bound(self, threshold: Option<TopNBound>) -> Self {
         Self { threshold, ..self }
     }
 
     /// The same, one of several over parts of the rows, of whose rows the best are wanted.
-    pub(crate) fn sharing(self, shared: Option<Best>) -> Self {
+    pub(crate) fn sharing(self, shared: Option<SharedTopNBound>) -> Self {
         Self { shared, ..self }
     }
 
@@ -384,7 +385,12 @@ impl Sort {
 
     /// The kept columns of a batch, and those of the keys; `first` is the first key where it is
     /// known already.
-    fn with_keys(&self, batch: &Batch, first: Option<Arc<Column>>, rt: &Runtime) -> Result<Batch> {
+    fn with_keys(
+        &self,
+        batch: &Batch,
+        first: Option<Arc<Column>>,
+        rt: &QueryContext,
+    ) -> Result<Batch> {
         let mut columns: Vec<Arc<Column>> =
             Vec::with_capacity(self.plan.kept.len() + self.plan.keys.len());
         columns.extend(
@@ -407,7 +413,7 @@ impl Sort {
     }
 
     /// The rows of a batch, with their keys, whose first key is not worse than `worst`.
-    fn not_worse(&self, batch: &Batch, worst: &Value, rt: &Runtime) -> Result<Batch> {
+    fn not_worse(&self, batch: &Batch, worst: &Value, rt: &QueryContext) -> Result<Batch> {
         let (key, direction) = self
             .plan
             .keys
@@ -449,7 +455,7 @@ impl Sort {
         batch.value(self.plan.key_columns[0].0, row)
     }
 
-    fn fill(&mut self, rt: &Runtime) -> Result<Output> {
+    fn fill(&mut self, rt: &QueryContext) -> Result<Output> {
         let limit = match &self.plan.limit {
             None => usize::MAX,
             Some(limit) => usize::try_from(wanted_rows(limit, rt)?).unwrap_or(usize::MAX),
@@ -565,8 +571,8 @@ impl Sort {
     }
 }
 
-impl Operator for Sort {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Sort {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.output.is_none() {
             self.output = Some(self.fill(rt)?);
         }

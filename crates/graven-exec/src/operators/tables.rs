@@ -15,7 +15,7 @@ use graven_storage::{
 };
 
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// What the store calls a demand.
 pub(crate) fn demand(
@@ -54,7 +54,7 @@ type Found = (SchemaEntity, Vec<ConstraintDescription>);
 /// A command with what it works on.
 pub(super) struct Tables<'a> {
     pub(super) transaction: &'a Transaction,
-    pub(super) rt: &'a Runtime,
+    pub(super) rt: &'a QueryContext,
     /// Whether the statement was cancelled.
     pub(super) stop: &'a dyn Fn() -> bool,
 }

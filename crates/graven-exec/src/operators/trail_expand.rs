@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use graven_storage::RelId;
 
-use super::fan_out::{FanOut, LISTED_MAX, widen};
+use super::row_expander::{LISTED_MAX, RowExpander, gather_with};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
+use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::pattern::Pattern;
+use crate::query_context::QueryContext;
 use crate::reachability::Bounds;
-use crate::reachability::edges::Edges;
-use crate::runtime::Runtime;
+use crate::reachability::filtered_neighbors::FilteredNeighbors;
 use crate::trail::Trail;
 use crate::value::Value;
 
@@ -36,7 +36,7 @@ const NODE_ENTRIES: usize = 4;
 
 /// See the file header.
 pub(crate) struct TrailExpand {
-    input: FanOut,
+    input: RowExpander,
     pattern: Pattern,
     columns: TrailColumns,
     bounds: Bounds,
@@ -53,10 +53,10 @@ impl TrailExpand {
         pattern: Pattern,
         columns: TrailColumns,
         bounds: Bounds,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             pattern,
             columns,
             bounds,
@@ -68,7 +68,7 @@ impl TrailExpand {
     }
 
     /// Adds trails of the current row until it is done (true) or there is no more room.
-    fn trails(&mut self, out: &mut Trails, rt: &Runtime) -> Result<bool> {
+    fn trails(&mut self, out: &mut Trails, rt: &QueryContext) -> Result<bool> {
         let (batch, row) = (self.input.batch(), self.input.row());
         let Some(start) = batch.column(self.columns.from).node(row) else {
             return Ok(true);
@@ -80,7 +80,7 @@ impl TrailExpand {
             return Ok(true);
         }
         let excluded = self.pattern.excluded(batch, row)?;
-        let edges = Edges::new(&self.pattern, excluded, batch, row, rt)?;
+        let edges = FilteredNeighbors::new(&self.pattern, excluded, batch, row, rt)?;
         let bounds = self.bounds;
         let trail = self
             .trail
@@ -145,8 +145,8 @@ impl Trails {
     }
 }
 
-impl Operator for TrailExpand {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for TrailExpand {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut out = Trails::default();
         while self.input.advance(rt, |_| Ok(()))? {
@@ -164,7 +164,7 @@ impl Operator for TrailExpand {
                     added.push((slot, Column::from_values(out.lists)));
                 }
                 added.sort_by_key(|(slot, _)| *slot);
-                return Ok(Some(widen(self.input.batch(), &rows, added)));
+                return Ok(Some(gather_with(self.input.batch(), &rows, added)));
             }
         }
         Ok(None)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 
 /// See the file header.
 pub(crate) struct Union {
@@ -21,8 +21,8 @@ impl Union {
     }
 }
 
-impl Operator for Union {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Union {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while let Some((input, slots)) = self.inputs.get_mut(self.current) {
             if let Some(batch) = input.next(rt)? {
                 let columns = slots.iter().map(|s| Arc::clone(batch.column(*s))).collect();

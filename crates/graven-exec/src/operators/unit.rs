@@ -2,14 +2,14 @@
 
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::operator::Operator;
-use crate::runtime::Runtime;
+use crate::operator::PhysicalOperator;
+use crate::query_context::QueryContext;
 
 /// No rows.
 pub(crate) struct Nothing;
 
-impl Operator for Nothing {
-    fn next(&mut self, _: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Nothing {
+    fn next(&mut self, _: &QueryContext) -> Result<Option<Batch>> {
         Ok(None)
     }
 
@@ -22,8 +22,8 @@ pub(crate) struct Unit {
     done: bool,
 }
 
-impl Operator for Unit {
-    fn next(&mut self, _: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Unit {
+    fn next(&mut self, _: &QueryContext) -> Result<Option<Batch>> {
         if std::mem::replace(&mut self.done, true) {
             return Ok(None);
         }

@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use super::fan_out::{FanOut, widen};
+use super::row_expander::{RowExpander, gather_with};
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Range, Rows};
 use crate::memory::Memory;
-use crate::operator::{BoxedOperator, Operator};
-use crate::runtime::Runtime;
+use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// See the file header.
 pub(crate) struct Unwind {
-    input: FanOut,
+    input: RowExpander,
     list: Arc<Compiled>,
     slot: usize,
     /// The column of the lists, where no operator above reads it.
@@ -59,7 +59,7 @@ impl Elements {
 }
 
 impl Lists {
-    fn of(list: &Compiled, batch: &Batch, rt: &Runtime) -> Result<Self> {
+    fn of(list: &Compiled, batch: &Batch, rt: &QueryContext) -> Result<Self> {
         match list {
             Compiled::Call(function, args, _) if function.name == "range" => {
                 let args = args.iter().map(|arg| arg.column(Rows::all(batch), rt));
@@ -117,10 +117,10 @@ impl Unwind {
         input: BoxedOperator,
         list: Arc<Compiled>,
         (slot, gone): (usize, Option<usize>),
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Self {
         Self {
-            input: FanOut::new(input),
+            input: RowExpander::new(input),
             list,
             slot,
             gone,
@@ -138,8 +138,8 @@ fn without(batch: &Batch, column: usize) -> Batch {
     Batch::new(columns, batch.len())
 }
 
-impl Operator for Unwind {
-    fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+impl PhysicalOperator for Unwind {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut elements = Elements::default();
         let at_once = rt.batch_rows();
@@ -170,8 +170,8 @@ impl Operator for Unwind {
                 let added = [(self.slot, elements.column())];
                 let batch = self.input.batch();
                 return Ok(Some(match self.gone {
-                    None => widen(batch, &rows, added),
-                    Some(gone) => widen(&without(batch, gone), &rows, added),
+                    None => gather_with(batch, &rows, added),
+                    Some(gone) => gather_with(&without(batch, gone), &rows, added),
                 }));
             }
         }

@@ -13,11 +13,11 @@ use crate::error::Result;
 use crate::layout::Layout;
 use crate::operator::BoxedOperator;
 use crate::operators::argument::ArgumentSlot;
-use crate::operators::known_numbers::SharedNumbers;
+use crate::operators::count_cache::SharedCounts;
 use crate::operators::parallel::Slot;
-use crate::operators::sort::threshold::{Best, Threshold};
+use crate::operators::sort::top_n_bound::{SharedTopNBound, TopNBound};
 use crate::profile::{ProfileCells, Profiled};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// Makes the operator of a node, with those of its inputs.
 type Make = Box<dyn Fn(&PhysicalNode, &mut Start<'_>) -> Result<BoxedOperator> + Send + Sync>;
@@ -40,25 +40,25 @@ pub(crate) struct PhysicalNode {
 
 /// What the operators of one run, or of one thread of a pipeline, are made with.
 pub(crate) struct Start<'a> {
-    pub(crate) rt: &'a Runtime,
+    pub(crate) rt: &'a QueryContext,
     pub(crate) cells: Option<&'a ProfileCells>,
     /// Where the enclosing applies leave rows, the innermost last.
     pub(crate) arguments: Vec<ArgumentSlot>,
     /// Of a thread of a parallel pipeline: where its bottom is told its morsel.
     pub(crate) divided: Option<Slot>,
     /// What the top-n of a pipeline shares with those of other threads.
-    pub(crate) best: Option<Best>,
+    pub(crate) best: Option<SharedTopNBound>,
     /// Numbers of matches that the threads of a pipeline share.
-    pub(crate) numbers: Option<SharedNumbers>,
+    pub(crate) numbers: Option<SharedCounts>,
     /// What the top-n above wants of the relationships of an expansion.
-    pub(crate) threshold: Option<Threshold>,
+    pub(crate) threshold: Option<TopNBound>,
     /// The rows of a subquery in transactions that has run.
     pub(crate) ready: Option<BoxedOperator>,
 }
 
 impl<'a> Start<'a> {
     /// For the root of a tree.
-    pub(crate) fn new(rt: &'a Runtime, cells: Option<&'a ProfileCells>) -> Self {
+    pub(crate) fn new(rt: &'a QueryContext, cells: Option<&'a ProfileCells>) -> Self {
         Self {
             rt,
             cells,

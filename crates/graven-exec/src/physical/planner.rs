@@ -14,7 +14,7 @@ use super::node::{Made, PhysicalNode};
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler};
 use crate::layout::Layout;
-use crate::operators::apply::{Apply, Inner, Mode};
+use crate::operators::apply::{Apply, InnerTree, Mode};
 use crate::operators::argument::Argument;
 use crate::operators::cartesian_product::CartesianProduct;
 use crate::operators::computed_label_scan::ComputedLabelScan;
@@ -24,12 +24,12 @@ use crate::operators::hash_join::{HashJoin, JoinColumns};
 use crate::operators::merge::{Merge, MergeParts};
 use crate::operators::project::Project;
 use crate::operators::repeat::{Ends, Repeat, Repetition};
-use crate::operators::repeated_rows::{RepeatedRows, gives_one_number};
 use crate::operators::schema::Schema;
 use crate::operators::set::Items;
+use crate::operators::subquery_memo::{SubqueryMemo, gives_one_number};
 use crate::operators::union::Union;
 use crate::operators::unit::Unit;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use graven_cypher::plan::{
     Expr, InTransactions, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
@@ -55,11 +55,11 @@ enum Divided {
 
 /// See the file header.
 pub(super) struct Planner<'a> {
-    rt: &'a Runtime,
+    rt: &'a QueryContext,
     /// Nodes made so far.
     nodes: u32,
     /// Nothing that the tree being planned sees changes while it runs.
-    settled: bool,
+    is_snapshot_stable: bool,
     /// The tree being planned is part of one that writes.
     writes: bool,
     /// Layouts of the rows that enclosing applies hand in, the innermost last.
@@ -87,14 +87,14 @@ fn is_hidden(var: VarId) -> bool {
 
 impl<'a> Planner<'a> {
     /// The root of the physical plan, and how many nodes it has.
-    pub(super) fn plan(plan: &Plan, rt: &'a Runtime) -> Result<(Node, u32)> {
+    pub(super) fn plan(plan: &Plan, rt: &'a QueryContext) -> Result<(Node, u32)> {
         // What lies outside of a subquery in transactions reads what is committed.
         let outside = plan.root.in_transactions().is_some();
         let writes = !outside && plan.writes();
         let mut planner = Self {
             rt,
             nodes: 0,
-            settled: outside || rt.settled && !writes,
+            is_snapshot_stable: outside || rt.is_snapshot_stable && !writes,
             writes,
             arguments: Vec::new(),
             asked: BTreeSet::new(),
@@ -177,7 +177,7 @@ impl<'a> Planner<'a> {
             } => self.repeat(input, inner, repeat),
             P::Expand { .. } | P::ExpandInto { .. } => self.expand(op),
             P::VarExpand { .. } | P::ReachableCount { .. } => self.var_expand(op),
-            P::PatternCount {
+            P::CountMatches {
                 input,
                 patterns,
                 count,
@@ -289,7 +289,7 @@ impl<'a> Planner<'a> {
             added = add_columns(&mut layout, &root.layout);
         }
         let added: Arc<[usize]> = added.into();
-        let repeats = mode == Mode::Apply && self.settled && gives_one_number(inner);
+        let repeats = mode == Mode::Apply && self.is_snapshot_stable && gives_one_number(inner);
         let repeated: Option<Vec<usize>> = repeats.then(|| {
             let own = reads.into_iter().filter(|(depth, _)| *depth == within);
             own.map(|(_, column)| column).collect()
@@ -299,8 +299,8 @@ impl<'a> Planner<'a> {
             let (root, slot) = node.inner(1, start)?;
             let repeated = repeated.as_ref();
             let repeated =
-                repeated.map(|reads| RepeatedRows::new(reads.clone(), added.len(), start.rt));
-            let inner = Inner {
+                repeated.map(|reads| SubqueryMemo::new(reads.clone(), added.len(), start.rt));
+            let inner = InnerTree {
                 root,
                 slot,
                 ordinal,
@@ -368,10 +368,10 @@ impl<'a> Planner<'a> {
     ) -> Result<Made> {
         let input = self.node(input)?;
         let row = input.layout.clone();
-        let outside = (self.settled, self.writes);
-        (self.settled, self.writes) = (false, inner.writes());
+        let outside = (self.is_snapshot_stable, self.writes);
+        (self.is_snapshot_stable, self.writes) = (false, inner.writes());
         let inner = self.inner(inner, row);
-        (self.settled, self.writes) = outside;
+        (self.is_snapshot_stable, self.writes) = outside;
         let mut vars = input.layout.vars().to_vec();
         vars.extend(batches.columns.iter().chain(&batches.status));
         Ok(Made::new([input, inner?], Layout::new(vars), |_, start| {

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::RandomState;
 
-use super::edges::Edges;
+use super::filtered_neighbors::FilteredNeighbors;
 use super::node_order::Nodes;
 use crate::error::Result;
 use crate::memory::Memory;
@@ -23,7 +23,7 @@ const ENTRY_BYTES: usize = 48;
 
 /// See the file header.
 pub(super) fn exists(
-    edges: &Edges<'_>,
+    edges: &FilteredNeighbors<'_>,
     start: u64,
     max: Option<u32>,
     memory: &mut Memory,

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use foldhash::fast::RandomState;
 
 use super::levels::{Fresh, Levels};
-use super::{Means, Sides};
+use super::{SearchContext, Sides};
 use crate::error::Result;
 use crate::reachability::node_order::Nodes;
 
@@ -65,7 +65,7 @@ impl Distances {
         origin: u64,
         forward: bool,
         edges: &Sides<'_>,
-        means: &mut Means<'_>,
+        means: &mut SearchContext<'_>,
     ) -> Result<Self> {
         let span = edges.forward.pattern().span()?;
         let nodes = span.end - span.start;
@@ -152,7 +152,7 @@ impl Distances {
         &mut self,
         rows: usize,
         edges: &Sides<'_>,
-        means: &mut Means<'_>,
+        means: &mut SearchContext<'_>,
     ) -> Result<()> {
         self.wanting += 1;
         let size = self.frontier_len();
@@ -164,7 +164,7 @@ impl Distances {
     }
 
     /// Goes one level further.
-    fn advance(&mut self, edges: &Sides<'_>, means: &mut Means<'_>) -> Result<()> {
+    fn advance(&mut self, edges: &Sides<'_>, means: &mut SearchContext<'_>) -> Result<()> {
         means.rt.check_cancelled()?;
         if let Form::Written(written) = &mut self.form {
             let (levels, fresh) = &mut **written;
@@ -224,7 +224,7 @@ impl Distances {
     }
 
     /// Finds all levels again, in temporary pages.
-    fn write(&mut self, edges: &Sides<'_>, means: &mut Means<'_>) -> Result<()> {
+    fn write(&mut self, edges: &Sides<'_>, means: &mut SearchContext<'_>) -> Result<()> {
         self.form = Form::Table(HashMap::default());
         self.frontier = Vec::new();
         means.memory.release(self.bytes);

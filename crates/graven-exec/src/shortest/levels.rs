@@ -12,10 +12,10 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::Means;
+use super::SearchContext;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::reachability::edges::Edges;
+use crate::reachability::filtered_neighbors::FilteredNeighbors;
 use crate::reachability::node_order::Nodes;
 use crate::spill::{IdRun, Spill};
 
@@ -104,9 +104,9 @@ impl Levels {
     /// Adds a level: what `edges` lead to from the last one.
     pub(super) fn advance(
         &mut self,
-        edges: &Edges<'_>,
+        edges: &FilteredNeighbors<'_>,
         fresh: &mut Fresh,
-        means: &mut Means<'_>,
+        means: &mut SearchContext<'_>,
     ) -> Result<()> {
         let (first, fresh) = (self.first, &mut fresh.0);
         let (mut from, mut to, mut stray) = (usize::MAX, 0, None);

@@ -12,7 +12,7 @@ use super::{RowReader, RowWriter, Spill};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 
 /// Bytes of rows read back at a time.
 const READ_BYTES: usize = 256 << 10;
@@ -29,7 +29,7 @@ pub(crate) struct RowBuffer {
 
 impl RowBuffer {
     /// An empty one for `operator`; `remedy` as in [`Memory::new`].
-    pub(crate) fn new(rt: &Runtime, operator: &'static str, remedy: &'static str) -> Self {
+    pub(crate) fn new(rt: &QueryContext, operator: &'static str, remedy: &'static str) -> Self {
         Self {
             memory: rt.spilling_memory(operator, remedy),
             spill: Spill::new(rt, operator),
@@ -85,7 +85,7 @@ impl RowBuffer {
     ///
     /// # Errors
     /// Temporary pages cannot be read.
-    pub(crate) fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    pub(crate) fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if let Some(reader) = &mut self.reader {
             let batch = reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes()))?;
             if batch.is_none() {

@@ -89,7 +89,7 @@ pub(crate) fn pattern(types: &[&str], direction: Direction) -> RelPattern {
         distinct_from: Vec::new(),
         distinct_ends: Vec::new(),
         disjoint_from: Vec::new(),
-        ends: graven_cypher::plan::EndConditions::default(),
+        ends: graven_cypher::plan::ExpandFilter::default(),
     }
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
         mode,
         notices: Vec::new(),
         planned_for: BTreeMap::new(),
-        forecasts: Vec::new(),
+        estimates: Vec::new(),
     })
 }
 

@@ -148,8 +148,8 @@ fn tuning(round: usize) -> Tuning {
     let mut tuning = Tuning::default();
     (tuning.threads, tuning.morsel_nodes) = (3, 2);
     // Every other time others help with the first rows that are divided.
-    tuning.alone = std::time::Duration::from_micros([0, 50][round % 2]);
-    tuning.rest = std::time::Duration::from_micros([0, 0, 3000][round / 3 % 3]);
+    tuning.parallel_after = std::time::Duration::from_micros([0, 50][round % 2]);
+    tuning.parallel_min_remaining = std::time::Duration::from_micros([0, 0, 3000][round / 3 % 3]);
     let accesses = [ListAccess::Cheaper, ListAccess::Whole, ListAccess::Stored];
     tuning.list_access = accesses[round % accesses.len()];
     tuning.reached_longer = [4, 0][round % 2];

@@ -1,6 +1,6 @@
 //! Reads node tables and resolves the references in their rows.
 
-use super::partitions::{Partitions, Place, TableList, Then};
+use super::partitions::{Partitions, RowPosition, TableList, Then};
 use super::{Fault, Refused, Scan};
 use crate::error::unknown_id;
 use crate::error::{ImportError, RowError, shown};
@@ -117,7 +117,7 @@ impl Scan<'_, '_> {
         if let (Some(space), Some(column)) = (table.space, row.id_column) {
             let id = Id::parse(rows.field(column), self.plan.spaces[space].ids)
                 .map_err(|e| Fault::at(column, rows, e))?;
-            let place = Place {
+            let place = RowPosition {
                 list: TableList::Nodes,
                 table: number,
                 file,
@@ -152,7 +152,12 @@ impl Scan<'_, '_> {
     }
 
     /// Remembers the id of the next node; false if it is known to be there already.
-    fn insert_id(&mut self, space: usize, id: Id<'_>, place: Place) -> Result<bool, ImportError> {
+    fn insert_id(
+        &mut self,
+        space: usize,
+        id: Id<'_>,
+        place: RowPosition,
+    ) -> Result<bool, ImportError> {
         let next = self.staged.nodes as u32;
         if self.partitions.is_none() && self.ids.bytes() > self.ids_bytes {
             let ids = std::mem::replace(&mut self.ids, Ids::new(self.plan.spaces.len()));
@@ -192,7 +197,7 @@ impl Scan<'_, '_> {
             };
             if let Some(partitions) = &mut self.partitions {
                 let table = table_number;
-                let place = Place {
+                let place = RowPosition {
                     list: TableList::Nodes,
                     table,
                     file,

@@ -31,7 +31,7 @@ const PARTITIONS_MAX: u64 = 128;
 
 /// Where a row stands, to report it later.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) list: TableList,
     pub(super) table: usize,
     pub(super) file: usize,
@@ -108,7 +108,7 @@ fn take_id<'a>(bytes: &mut &'a [u8]) -> Id<'a> {
     }
 }
 
-impl Place {
+impl RowPosition {
     fn put(self, out: &mut Vec<u8>) {
         let numbers = [
             self.list as u64,
@@ -159,7 +159,7 @@ impl Partitions {
             waiting: [spools(), spools()],
             facts,
         };
-        let unknown = Place {
+        let unknown = RowPosition {
             list: TableList::Nodes,
             table: 0,
             file: 0,
@@ -188,7 +188,7 @@ impl Partitions {
         space: usize,
         id: Id<'_>,
         ordinal: u32,
-        place: Place,
+        place: RowPosition,
     ) -> Result<(), ImportError> {
         self.facts.has_text[space] |= matches!(id, Id::Text(_));
         let mut bytes = Vec::with_capacity(32);
@@ -204,7 +204,7 @@ impl Partitions {
         pass: usize,
         space: usize,
         id: Id<'_>,
-        place: Place,
+        place: RowPosition,
         then: Then<'_>,
         payload: &[u8],
     ) -> Result<(), ImportError> {
@@ -308,7 +308,7 @@ impl Scan<'_, '_> {
         let mut ids = Ids::new(self.plan.spaces.len());
         let mut reader = partitions.ids[part].reader();
         while let Some((ordinal, space, mut bytes)) = reader.next()? {
-            let (place, space) = (Place::take(&mut bytes), space as usize);
+            let (place, space) = (RowPosition::take(&mut bytes), space as usize);
             let id = take_id(&mut bytes);
             if !ids.insert(space, id, ordinal as u32) {
                 let name = &self.plan.spaces[space].name;
@@ -333,7 +333,7 @@ impl Scan<'_, '_> {
         space: usize,
         mut bytes: &[u8],
     ) -> Result<(), ImportError> {
-        let place = Place::take(&mut bytes);
+        let place = RowPosition::take(&mut bytes);
         let id = take_id(&mut bytes);
         let then = take_then(&mut bytes);
         let nodes = self.staged.nodes;
@@ -355,7 +355,7 @@ impl Scan<'_, '_> {
                 end_column,
                 end,
             } => {
-                let place = Place {
+                let place = RowPosition {
                     column: end_column,
                     ..place
                 };
@@ -382,7 +382,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    fn row_at(&self, place: Place, id: Id<'_>, reason: String) -> RowError {
+    fn row_at(&self, place: RowPosition, id: Id<'_>, reason: String) -> RowError {
         let table = match place.list {
             TableList::Nodes => &self.plan.nodes[place.table].table,
             TableList::Relationships => &self.plan.relationships[place.table].table,

@@ -1,6 +1,6 @@
 //! Reads relationship tables and tables of list elements.
 
-use super::partitions::{Place, TableList, Then};
+use super::partitions::{RowPosition, TableList, Then};
 use super::{Fault, Refused, Scan};
 use crate::error::ImportError;
 use crate::error::unknown_id;
@@ -74,7 +74,7 @@ impl Scan<'_, '_> {
             std::mem::swap(&mut start_space, &mut end_space);
         }
         if let Some(partitions) = &mut self.partitions {
-            let place = Place {
+            let place = RowPosition {
                 list: TableList::Relationships,
                 table: number,
                 file,
@@ -136,7 +136,7 @@ impl Scan<'_, '_> {
             put_text(&mut element, value);
             number += 1;
             if let Some(partitions) = &mut scan.partitions {
-                let place = Place {
+                let place = RowPosition {
                     list: TableList::Lists,
                     table: number_of_table,
                     file,

@@ -11,7 +11,7 @@ fn faulty(plan: FaultPlan) -> FaultyFile {
     FaultyFile::new(Arc::new(inner), plan)
 }
 
-fn image(file: &FaultyFile, survival: Survival, seed: u64) -> Vec<u8> {
+fn image(file: &FaultyFile, survival: CrashOutcome, seed: u64) -> Vec<u8> {
     file.control()
         .crash_image(Crash { seed, survival })
         .unwrap()
@@ -112,25 +112,25 @@ fn a_crash_keeps_what_was_synced() {
     file.write_all_at(&[3; 4096], 8192).unwrap();
     file.write_all_at(&[4; 1024], 0).unwrap();
 
-    let none = image(&file, Survival::None, 0);
+    let none = image(&file, CrashOutcome::None, 0);
     assert_eq!(none.len(), 8192);
     assert_eq!((none[0], none[4095], none[4096]), (1, 1, 2));
 
-    let all = image(&file, Survival::All, 0);
+    let all = image(&file, CrashOutcome::All, 0);
     assert_eq!(all.len(), 12288);
     assert_eq!((all[0], all[1024], all[4096], all[8192]), (4, 1, 2, 3));
 
     let (mut lengths, mut torn) = (std::collections::BTreeSet::new(), false);
     for seed in 0..200 {
-        let any = image(&file, Survival::Any, seed);
-        assert_eq!(any, image(&file, Survival::Any, seed));
+        let any = image(&file, CrashOutcome::Any, seed);
+        assert_eq!(any, image(&file, CrashOutcome::Any, seed));
         assert!(any[4096..8192].iter().all(|&byte| byte == 2));
         torn |= any[0] != any[512];
         lengths.insert(any.len());
 
         // In a prefix the second change is there only after the first was (the cut one may be
         // torn).
-        let prefix = image(&file, Survival::Prefix, seed);
+        let prefix = image(&file, CrashOutcome::Prefix, seed);
         if prefix[0] == 4 || prefix[512] == 4 {
             assert_eq!(prefix.len(), 12288);
             assert!(prefix[8192..].iter().all(|&byte| byte == 3));
@@ -149,7 +149,7 @@ fn after_a_failed_sync_lost_sectors_stay_lost() {
     file.control().arm(Fault::SyncError, 0);
     file.sync_data().unwrap_err();
     file.sync_data().unwrap();
-    let kept = image(&file, Survival::All, 0);
+    let kept = image(&file, CrashOutcome::All, 0);
     let survivors = kept.iter().filter(|&&byte| byte == 9).count();
     assert!(
         survivors > 0 && survivors < 8192,
@@ -162,17 +162,17 @@ fn after_a_failed_sync_lost_sectors_stay_lost() {
 
     file.write_all_at(&[8; 8192], 0).unwrap();
     file.sync_data().unwrap();
-    assert_eq!(image(&file, Survival::None, 0), vec![8; 8192]);
+    assert_eq!(image(&file, CrashOutcome::None, 0), vec![8; 8192]);
 }
 
 #[test]
 fn truncation_is_unsynced_too() {
     let file = faulty(FaultPlan::default());
     file.set_len(1000).unwrap();
-    assert_eq!(image(&file, Survival::None, 0), vec![1; 8192]);
-    assert_eq!(image(&file, Survival::All, 0), vec![1; 1000]);
+    assert_eq!(image(&file, CrashOutcome::None, 0), vec![1; 8192]);
+    assert_eq!(image(&file, CrashOutcome::All, 0), vec![1; 1000]);
     file.sync_data().unwrap();
-    assert_eq!(image(&file, Survival::None, 0), vec![1; 1000]);
+    assert_eq!(image(&file, CrashOutcome::None, 0), vec![1; 1000]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn the_power_goes_at_a_chosen_change() {
     file.write_all_at(&[3; 512], 0).unwrap_err();
     file.read_exact_at(&mut [0; 4], 0).unwrap_err();
     file.sync_data().unwrap_err();
-    assert_eq!(image(&file, Survival::All, 0)[0], 2);
+    assert_eq!(image(&file, CrashOutcome::All, 0)[0], 2);
     file.control().power_on();
     file.read_exact_at(&mut [0; 4], 0).unwrap();
 }

@@ -19,7 +19,7 @@ type Bytes = Box<[u8]>;
 /// Which unsynced changes a crash leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Survival {
+pub enum CrashOutcome {
     /// None of them.
     None,
     /// All of them, except what a failed sync lost.
@@ -36,7 +36,7 @@ pub struct Crash {
     /// Seed of what is left to chance.
     pub seed: u64,
     /// Which unsynced changes it leaves.
-    pub survival: Survival,
+    pub survival: CrashOutcome,
 }
 
 #[derive(Debug)]
@@ -52,11 +52,11 @@ impl<T> History<T> {
             .map_or(&self.durable, |(_, value)| value)
     }
 
-    fn surviving(&self, survival: Survival, cut: u64, dice: &mut SplitMix64) -> &T {
+    fn surviving(&self, survival: CrashOutcome, cut: u64, dice: &mut SplitMix64) -> &T {
         match survival {
-            Survival::None => &self.durable,
-            Survival::All => self.newest(),
-            Survival::Prefix => {
+            CrashOutcome::None => &self.durable,
+            CrashOutcome::All => self.newest(),
+            CrashOutcome::Prefix => {
                 let torn_in = dice.happens(0.5);
                 let kept = |&&(change, _): &&(u64, T)| change < cut || (change == cut && torn_in);
                 self.versions
@@ -65,7 +65,7 @@ impl<T> History<T> {
                     .find(kept)
                     .map_or(&self.durable, |(_, value)| value)
             }
-            Survival::Any => match dice.below(self.versions.len() as u64 + 1) {
+            CrashOutcome::Any => match dice.below(self.versions.len() as u64 + 1) {
                 0 => &self.durable,
                 pick => &self.versions[pick as usize - 1].1,
             },

@@ -119,7 +119,7 @@ pub struct MemoryRow {
 
 /// An aim and whether this run met it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Aim {
+pub struct Target {
     /// What is wanted.
     pub name: String,
     /// The limit.
@@ -152,7 +152,7 @@ pub struct CacheReport {
     /// Resident memory.
     pub memory: Vec<MemoryRow>,
     /// Aims and what became of them.
-    pub aims: Vec<Aim>,
+    pub aims: Vec<Target>,
 }
 
 impl CacheReport {
@@ -288,7 +288,7 @@ impl CacheReport {
         if !value.is_finite() {
             return;
         }
-        self.aims.push(Aim {
+        self.aims.push(Target {
             name,
             limit,
             value,

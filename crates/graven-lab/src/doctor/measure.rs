@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use graven_io::{AlignedBuffer, IoMode, OpenOptions};
-use graven_log::Histogram;
+use graven_wal::Histogram;
 use serde::Serialize;
 
 use crate::LabError;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use graven::Durability;
 
-use super::{Page, Section, Study, Table, Tell, Verdict, shown};
+use super::{Page, Section, Study, StudyProgress, Table, Verdict, shown};
 use crate::bench_commit::settings::{BASE, Settings};
 use crate::bench_commit::{CommitBench, Transactions};
 use crate::error::LabError;
@@ -49,7 +49,7 @@ const ORIGINAL_SETTINGS: [(&str, f64, f64, &str); 10] = [
 const ALL_OF_THEM: &str = "all: no journal, barrier=0, noatime, 80/80, none";
 const MIB: u64 = 1 << 20;
 
-pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
+pub(super) fn page(study: &Study, tell: StudyProgress<'_>) -> Result<Page, LabError> {
     let (operations, rounds) = if study.quick { (100, 3) } else { (1_000, 7) };
     let bench = CommitBench {
         directory: study.scratch.clone(),
@@ -443,7 +443,7 @@ fn listed_rows(measured: &Settings) -> String {
 }
 
 /// A log and its mirror, written at the same time.
-fn mirror(page: &mut Page, study: &Study, tell: Tell<'_>) -> Result<(), LabError> {
+fn mirror(page: &mut Page, study: &Study, tell: StudyProgress<'_>) -> Result<(), LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
     let store = folder.path().join("store");

@@ -11,7 +11,7 @@ mod verdicts;
 mod waste;
 mod ways;
 
-use super::{Page, Section, Study, Table, Tell};
+use super::{Page, Section, Study, StudyProgress, Table};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::release::{self, Released};
@@ -62,7 +62,7 @@ fn experiments(quick: bool) -> [(u64, Scale, u64); 3] {
     ]
 }
 
-pub(super) fn report(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
+pub(super) fn report(study: &Study, tell: StudyProgress<'_>) -> Result<Page, LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
     let path = folder.path().join("tables");

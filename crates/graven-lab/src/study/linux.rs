@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::{Page, Study, Tell};
+use super::{Page, Study, StudyProgress};
 use crate::error::LabError;
 use crate::write_test::{Prepared, StoreAccess, WriteTest, prepare};
 
@@ -50,7 +50,7 @@ impl Files {
     }
 }
 
-pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
+pub(super) fn page(study: &Study, tell: StudyProgress<'_>) -> Result<Page, LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
     let bytes = if study.quick { 64 } else { 1_000 } * MIB;

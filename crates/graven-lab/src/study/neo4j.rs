@@ -24,7 +24,7 @@ mod verdicts;
 use graven::IoMode;
 use graven_pagecache::Reserve;
 
-use super::{Page, Study, Tell, layout};
+use super::{Page, Study, StudyProgress, layout};
 use crate::error::LabError;
 use crate::replay::{EvictorChoice, Setting, Stage};
 
@@ -78,7 +78,7 @@ fn setting(
     }
 }
 
-pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
+pub(super) fn page(study: &Study, tell: StudyProgress<'_>) -> Result<Page, LabError> {
     tell("reading the recorded pins")?;
     let stage = study.stage(TRACE, if study.quick { 60_000 } else { 500_000 })?;
     let mut page = Page {

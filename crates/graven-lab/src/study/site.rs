@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Outcome, Page, Study, Tell, Which};
+use super::{Outcome, Page, Study, StudyProgress, Which};
 use crate::error::LabError;
 use crate::founding::Document;
 use crate::report::chart::escape;
@@ -48,7 +48,7 @@ impl Site {
     /// As [`Study::run`], and those of `finished`.
     pub fn make(
         study: &Study,
-        tell: Tell<'_>,
+        tell: StudyProgress<'_>,
         finished: &mut dyn FnMut(&Reported) -> Result<(), LabError>,
     ) -> Result<Self, LabError> {
         let mut reports = Vec::new();

@@ -11,7 +11,7 @@ mod verdicts;
 use graven::IoMode;
 use graven_pagecache::Reserve;
 
-use super::{Page, Study, Tell, find};
+use super::{Page, Study, StudyProgress, find};
 use crate::error::LabError;
 use crate::replay::{EvictorChoice, Replayed, Setting};
 use crate::simulate::Run;
@@ -57,7 +57,7 @@ const HISTORIES: [&str; 5] = [
 /// A large and a small cache, in pages: few and many faults.
 type Sizes = [u64; 2];
 
-pub(super) fn page(study: &Study, tell: Tell<'_>) -> Result<Page, LabError> {
+pub(super) fn page(study: &Study, tell: StudyProgress<'_>) -> Result<Page, LabError> {
     tell("cache sizes with the thesis's hit rates")?;
     let sizes = matched(study)?;
     let names = names_of_counts();
@@ -196,7 +196,7 @@ fn replays(
     study: &Study,
     policies: &[&str],
     sizes: Sizes,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Vec<Replayed>, LabError> {
     // A fault that goes to the device takes a hundred times as long: fewer accesses do.
     let (warm_up, direct, buffered) = if study.quick {

@@ -160,7 +160,7 @@ impl Store for DeferredStore {
             "Graven's own I/O layer ({} reads and writes, not the page cache: a store is never \
                 written in place): \
              {} pages written in {} ordered passes, {} changed pages wait for a checkpoint, their \
-             changes in the log; log by graven-log",
+             changes in the log; log by graven-wal",
             self.file.mode(),
             self.pages_written,
             self.flushes,

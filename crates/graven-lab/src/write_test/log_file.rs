@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use graven_io::IoMode;
-use graven_log::{Durability, Identity, Kind, Log, LogOptions, RecordRef};
+use graven_wal::{Durability, Identity, Kind, Log, LogOptions, RecordRef};
 use serde::Serialize;
 
 use super::{StoreAccess, WriteTest};
@@ -139,7 +139,7 @@ impl LogFile {
                 }
             }),
             LogFile::Own(log) => {
-                log.commit_durable(log.end(), Durability::Full)?;
+                log.wait_committed(log.end(), Durability::Full)?;
                 Ok(())
             }
         }

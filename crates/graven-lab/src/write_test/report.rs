@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use graven_log::HistogramView;
+use graven_wal::HistogramView;
 use serde::Serialize;
 
 use super::kernel::Sample;
@@ -85,7 +85,7 @@ impl WriteTest {
     /// How the log is written, in words.
     fn log_text(&self) -> String {
         if self.access == StoreAccess::Own {
-            return "graven-log".to_owned();
+            return "graven-wal".to_owned();
         }
         let mut text = self.log_sync.name().to_owned();
         let with = [

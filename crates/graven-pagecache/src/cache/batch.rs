@@ -2,20 +2,21 @@
 //!
 //! # How it works
 //! [`PageCache::prefetch`] reserves the words of absent pages, binds them to frames under one lock
-//! of the core and hands all reads to one lane. It never waits for a frame: where none is free it
-//! stops. Pages read ahead and not used yet may fill a quarter of the budget. A victim search
-//! spares each of them once; after repeated refusals, the pages that no thread has used count as
-//! ordinary pages. [`PageCache::fix_many`] keeps such a window in front of the page it pins.
+//! of the frame pool and hands all reads to one I/O queue. It never waits for a frame: where none
+//! is free it stops. Pages read ahead and not used yet may fill a quarter of the budget. A victim
+//! search spares each of them once; after repeated refusals, the pages that no thread has used
+//! count as ordinary pages. [`PageCache::pin_many`] keeps such a window in front of the page it
+//! pins.
 //!
 //! # Invariants
 //! * PC-19: bytes read ahead and not used yet never pass a quarter of the budget.
 //!
 //! # Concurrency
-//! The lane is locked before the words are bound. So a thread that finds one of the pages READING
-//! can wait for the submission by locking the lane.
+//! The I/O queue is locked before the words are bound. So a thread that finds one of the pages
+//! READING can wait for the submission by locking the I/O queue.
 
-use crate::cache::core::{By, Core, Incoming};
-use crate::cache::lanes::LaneGuard;
+use crate::cache::frame_pool::{By, FramePool, Incoming};
+use crate::cache::io_queues::IoQueueGuard;
 use crate::cache::pin::PagePin;
 use crate::cache::{FileState, PageCache};
 use crate::error::{Error, Result};
@@ -58,7 +59,7 @@ impl PageCache {
     ///
     /// # Errors
     /// As [`PageCache::pin`], or what `visit` returns.
-    pub fn fix_many<E: From<Error>>(
+    pub fn pin_many<E: From<Error>>(
         &self,
         file: FileId,
         pages: &[PageRef],
@@ -83,12 +84,12 @@ impl PageCache {
     /// Reading ahead was refused: collects what has arrived, and at times counts pages that arrived
     /// and were never used as ordinary ones, so that a sweep that ended early does not hinder the
     /// next for ever. Whether it is worth trying again.
-    fn forgive_ahead(&self) -> bool {
+    fn reset_readahead(&self) -> bool {
         self.drive_all(Wait::None);
         if !self.ahead_refused().is_multiple_of(REFUSALS_FORGIVEN) {
             return false;
         }
-        let _core = self.core().lock();
+        let _core = self.frame_pool().lock();
         for slot in 0..self.slots().count() {
             let bound = self.slots().get(slot);
             let Some(entry) = bound.entry() else { continue };
@@ -133,7 +134,7 @@ impl PageCache {
                 let Ok(entry) = self.tables().entry(id.0, page.unit()) else {
                     break;
                 };
-                if !(self.ahead_begun(bytes) || self.forgive_ahead() && self.ahead_begun(bytes)) {
+                if !(self.ahead_begun(bytes) || self.reset_readahead() && self.ahead_begun(bytes)) {
                     break;
                 }
                 self.tables().enter(entry);
@@ -169,35 +170,35 @@ impl PageCache {
         if wanted.is_empty() {
             return 0;
         }
-        let Ok(mut lane) = file.lock_lane() else {
-            self.withdraw(wanted);
+        let Ok(mut io_queue) = file.lock_io_queue() else {
+            self.cancel(wanted);
             return 0;
         };
         let mut slots = Vec::with_capacity(wanted.len());
-        let mut core = self.core().lock();
+        let mut frame_pool = self.frame_pool().lock();
         for wanted in wanted {
-            match self.place_ahead(&mut core, file, &lane, wanted, kind, hint) {
+            match self.place_ahead(&mut frame_pool, file, &io_queue, wanted, kind, hint) {
                 Some(slot) => slots.push(slot),
                 None => break,
             }
         }
-        let writes_itself = self.call_evictor(&core);
-        drop(core);
+        let writes_itself = self.call_evictor(&frame_pool);
+        drop(frame_pool);
         if writes_itself {
             self.write_due();
         }
         let placed = slots.len();
-        self.withdraw(&wanted[placed..]);
+        self.cancel(&wanted[placed..]);
         slots.sort_unstable_by_key(|slot| self.slots().get(*slot).page().map(|page| page.0));
         if !slots.is_empty() {
-            let submitted = self.submit(&mut lane, &slots);
-            drop(lane);
+            let submitted = self.submit(&mut io_queue, &slots);
+            drop(io_queue);
             if submitted.is_err() {
                 // The thread that pins one of the pages reads it alone and gets the error.
                 slots.iter().for_each(|slot| self.fail_read(*slot, None));
             }
         }
-        // Threads that parked while the words were reserved can drive the lane now.
+        // Threads that parked while the words were reserved can drive the I/O queue now.
         wanted[..placed]
             .iter()
             .for_each(|wanted| self.wake_waiters(wanted.entry));
@@ -222,16 +223,16 @@ impl PageCache {
 
     fn place_ahead(
         &self,
-        core: &mut Core,
+        frame_pool: &mut FramePool,
         file: &FileState,
-        lane: &LaneGuard<'_>,
+        io_queue: &IoQueueGuard<'_>,
         wanted: &Wanted,
         kind: PageKind,
         hint: Hint,
     ) -> Option<u32> {
         let key = PageKey::new(file.id, wanted.page.unit());
-        let admission = core.policy.on_miss(PageId(key.0));
-        let slot = self.take_frame(core, wanted.page.class(), admission, By::Fault)?;
+        let admission = frame_pool.policy.on_miss(PageId(key.0));
+        let slot = self.take_frame(frame_pool, wanted.page.class(), admission, By::Fault)?;
         let incoming = Incoming {
             key,
             entry: wanted.entry,
@@ -239,13 +240,13 @@ impl PageCache {
             kind,
             hint,
             flags: FLAG_AHEAD,
-            lane: lane.index,
+            io_queue: io_queue.index,
         };
-        core.install(slot, &incoming, admission);
+        frame_pool.bind_page(slot, &incoming, admission);
         Some(slot)
     }
 
-    fn withdraw(&self, wanted: &[Wanted]) {
+    fn cancel(&self, wanted: &[Wanted]) {
         for wanted in wanted {
             self.ahead_done(wanted.page.len_bytes() as u64);
             self.abandon(wanted.entry);

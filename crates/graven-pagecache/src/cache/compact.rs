@@ -16,10 +16,10 @@
 #![expect(unsafe_code, reason = "moving a page copies frame memory")]
 
 use crate::cache::PageCache;
-use crate::cache::core::{By, Core};
+use crate::cache::frame_pool::{By, FramePool};
 use crate::page_ref::SizeClass;
 use crate::slots::{FLAG_DIRTY, FLAG_ORDERED};
-use crate::word::{self, Place, state};
+use crate::word::{self, FrameAddress, state};
 use graven_policy::{Admission, FrameIdx, PageId};
 use std::sync::atomic::Ordering;
 
@@ -28,20 +28,20 @@ const CANDIDATES: usize = 16;
 
 impl PageCache {
     /// Frees one extent and gives it back to the budget.
-    pub(crate) fn shrink_by_extent(&self, core: &mut Core, by: By) -> bool {
-        if give_back_extent(core) {
+    pub(crate) fn shrink_by_extent(&self, frame_pool: &mut FramePool, by: By) -> bool {
+        if give_back_extent(frame_pool) {
             return true;
         }
-        core.dissolve_free();
-        while !give_back_extent(core) {
-            if core.arena.free_bytes() >= core.arena.extent_bytes() {
-                let order = core.arena.extent_order();
-                if self.make_aligned(core, order) && give_back_extent(core) {
+        frame_pool.dissolve_free();
+        while !give_back_extent(frame_pool) {
+            if frame_pool.arena.free_bytes() >= frame_pool.arena.extent_bytes() {
+                let order = frame_pool.arena.extent_order();
+                if self.make_aligned(frame_pool, order) && give_back_extent(frame_pool) {
                     return true;
                 }
             }
-            match self.evict_one(core, Admission::default(), by) {
-                Some(slot) => core.dissolve(slot),
+            match self.evict_one(frame_pool, Admission::default(), by) {
+                Some(slot) => frame_pool.dissolve(slot),
                 None => return false,
             }
         }
@@ -49,20 +49,21 @@ impl PageCache {
     }
 
     /// Makes a block of `class` free where enough bytes are free but scattered.
-    pub(crate) fn make_block(&self, core: &mut Core, class: SizeClass) -> bool {
+    pub(crate) fn make_block(&self, frame_pool: &mut FramePool, class: SizeClass) -> bool {
         let order = u32::from(class.index());
-        if order <= core.arena.extent_order() {
-            return self.make_aligned(core, order);
+        if order <= frame_pool.arena.extent_order() {
+            return self.make_aligned(frame_pool, order);
         }
-        let length = 1 << (order - core.arena.extent_order());
-        let Some(last) = core.arena.extent_count().checked_sub(length) else {
+        let length = 1 << (order - frame_pool.arena.extent_order());
+        let Some(last) = frame_pool.arena.extent_count().checked_sub(length) else {
             return false;
         };
-        let committed =
-            |first: &u32| (*first..first + length).all(|extent| core.arena.is_committed(extent));
+        let committed = |first: &u32| {
+            (*first..first + length).all(|extent| frame_pool.arena.is_committed(extent))
+        };
         let free = |first: u32| {
             (first..first + length)
-                .map(|extent| core.arena.free_units_of(extent))
+                .map(|extent| frame_pool.arena.free_units_of(extent))
                 .sum::<u32>()
         };
         let step = (length as usize / 4).max(1);
@@ -71,44 +72,48 @@ impl PageCache {
             .filter(committed)
             .map(|first| (free(first), first));
         let windows = largest(windows);
-        windows
-            .into_iter()
-            .any(|first| self.evacuate(core, first << core.arena.extent_order(), 1 << order))
+        windows.into_iter().any(|first| {
+            self.evacuate(
+                frame_pool,
+                first << frame_pool.arena.extent_order(),
+                1 << order,
+            )
+        })
     }
 
     /// Makes an aligned block of `order`, at most an extent, free.
-    fn make_aligned(&self, core: &mut Core, order: u32) -> bool {
-        let arena = &core.arena;
+    fn make_aligned(&self, frame_pool: &mut FramePool, order: u32) -> bool {
+        let arena = &frame_pool.arena;
         let whole = 1 << arena.extent_order();
         let extents = (0..arena.extent_count())
             .filter(|extent| arena.is_committed(*extent) && arena.free_units_of(*extent) < whole)
             .map(|extent| (arena.free_units_of(extent), extent));
         let extents = largest(extents);
         let blocks = extents.into_iter().flat_map(|extent| {
-            let first = extent << core.arena.extent_order();
+            let first = extent << frame_pool.arena.extent_order();
             (first..first + whole).step_by(1 << order)
         });
         let mut best: Vec<(u32, u32)> = blocks
             .filter_map(|unit| {
-                self.movable_units(core, unit, 1 << order)
+                self.movable_units(frame_pool, unit, 1 << order)
                     .map(|units| (units, unit))
             })
             .collect();
         best.sort_unstable();
         best.truncate(CANDIDATES);
         best.into_iter()
-            .any(|(_, unit)| self.evacuate(core, unit, 1 << order))
+            .any(|(_, unit)| self.evacuate(frame_pool, unit, 1 << order))
     }
 
     /// Units of pages in a range if all of them lie inside it and could move now.
-    fn movable_units(&self, core: &Core, first: u32, units: u32) -> Option<u32> {
+    fn movable_units(&self, frame_pool: &FramePool, first: u32, units: u32) -> Option<u32> {
         let (mut at, mut occupied) = (first, 0);
         while at < first + units {
-            let Some(slot) = core.slots().of_frame(at) else {
+            let Some(slot) = frame_pool.slots().of_frame(at) else {
                 at += 1;
                 continue;
             };
-            let bound = core.slots().get(slot);
+            let bound = frame_pool.slots().get(slot);
             let length = 1 << bound.place().class();
             let word = bound.entry()?.word().load(Ordering::Relaxed);
             if !word::is_claimable(word) || length > units {
@@ -118,21 +123,21 @@ impl PageCache {
             at += length;
         }
         // A range inside a larger frame has neither frames nor free units of its own.
-        (occupied + core.arena.free_units_in(first, units) == units).then_some(occupied)
+        (occupied + frame_pool.arena.free_units_in(first, units) == units).then_some(occupied)
     }
 
     /// Empties a range; whether it is free now.
-    fn evacuate(&self, core: &mut Core, first: u32, units: u32) -> bool {
-        let mut blocks = core.arena.isolate(first, units);
+    fn evacuate(&self, frame_pool: &mut FramePool, first: u32, units: u32) -> bool {
+        let mut blocks = frame_pool.arena.isolate(first, units);
         let mut at = first;
         let mut emptied: u32 = blocks.iter().map(|(_, order)| 1 << order).sum();
         while at < first + units {
-            let Some(slot) = core.slots().of_frame(at) else {
+            let Some(slot) = frame_pool.slots().of_frame(at) else {
                 at += 1;
                 continue;
             };
-            let place = core.slots().get(slot).place();
-            if 1 << place.class() > units || !self.vacate(core, slot) {
+            let place = frame_pool.slots().get(slot).place();
+            if 1 << place.class() > units || !self.vacate(frame_pool, slot) {
                 break;
             }
             blocks.push((place.frame(), u32::from(place.class())));
@@ -140,31 +145,31 @@ impl PageCache {
             at += 1 << place.class();
         }
         for (unit, order) in blocks {
-            core.arena.put(unit, order);
+            frame_pool.arena.put(unit, order);
         }
         emptied == units
     }
 
     /// Moves the page in `slot` to another frame, or evicts it; its block then belongs to no page.
-    fn vacate(&self, core: &mut Core, slot: u32) -> bool {
-        let bound = core.frames.slots.get(slot);
+    fn vacate(&self, frame_pool: &mut FramePool, slot: u32) -> bool {
+        let bound = frame_pool.frames.slots.get(slot);
         let Some(entry) = bound.entry() else {
             return false;
         };
         let word = entry.word();
         let seen = word.load(Ordering::Acquire);
         let from = bound.place();
-        if word::place_of(seen) != from || !word::is_claimable(seen) {
+        if word::address_of(seen) != from || !word::is_claimable(seen) {
             return false;
         }
         let order = u32::from(from.class());
-        let target = if order <= core.arena.extent_order() {
-            core.arena.take(order)
+        let target = if order <= frame_pool.arena.extent_order() {
+            frame_pool.arena.take(order)
         } else {
             None
         };
         let Some(unit) = target else {
-            return self.evict_slot(core, slot, seen);
+            return self.evict_slot(frame_pool, slot, seen);
         };
         let was = word::state_of(seen);
         let locked = if was == state::RESIDENT {
@@ -173,10 +178,10 @@ impl PageCache {
             word::begin_verify(word, seen)
         };
         if !locked {
-            core.arena.put(unit, u32::from(from.class()));
+            frame_pool.arena.put(unit, u32::from(from.class()));
             return false;
         }
-        let to = Place::new(from.class(), unit);
+        let to = FrameAddress::new(from.class(), unit);
         let bytes = crate::UNIT_BYTES << from.class();
         // SAFETY: US-4: the word is EXCLUSIVE, so this thread owns the old frame's bytes; the new
         // block was taken from the arena and no page has it; both lie in the region.
@@ -187,34 +192,35 @@ impl PageCache {
                 bytes,
             )
         };
-        core.frames.slots.displace(from);
-        core.frames.slots.place(slot, to);
+        frame_pool.frames.slots.displace(from);
+        frame_pool.frames.slots.place(slot, to);
         word::unlock(word, to, was);
-        core.relocations += 1;
+        frame_pool.relocations += 1;
         self.wake_waiters(entry);
         true
     }
 
-    fn evict_slot(&self, core: &mut Core, slot: u32, seen: u64) -> bool {
-        let bound = core.frames.slots.get(slot);
+    fn evict_slot(&self, frame_pool: &mut FramePool, slot: u32, seen: u64) -> bool {
+        let bound = frame_pool.frames.slots.get(slot);
         let (Some(entry), Some(page)) = (bound.entry(), bound.page()) else {
             return false;
         };
         if bound.has(FLAG_DIRTY) {
-            core.frames.note_due(slot);
+            frame_pool.frames.note_due(slot);
             return false;
         }
         if !word::claim(entry.word(), seen) {
             return false;
         }
-        let bound = core.frames.slots.get(slot);
+        let bound = frame_pool.frames.slots.get(slot);
         let place = bound.place();
         if bound.lower(FLAG_ORDERED) {
-            core.policy
-                .on_remove(&core.frames, FrameIdx(slot), PageId(page.0));
+            frame_pool
+                .policy
+                .on_remove(&frame_pool.frames, FrameIdx(slot), PageId(page.0));
         }
-        self.empty_frame(core, slot, Some(By::Fault));
-        core.forget_frame(slot, place);
+        self.empty_frame(frame_pool, slot, Some(By::Fault));
+        frame_pool.forget_frame(slot, place);
         true
     }
 }
@@ -233,10 +239,10 @@ fn largest(places: impl Iterator<Item = (u32, u32)>) -> Vec<u32> {
     best.into_iter().map(|(_, place)| place).collect()
 }
 
-fn give_back_extent(core: &mut Core) -> bool {
-    match core.arena.decommit() {
+fn give_back_extent(frame_pool: &mut FramePool) -> bool {
+    match frame_pool.arena.decommit() {
         Some(bytes) => {
-            core.held.shrink(bytes);
+            frame_pool.held.shrink(bytes);
             true
         }
         None => false,

@@ -2,22 +2,22 @@
 //!
 //! # How it works
 //! The marks are those of [`crate::Reserve`]. A fault that leaves less free than the low mark calls
-//! the evictor, a thread that evicts in small batches under the core lock until the high mark is
-//! reached and parks again. It also writes dirty pages whose frames were wanted. It holds no
+//! the evictor, a thread that evicts in small batches under the frame pool lock until the high mark
+//! is reached and parks again. It also writes dirty pages whose frames were wanted. It holds no
 //! reference to the cache while parked and ends when the cache is dropped.
 //!
 //! # Concurrency
 //! Calling it is one load when it has been called already.
 
 use crate::cache::PageCache;
-use crate::cache::core::{By, Core};
+use crate::cache::frame_pool::{By, FramePool};
 use crate::cache::write_back::DUE_BATCH;
 use graven_policy::Admission;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
-/// Victims per lock of the core.
+/// Victims per lock of the frame pool.
 const BATCH: usize = 16;
 /// Below this many bytes of frames a free reserve would cost more hits than it saves time.
 const FRAME_BYTES_MIN: u64 = 8 << 20;
@@ -119,27 +119,28 @@ fn share_of(bytes: u64, share: f64) -> u64 {
     (bytes as f64 * share) as u64
 }
 
-fn frame_bytes(core: &Core) -> u64 {
-    core.arena.committed_bytes()
+fn frame_bytes(frame_pool: &FramePool) -> u64 {
+    frame_pool.arena.committed_bytes()
 }
 
 impl PageCache {
     /// Calls the evictor if free frames are below the low mark and no memory is left to take, or if
     /// dirty pages stand in the way of victims. Whether the caller must write those itself, because
     /// there is no evictor.
-    pub(crate) fn call_evictor(&self, core: &Core) -> bool {
-        if core.frames.due.len() >= DUE_BATCH {
+    pub(crate) fn call_evictor(&self, frame_pool: &FramePool) -> bool {
+        if frame_pool.frames.due.len() >= DUE_BATCH {
             if let Some(evictor) = self.evictor() {
                 evictor.call();
                 return false;
             }
             return true;
         }
-        let bytes = frame_bytes(core);
-        if bytes < FRAME_BYTES_MIN || core.free_bytes() >= share_of(bytes, self.reserve().low) {
+        let bytes = frame_bytes(frame_pool);
+        if bytes < FRAME_BYTES_MIN || frame_pool.free_bytes() >= share_of(bytes, self.reserve().low)
+        {
             return false;
         }
-        if self.budget().available() < core.arena.extent_bytes()
+        if self.budget().available() < frame_pool.arena.extent_bytes()
             && let Some(evictor) = self.evictor()
         {
             evictor.call();
@@ -148,8 +149,8 @@ impl PageCache {
     }
 
     /// Bytes of frames that are kept free.
-    pub(crate) fn reserve_bytes(&self, core: &Core) -> u64 {
-        let bytes = frame_bytes(core);
+    pub(crate) fn reserve_bytes(&self, frame_pool: &FramePool) -> u64 {
+        let bytes = frame_bytes(frame_pool);
         if bytes < FRAME_BYTES_MIN || self.evictor().is_none() {
             return 0;
         }
@@ -160,27 +161,27 @@ impl PageCache {
     fn evict_ahead(&self) {
         loop {
             self.write_due();
-            let mut core = self.core().lock();
-            self.settle(&mut core, By::Background);
-            self.tell_capacity(&mut core);
-            core.want_to_give();
+            let mut frame_pool = self.frame_pool().lock();
+            self.settle(&mut frame_pool, By::Background);
+            self.tell_capacity(&mut frame_pool);
+            frame_pool.want_to_give();
             for _ in 0..BATCH {
-                let bytes = frame_bytes(&core);
+                let bytes = frame_bytes(&frame_pool);
                 if bytes < FRAME_BYTES_MIN
-                    || core.free_bytes() >= share_of(bytes, self.reserve().high)
+                    || frame_pool.free_bytes() >= share_of(bytes, self.reserve().high)
                 {
-                    core.want_any();
+                    frame_pool.want_any();
                     return;
                 }
-                match self.evict_one(&mut core, Admission::default(), By::Background) {
-                    Some(slot) => core.push_free(slot),
+                match self.evict_one(&mut frame_pool, Admission::default(), By::Background) {
+                    Some(slot) => frame_pool.push_free(slot),
                     None => {
-                        core.want_any();
+                        frame_pool.want_any();
                         return;
                     }
                 }
             }
-            core.want_any();
+            frame_pool.want_any();
         }
     }
 }

@@ -16,13 +16,13 @@
 //! change.
 #![expect(unsafe_code, reason = "a guard lends frame memory for writing")]
 
-use crate::cache::core::Incoming;
+use crate::cache::frame_pool::Incoming;
 use crate::cache::{FileState, PageCache};
 use crate::error::{Error, Result};
 use crate::page::{self, HEADER_BYTES, LENGTH};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef};
-use crate::slots::{FLAG_DIRTY, NO_LANE, PageKey};
+use crate::slots::{FLAG_DIRTY, NO_IO_QUEUE, PageKey};
 use crate::table::Entry;
 use crate::word::{self, state};
 use graven_policy::Hint;
@@ -213,7 +213,7 @@ impl PageCache {
 
     /// The page whose word the caller has made EXCLUSIVE.
     pub(crate) fn locked(&self, entry: Entry, page: PageRef) -> Locked {
-        let frame = word::place_of(entry.word().load(Ordering::Relaxed)).frame();
+        let frame = word::address_of(entry.word().load(Ordering::Relaxed)).frame();
         let slot = self.slots().of_frame(frame);
         Locked {
             entry,
@@ -257,7 +257,7 @@ impl PageCache {
             kind,
             hint: Hint::Normal,
             flags: 0,
-            lane: NO_LANE,
+            io_queue: NO_IO_QUEUE,
         };
         if let Err(error) = self.place_or_wait(&incoming) {
             self.abandon(entry);
@@ -320,8 +320,8 @@ mod tests {
         guard.set_length(100);
     }
 
-    /// Goal: a thread gives a page up by a word that it read before it took the core lock. A dirty
-    /// page that got the frame after that read stays. Method: the steps of `discard_page` and
+    /// Goal: a thread gives a page up by a word that it read before it took the frame pool lock. A
+    /// dirty page that got the frame after that read stays. Method: the steps of `discard_page` and
     /// `drop_page` with an eviction and a new page between them.
     #[test]
     fn giving_a_page_up_spares_the_next_page_of_its_frame() {
@@ -339,7 +339,7 @@ mod tests {
         let seen = word(page(0));
         assert_eq!(cache.drop_all(), 1, "evicted: it was clean");
         create(&cache, id, page(1), 2);
-        assert_eq!(word::place_of(word(page(1))), word::place_of(seen));
+        assert_eq!(word::address_of(word(page(1))), word::address_of(seen));
 
         assert!(!cache.remove_named(PageKey::new(id.0, page(0).unit()), seen));
         cache.drop_page(id, page(0)).unwrap();

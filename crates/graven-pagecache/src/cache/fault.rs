@@ -7,8 +7,8 @@
 //! * ARRIVED: verify in this thread, whose caches want the bytes next, and publish with the pin
 //!   taken;
 //! * RESIDENT with as many pins as fit: wait for one to be given back, no longer than for a frame;
-//! * READING in a lane: drive the lane; READING by a thread, RESERVED, EXCLUSIVE, CLAIMED: wait for
-//!   a change.
+//! * READING in an I/O queue: drive the I/O queue; READING by a thread, RESERVED, EXCLUSIVE,
+//!   CLAIMED: wait for a change.
 //!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
 //! in a short list. The threads that waited for this very attempt find it there: they know its
@@ -20,7 +20,7 @@
 #![expect(unsafe_code, reason = "a fault reads into frame memory")]
 
 use crate::budget::Holder;
-use crate::cache::core::{By, Incoming};
+use crate::cache::frame_pool::{By, Incoming};
 use crate::cache::pin::PagePin;
 use crate::cache::wait::PROGRESS;
 use crate::cache::{FileState, PageCache};
@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::page::{self, Damage};
 use crate::page_kind::PageKind;
 use crate::page_ref::{PageRef, SizeClass};
-use crate::slots::{FLAG_AHEAD, NO_LANE, PageKey};
+use crate::slots::{FLAG_AHEAD, NO_IO_QUEUE, PageKey};
 use crate::stats::Event;
 use crate::table::Entry;
 use crate::word::{self, state};
@@ -158,7 +158,7 @@ impl PageCache {
         if word::is_class(word, page.class().index()) {
             return Ok(());
         }
-        let found = SizeClass::new(word::place_of(word).class()).expect("frames have a class");
+        let found = SizeClass::new(word::address_of(word).class()).expect("frames have a class");
         Err(file.damaged(
             page,
             kind,
@@ -169,7 +169,7 @@ impl PageCache {
         ))
     }
 
-    /// Waits for another thread's work on a page, driving its lane if it has one.
+    /// Waits for another thread's work on a page, driving its I/O queue if it has one.
     pub(crate) fn await_change(
         &self,
         file: &FileState,
@@ -178,17 +178,17 @@ impl PageCache {
         round: &mut u32,
     ) -> Result<()> {
         if word::state_of(seen) == state::READING
-            && let Some(slot) = self.slots().of_frame(word::place_of(seen).frame())
+            && let Some(slot) = self.slots().of_frame(word::address_of(seen).frame())
         {
-            let lane = self.slots().get(slot).lane();
+            let io_queue = self.slots().get(slot).io_queue();
             let is_same_state = || {
                 let now = entry.word().load(Ordering::Acquire);
                 word::state_of(now) == state::READING
                     && word::version_of(now) == word::version_of(seen)
             };
-            if lane != NO_LANE && is_same_state() {
+            if io_queue != NO_IO_QUEUE && is_same_state() {
                 return self
-                    .drive(file, lane, Wait::AtLeast(1), || !is_same_state())
+                    .poll(file, io_queue, Wait::AtLeast(1), || !is_same_state())
                     .map(|_| ());
             }
         }
@@ -219,7 +219,7 @@ impl PageCache {
             kind,
             hint,
             flags: 0,
-            lane: NO_LANE,
+            io_queue: NO_IO_QUEUE,
         };
         let slot = match self.place_or_wait(&incoming) {
             Ok(slot) => slot,
@@ -268,7 +268,7 @@ impl PageCache {
         kind: PageKind,
     ) -> Result<PagePin> {
         let word = entry.word();
-        let place = word::place_of(word.load(Ordering::Relaxed));
+        let place = word::address_of(word.load(Ordering::Relaxed));
         let slot = self
             .slots()
             .of_frame(place.frame())
@@ -299,7 +299,7 @@ impl PageCache {
             let version = word::version_of(entry.word().load(Ordering::Relaxed));
             self.remember(page, version, &error);
         }
-        self.remove_owned(&mut self.core().lock(), slot);
+        self.remove_owned(&mut self.frame_pool().lock(), slot);
         PROGRESS.made();
     }
 
@@ -313,7 +313,7 @@ impl PageCache {
     /// A word did not become, or is no longer, anything but zero.
     pub(crate) fn leave(&self, entry: Entry) {
         if let Some(piece) = self.tables().leave(entry) {
-            self.core().lock().empty_pieces.push(piece);
+            self.frame_pool().lock().empty_pieces.push(piece);
         }
     }
 
@@ -340,7 +340,11 @@ impl PageCache {
 
     /// Finds a frame for `incoming`, waiting for one if need be, and binds the page to it.
     pub(crate) fn place_or_wait(&self, incoming: &Incoming) -> Result<u32> {
-        let admission = self.core().lock().policy.on_miss(PageId(incoming.key.0));
+        let admission = self
+            .frame_pool()
+            .lock()
+            .policy
+            .on_miss(PageId(incoming.key.0));
         while !self.shortage().is_locked() {
             if let Some(slot) = self.place_now(incoming, admission) {
                 return Ok(slot);
@@ -357,12 +361,14 @@ impl PageCache {
         let mut deadline = start + self.frame_wait();
         let slot = loop {
             let epoch = PROGRESS.epoch();
-            let mut core = self.core().lock();
-            if let Some(slot) = self.take_frame(&mut core, incoming.class, admission, By::Fault) {
-                core.install(slot, incoming, admission);
+            let mut frame_pool = self.frame_pool().lock();
+            if let Some(slot) =
+                self.take_frame(&mut frame_pool, incoming.class, admission, By::Fault)
+            {
+                frame_pool.bind_page(slot, incoming, admission);
                 break Ok(slot);
             }
-            drop(core);
+            drop(frame_pool);
             if self.write_due() || self.drive_all(Wait::AtLeast(1)) {
                 continue;
             }
@@ -385,11 +391,11 @@ impl PageCache {
 
     /// Binds the page to a frame if there is one to be had now.
     fn place_now(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
-        let mut core = self.core().lock();
-        let slot = self.take_frame(&mut core, incoming.class, admission, By::Fault)?;
-        core.install(slot, incoming, admission);
-        let writes_itself = self.call_evictor(&core);
-        drop(core);
+        let mut frame_pool = self.frame_pool().lock();
+        let slot = self.take_frame(&mut frame_pool, incoming.class, admission, By::Fault)?;
+        frame_pool.bind_page(slot, incoming, admission);
+        let writes_itself = self.call_evictor(&frame_pool);
+        drop(frame_pool);
         if writes_itself {
             self.write_due();
         }

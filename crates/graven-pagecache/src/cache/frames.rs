@@ -8,7 +8,7 @@
 //! written.
 //!
 //! # Concurrency
-//! Used under the core lock. Words change under it all the time; answers are snapshots.
+//! Used under the frame pool lock. Words change under it all the time; answers are snapshots.
 
 use crate::cache::running::Owners;
 use crate::page_ref::{SizeClass, UNIT_BYTES};
@@ -23,14 +23,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) const DUE_MAX: usize = 64;
 
 /// Coarse times of last hits, by first unit of the frame.
-pub(crate) struct Stamps {
+pub(crate) struct LastHitTimes {
     pub(crate) epoch: AtomicU32,
     by_frame: Growing<AtomicU32>,
 }
 
-impl Stamps {
-    pub(crate) fn new() -> Stamps {
-        Stamps {
+impl LastHitTimes {
+    pub(crate) fn new() -> LastHitTimes {
+        LastHitTimes {
             epoch: AtomicU32::new(1),
             by_frame: Growing::new(),
         }
@@ -50,7 +50,7 @@ impl Stamps {
 /// Implements [`Frames`] over slots and entry words.
 pub(crate) struct SlotFrames {
     pub(crate) slots: Arc<Slots>,
-    pub(crate) stamps: Arc<Stamps>,
+    pub(crate) stamps: Arc<LastHitTimes>,
     pub(crate) owners: Arc<Owners>,
     /// Fixed pools, where the cache has them.
     pub(crate) pools: Option<PoolState>,
@@ -84,7 +84,7 @@ impl SlotFrames {
         let word = slot.entry()?.word();
         // Acquired, so that flags raised before the last unlocking are seen (PC-23).
         let value = word.load(Ordering::Acquire);
-        (word::place_of(value) == slot.place()).then_some((value, word))
+        (word::address_of(value) == slot.place()).then_some((value, word))
     }
 }
 

@@ -6,7 +6,7 @@
 //! compares the word with a threshold first, which says of most hits that they need nothing at all.
 //! The others:
 //! * *stamp*: one store of the coarse epoch, if it differs;
-//! * *locked*: the policy is told under the core lock, every time;
+//! * *locked*: the policy is told under the frame pool lock, every time;
 //! * *batched*: a ring of 64 hits per thread; from 32 (or `batch=N`) on the lock is tried at every
 //!   eighth hit, at 64 the ring is dropped;
 //! * *combining*: as batched, but a full ring is published for the next thread that gets the lock;
@@ -22,8 +22,8 @@
 //! lock, which costs five times as much with more threads than cores.
 
 use crate::cache::PageCache;
-use crate::cache::core::{By, Core};
-use crate::cache::watch::samples;
+use crate::cache::access_sampler::samples;
+use crate::cache::frame_pool::{By, FramePool};
 use crate::slots::{FLAG_ORDERED, PageKey};
 use crate::word::usage_bits;
 use graven_policy::registry::{self, Protocol, Spec};
@@ -51,8 +51,8 @@ const COMBINING: u64 = 4;
 const SAMPLED: u64 = 5;
 /// Bit above the protocols: the cache is recorded (`record.rs`).
 const RECORDED: u64 = 0x80;
-/// Bit above the protocols: the cache is watched (`watch.rs`); the bits from `SHIFT_AT` on hold the
-/// sample's shift.
+/// Bit above the protocols: the cache is watched (`access_sampler.rs`); the bits from `SHIFT_AT` on
+/// hold the sample's shift.
 const WATCHED: u64 = 0x40;
 const SHIFT_AT: u32 = 8;
 const SHIFT_MASK: u64 = 0xff << SHIFT_AT;
@@ -234,13 +234,13 @@ impl PageCache {
             0 => {}
             STAMP => self.stamps().stamp(frame),
             LOCKED => {
-                let mut core = self.core().try_lock().unwrap_or_else(|| {
+                let mut frame_pool = self.frame_pool().try_lock().unwrap_or_else(|| {
                     self.totals().contended.fetch_add(1, Ordering::Relaxed);
-                    self.core().lock()
+                    self.frame_pool().lock()
                 });
-                self.apply(&mut core, &[hit]);
+                self.apply(&mut frame_pool, &[hit]);
                 if self.is_synchronous() {
-                    self.evict_surplus(&mut core);
+                    self.evict_surplus(&mut frame_pool);
                 }
             }
             SAMPLED if mode != HitMode::SAMPLED && !is_sample() => {}
@@ -250,10 +250,10 @@ impl PageCache {
 
     /// Evicts what the policy wants gone at once, as a simulation does; elsewhere that waits for a
     /// fault.
-    fn evict_surplus(&self, core: &mut Core) {
-        while core.policy.has_surplus() {
-            match self.evict_one(core, Admission::default(), By::Fault) {
-                Some(slot) => core.push_free(slot),
+    fn evict_surplus(&self, frame_pool: &mut FramePool) {
+        while frame_pool.policy.has_surplus() {
+            match self.evict_one(frame_pool, Admission::default(), By::Fault) {
+                Some(slot) => frame_pool.push_free(slot),
                 None => return,
             }
         }
@@ -277,9 +277,9 @@ impl PageCache {
     #[cold]
     fn hand_over(&self, ring: &mut Ring, protocol: u64) {
         let hits = &ring.hits[..ring.len];
-        if let Some(mut core) = self.core().try_lock() {
-            self.apply(&mut core, hits);
-            self.apply_published(&mut core);
+        if let Some(mut frame_pool) = self.frame_pool().try_lock() {
+            self.apply(&mut frame_pool, hits);
+            self.apply_published(&mut frame_pool);
         } else if ring.len < RING {
             return;
         } else if protocol != COMBINING || self.published().push(ring.hits).is_err() {
@@ -291,22 +291,23 @@ impl PageCache {
     }
 
     /// Tells the policy of batches that other threads published.
-    pub(crate) fn apply_published(&self, core: &mut Core) {
+    pub(crate) fn apply_published(&self, frame_pool: &mut FramePool) {
         while let Some(hits) = self.published().pop() {
-            self.apply(core, &hits);
+            self.apply(frame_pool, &hits);
         }
     }
 
-    fn apply(&self, core: &mut Core, hits: &[Hit]) {
+    fn apply(&self, frame_pool: &mut FramePool, hits: &[Hit]) {
         let mut applied = 0;
         for hit in hits {
-            let Some(slot) = core.slots().of_frame(hit.frame) else {
+            let Some(slot) = frame_pool.slots().of_frame(hit.frame) else {
                 continue;
             };
-            let bound = core.slots().get(slot);
+            let bound = frame_pool.slots().get(slot);
             if bound.page() == Some(PageKey(hit.page)) && bound.has(FLAG_ORDERED) {
-                core.policy
-                    .on_hit(&core.frames, FrameIdx(slot), PageId(hit.page));
+                frame_pool
+                    .policy
+                    .on_hit(&frame_pool.frames, FrameIdx(slot), PageId(hit.page));
                 applied += 1;
             }
         }

@@ -41,11 +41,11 @@ pub struct RecordedAccess {
 /// A recording under way; ends when it is dropped.
 pub struct Recording {
     cache: Arc<PageCache>,
-    log: Arc<Log>,
+    log: Arc<TraceRecorder>,
 }
 
 /// The common log of a recording.
-pub(crate) struct Log {
+pub(crate) struct TraceRecorder {
     number: u64,
     one_in: u64,
     limit: usize,
@@ -77,7 +77,7 @@ impl Recording {
     /// recording under way.
     #[must_use]
     pub fn start(cache: &Arc<PageCache>, one_in: u32, limit: usize) -> Recording {
-        let log = Arc::new(Log {
+        let log = Arc::new(TraceRecorder {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             one_in: u64::from(one_in.max(1)),
             limit,
@@ -110,7 +110,7 @@ impl Drop for Recording {
     }
 }
 
-impl Log {
+impl TraceRecorder {
     /// Whether a page belongs to the sample.
     fn samples(&self, page: PageKey) -> bool {
         self.one_in == 1
@@ -169,7 +169,7 @@ impl PageCache {
         }
     }
 
-    fn set_log(&self, log: Option<Arc<Log>>) {
+    fn set_log(&self, log: Option<Arc<TraceRecorder>>) {
         let is_recorded = log.is_some();
         *self.log().write() = log;
         self.set_recorded(is_recorded);

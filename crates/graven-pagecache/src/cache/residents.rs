@@ -28,8 +28,8 @@ impl PageCache {
     /// All pages in memory, in no order; those that come and go meanwhile may be missing.
     #[must_use]
     pub fn residents(&self) -> Vec<Resident> {
-        let core = self.core().lock();
-        let slots = core.slots();
+        let frame_pool = self.frame_pool().lock();
+        let slots = frame_pool.slots();
         let resident = |slot: u32| {
             let bound = slots.get(slot);
             let seen = bound.entry()?.word().load(Ordering::Acquire);

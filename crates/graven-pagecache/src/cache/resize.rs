@@ -3,24 +3,24 @@
 //! # How it works
 //! Lowering the limit evicts and gives extents back until reservations fit, under load, and puts
 //! the old limit back if that does not succeed in time. Raising it maps more address space behind
-//! the arena. A new policy is told of every resident page under the core lock, then takes the old
-//! one's place. Operators that reserve from a full budget get memory by the same path
+//! the arena. A new policy is told of every resident page under the frame pool lock, then takes the
+//! old one's place. Operators that reserve from a full budget get memory by the same path
 //! ([`Reclaim`]), down to a floor.
 //!
 //! # Invariants
 //! * PC-21: a failed resize leaves the limit as it was.
 //! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least
 //!   512 KiB, stays.
-//! * PC-28: what a word said before the core lock was taken is a hint: frames change hands under
-//!   that lock alone. So a thread that gives up a page compares, under the lock, the name of the
-//!   page in the slot.
+//! * PC-28: what a word said before the frame pool lock was taken is a hint: frames change hands
+//!   under that lock alone. So a thread that gives up a page compares, under the lock, the name of
+//!   the page in the slot.
 
 use crate::budget::Reclaim;
 use crate::cache::PageCache;
 use crate::cache::build::build_policy;
-use crate::cache::core::{By, Core, Incoming};
+use crate::cache::frame_pool::{By, FramePool, Incoming};
 use crate::cache::wait::PROGRESS;
-use crate::config::MIN_BUDGET_BYTES;
+use crate::config::BUDGET_BYTES_MIN;
 use crate::error::{Error, Result};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, SizeClass};
@@ -81,30 +81,30 @@ impl PageCache {
     /// [`Error::TooSmall`] below 1 MiB; [`Error::CannotShrink`] naming the holders when pins or
     /// operators keep too much; [`Error::Map`]. The limit is unchanged then.
     pub fn resize(&self, bytes: u64) -> Result<()> {
-        if bytes < MIN_BUDGET_BYTES {
+        if bytes < BUDGET_BYTES_MIN {
             return Err(Error::TooSmall {
                 bytes,
-                minimum: MIN_BUDGET_BYTES,
+                minimum: BUDGET_BYTES_MIN,
             });
         }
         let from = self.budget().limit();
         if bytes > from && !self.is_synchronous() {
-            let mut core = self.core().lock();
-            let before = core.arena.capacity_bytes();
-            core.arena.grow(bytes + overdraft_bytes(bytes))?;
+            let mut frame_pool = self.frame_pool().lock();
+            let before = frame_pool.arena.capacity_bytes();
+            frame_pool.arena.grow(bytes + overdraft_bytes(bytes))?;
             // The arena keeps its addresses when the limit falls, so growing back costs nothing.
-            let more = fixed_bytes(core.arena.capacity_bytes()) - fixed_bytes(before);
-            core.bookkeeping.force_grow(more);
+            let more = fixed_bytes(frame_pool.arena.capacity_bytes()) - fixed_bytes(before);
+            frame_pool.bookkeeping.force_grow(more);
         }
         self.set_limit(bytes);
         if let Err(error) = self.shrink_to_limit(from, bytes) {
             self.set_limit(from);
             return Err(error);
         }
-        let mut core = self.core().lock();
-        core.arena.set_warm_max(warm_max(bytes));
-        core.told = self.capacity();
-        core.policy.resize(self.capacity());
+        let mut frame_pool = self.frame_pool().lock();
+        frame_pool.arena.set_warm_max(warm_max(bytes));
+        frame_pool.told = self.capacity();
+        frame_pool.policy.resize(self.capacity());
         PROGRESS.made();
         Ok(())
     }
@@ -112,10 +112,10 @@ impl PageCache {
     /// The budget's limit, and that of pools.
     fn set_limit(&self, bytes: u64) {
         self.budget().set_limit(bytes);
-        let mut core = self.core().lock();
-        if let Some(pools) = &mut core.frames.pools {
+        let mut frame_pool = self.frame_pool().lock();
+        if let Some(pools) = &mut frame_pool.frames.pools {
             pools.set_limit(bytes);
-            core.set_aside();
+            frame_pool.set_aside();
         }
     }
 
@@ -124,13 +124,13 @@ impl PageCache {
         let _starving = PROGRESS.starve();
         loop {
             let epoch = PROGRESS.epoch();
-            let mut core = self.core().lock();
+            let mut frame_pool = self.frame_pool().lock();
             if self.budget().used() > to {
                 let empty = self.tables().empty_pieces();
-                core.empty_pieces.extend(empty);
+                frame_pool.empty_pieces.extend(empty);
             }
-            self.settle(&mut core, By::Fault);
-            drop(core);
+            self.settle(&mut frame_pool, By::Fault);
+            drop(frame_pool);
             let used = self.budget().used();
             if used <= to {
                 return Ok(());
@@ -157,15 +157,15 @@ impl PageCache {
     pub fn set_policy(&self, spec: &str) -> Result<()> {
         let (mut policy, mode) =
             build_policy(spec, self.capacity(), self.seed(), self.is_synchronous())?;
-        let mut core = self.core().lock();
-        for slot in 0..core.slots().count() {
-            let bound = core.slots().get(slot);
+        let mut frame_pool = self.frame_pool().lock();
+        for slot in 0..frame_pool.slots().count() {
+            let bound = frame_pool.slots().get(slot);
             if let Some(page) = bound.page()
                 && bound.has(FLAG_ORDERED)
             {
                 let admission = policy.on_miss(PageId(page.0));
                 policy.on_load(
-                    &core.frames,
+                    &frame_pool.frames,
                     FrameIdx(slot),
                     PageId(page.0),
                     Hint::Normal,
@@ -173,9 +173,9 @@ impl PageCache {
                 );
             }
         }
-        core.policy = policy;
+        frame_pool.policy = policy;
         self.owners().set_scoring(mode.is_owned());
-        core.told = self.capacity();
+        frame_pool.told = self.capacity();
         self.set_hit_mode(mode);
         spec.clone_into(&mut self.spec().lock());
         Ok(())
@@ -190,10 +190,10 @@ impl PageCache {
                 break;
             }
         }
-        let mut core = self.core().lock();
-        let slots = 0..core.slots().count();
+        let mut frame_pool = self.frame_pool().lock();
+        let slots = 0..frame_pool.slots().count();
         slots
-            .filter(|slot| self.remove_unused(&mut core, *slot, Dirty::Keep))
+            .filter(|slot| self.remove_unused(&mut frame_pool, *slot, Dirty::Keep))
             .count() as u64
     }
 
@@ -229,7 +229,7 @@ impl PageCache {
 
     /// The policy forgets what it remembers of a page that left.
     pub(crate) fn forget_page(&self, page: PageKey) {
-        self.core().lock().policy.forget(PageId(page.0));
+        self.frame_pool().lock().policy.forget(PageId(page.0));
     }
 
     /// Forgets `file` and drops its pages, dirty ones too ([`PageCache::flush`] comes first). No
@@ -239,20 +239,20 @@ impl PageCache {
     /// [`Error::InUse`] while a page of it is pinned; [`Error::UnknownFile`].
     pub fn remove_file(&self, id: FileId) -> Result<()> {
         let file = self.file(id)?;
-        for index in 0..file.lanes.len() {
-            while file.lanes[index].in_flight() > 0 {
-                self.drive(&file, index as u16, Wait::AtLeast(1), || false)?;
+        for index in 0..file.io_queues.len() {
+            while file.io_queues[index].in_flight() > 0 {
+                self.poll(&file, index as u16, Wait::AtLeast(1), || false)?;
             }
         }
-        let mut core = self.core().lock();
+        let mut frame_pool = self.frame_pool().lock();
         let mut left = 0;
-        for slot in 0..core.slots().count() {
-            let is_of_file = core
+        for slot in 0..frame_pool.slots().count() {
+            let is_of_file = frame_pool
                 .slots()
                 .get(slot)
                 .page()
                 .is_some_and(|page| page.file() == id.0);
-            if is_of_file && !self.remove_unused(&mut core, slot, Dirty::Discard) {
+            if is_of_file && !self.remove_unused(&mut frame_pool, slot, Dirty::Discard) {
                 left += 1;
             }
         }
@@ -271,29 +271,34 @@ impl PageCache {
     /// ago, names, and no thread uses it. Returns whether it did. That frame may hold another page
     /// by now, which stays (PC-28).
     pub(crate) fn remove_named(&self, page: PageKey, seen: u64) -> bool {
-        let mut core = self.core().lock();
-        let slot = core.slots().of_frame(word::place_of(seen).frame());
+        let mut frame_pool = self.frame_pool().lock();
+        let slot = frame_pool.slots().of_frame(word::address_of(seen).frame());
         slot.is_some_and(|slot| {
-            core.slots().get(slot).page() == Some(page)
-                && self.remove_unused(&mut core, slot, Dirty::Discard)
+            frame_pool.slots().get(slot).page() == Some(page)
+                && self.remove_unused(&mut frame_pool, slot, Dirty::Discard)
         })
     }
 
     /// Removes the page in `slot` if no thread uses it.
-    pub(crate) fn remove_unused(&self, core: &mut Core, slot: u32, dirty: Dirty) -> bool {
-        let bound = core.slots().get(slot);
+    pub(crate) fn remove_unused(
+        &self,
+        frame_pool: &mut FramePool,
+        slot: u32,
+        dirty: Dirty,
+    ) -> bool {
+        let bound = frame_pool.slots().get(slot);
         let (Some(entry), place) = (bound.entry(), bound.place()) else {
             return false;
         };
         let seen = entry.word().load(Ordering::Acquire);
-        if word::place_of(seen) != place
+        if word::address_of(seen) != place
             || !word::is_claimable(seen)
             || dirty == Dirty::Keep && bound.has(FLAG_DIRTY)
             || !word::claim(entry.word(), seen)
         {
             return false;
         }
-        self.remove_owned(core, slot);
+        self.remove_owned(frame_pool, slot);
         true
     }
 
@@ -301,22 +306,22 @@ impl PageCache {
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let pinned = self.pinned();
-        let core = self.core().lock();
+        let frame_pool = self.frame_pool().lock();
         let totals = self.totals();
         CacheStats {
             per_kind: self.counters().sum(),
-            resident_pages: core.resident_pages,
-            resident_bytes: core.resident_bytes,
+            resident_pages: frame_pool.resident_pages,
+            resident_bytes: frame_pool.resident_bytes,
             pinned_pages: pinned.pages,
             pinned_bytes: pinned.bytes,
             dirty_bytes: self.dirty_bytes(),
-            frame_bytes: core.held.bytes(),
-            free_bytes: core.free_bytes(),
+            frame_bytes: frame_pool.held.bytes(),
+            free_bytes: frame_pool.free_bytes(),
             table_bytes: self.tables().charged_bytes(),
-            bookkeeping_bytes: core.bookkeeping.bytes(),
+            bookkeeping_bytes: frame_pool.bookkeeping.bytes(),
             reads: totals.reads.load(Ordering::Relaxed),
             read_bytes: totals.read_bytes.load(Ordering::Relaxed),
-            relocations: core.relocations,
+            relocations: frame_pool.relocations,
             policy_hits_applied: totals.applied.load(Ordering::Relaxed),
             policy_hits_dropped: totals.dropped.load(Ordering::Relaxed),
             policy_lock_waits: totals.contended.load(Ordering::Relaxed),
@@ -330,15 +335,15 @@ impl PageCache {
     /// # Errors
     /// A sentence naming the broken invariant.
     pub fn check(&self) -> std::result::Result<(), String> {
-        let core = self.core().lock();
-        core.check()?;
-        for slot in 0..core.slots().count() {
-            let bound = core.slots().get(slot);
+        let frame_pool = self.frame_pool().lock();
+        frame_pool.check()?;
+        for slot in 0..frame_pool.slots().count() {
+            let bound = frame_pool.slots().get(slot);
             let (Some(page), Some(entry)) = (bound.page(), bound.entry()) else {
                 continue;
             };
             let word = entry.word().load(Ordering::Acquire);
-            if word::place_of(word) != bound.place() {
+            if word::address_of(word) != bound.place() {
                 return Err(format!(
                     "PC-9: slot {slot} holds {page:?}, whose word {word:#x} names another frame"
                 ));
@@ -390,20 +395,20 @@ impl PageCache {
     /// A frame beyond the limit, for a thread that waited in vain: the threads that pin all frames
     /// may be waiting for one more each. Paid back by the next faults that find something to evict.
     pub(crate) fn overdraw(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
-        let mut core = self.core().lock();
+        let mut frame_pool = self.frame_pool().lock();
         let limit = self.budget().limit();
-        let bytes = core.arena.extent_bytes();
+        let bytes = frame_pool.arena.extent_bytes();
         if incoming.class > SizeClass::KIB_64
             || self.is_synchronous()
             || self.budget().used() + bytes > limit + overdraft_bytes(limit)
-            || !core.arena.can_commit()
+            || !frame_pool.arena.can_commit()
         {
             return None;
         }
-        core.held.force_grow(bytes);
-        core.arena.commit();
-        let slot = core.form(incoming.class)?;
-        core.install(slot, incoming, admission);
+        frame_pool.held.force_grow(bytes);
+        frame_pool.arena.commit();
+        let slot = frame_pool.form(incoming.class)?;
+        frame_pool.bind_page(slot, incoming, admission);
         Some(slot)
     }
 }
@@ -429,29 +434,29 @@ impl PageCache {
     /// Gives back what needs no writing, down to `floor` bytes of frames.
     fn reclaim_clean(&self, bytes: u64, floor: u64) -> u64 {
         let mut given = 0;
-        let mut core = self.core().lock();
-        core.others_want(bytes);
-        core.want_to_give();
+        let mut frame_pool = self.frame_pool().lock();
+        frame_pool.others_want(bytes);
+        frame_pool.want_to_give();
         while given < bytes {
-            if self.give_back_piece(&mut core) {
+            if self.give_back_piece(&mut frame_pool) {
                 given += crate::table::PIECE_BYTES;
-            } else if core.held.bytes() >= floor + core.arena.extent_bytes()
-                && self.shrink_by_extent(&mut core, By::Fault)
+            } else if frame_pool.held.bytes() >= floor + frame_pool.arena.extent_bytes()
+                && self.shrink_by_extent(&mut frame_pool, By::Fault)
             {
-                given += core.arena.extent_bytes();
+                given += frame_pool.arena.extent_bytes();
             } else {
                 break;
             }
         }
-        core.want_any();
+        frame_pool.want_any();
         given
     }
 
     /// How full each pool is; nothing where sizes share one budget.
     #[must_use]
     pub fn pools(&self) -> Vec<PoolUse> {
-        let core = self.core().lock();
-        let pools = core.frames.pools.as_ref();
+        let frame_pool = self.frame_pool().lock();
+        let pools = frame_pool.frames.pools.as_ref();
         pools.map_or_else(Vec::new, |pools| pools.uses().to_vec())
     }
 }

@@ -2,8 +2,8 @@
 //! accesses of a watched one.
 //!
 //! # How it works
-//! [`PageCache::what_if`] replays the accesses of the sample (`watch.rs`) on miniatures: caches
-//! without bytes, with the room that the full-sized one would have for pages, divided by the
+//! [`PageCache::what_if`] replays the accesses of the sample (`access_sampler.rs`) on miniatures:
+//! caches without bytes, with the room that the full-sized one would have for pages, divided by the
 //! sampling rate. The policy's code is the engine's. The older half of the accesses fills a
 //! miniature, the newer half is counted. What the sample lacks or has in excess of its share of all
 //! accesses is counted as hits: the few hottest pages make the difference.
@@ -17,8 +17,8 @@
 //! miniature simulations", ATC 2017.
 
 use crate::cache::PageCache;
+use crate::cache::access_sampler::SampledAccess;
 use crate::cache::build::build_spec;
-use crate::cache::watch::Noted;
 use crate::error::Result;
 use graven_policy::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
 use std::cell::Cell;
@@ -76,7 +76,8 @@ impl PageCache {
         let Some((window, total, shift)) = self.window() else {
             return Ok(None);
         };
-        let accesses: Vec<Noted> = window.older.iter().chain(&window.newer).copied().collect();
+        let accesses: Vec<SampledAccess> =
+            window.older.iter().chain(&window.newer).copied().collect();
         let sample = Sample::new(&accesses, shift, total.saturating_sub(window.older_from));
         let mut answer = WhatIf {
             accesses: sample.counted,
@@ -120,7 +121,7 @@ impl PageCache {
             .used()
             .saturating_sub(own + stats.frame_bytes)
             .min(self.budget().limit() / 2);
-        let reserve = self.reserve_bytes(&self.core().lock());
+        let reserve = self.reserve_bytes(&self.frame_pool().lock());
         let growing = self.budget().limit().saturating_sub(own + reserve);
         ((growing as f64 * factor) as u64).saturating_sub(others)
     }
@@ -157,7 +158,7 @@ fn error(played: &[Counted], at: usize) -> f64 {
 }
 
 impl Sample {
-    fn new(noted: &[Noted], shift: u32, total: u64) -> Sample {
+    fn new(noted: &[SampledAccess], shift: u32, total: u64) -> Sample {
         let mut numbers = HashMap::new();
         let mut accesses = Vec::with_capacity(noted.len());
         for one in noted {

@@ -43,7 +43,7 @@ pub(crate) static PROGRESS: Progress = Progress {
 };
 
 /// Counts a starving thread while it lives.
-pub(crate) struct Starving;
+pub(crate) struct FrameWaiter;
 
 impl Progress {
     /// Something happened that may free a frame.
@@ -60,9 +60,9 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    pub(crate) fn starve(&self) -> Starving {
+    pub(crate) fn starve(&self) -> FrameWaiter {
         self.starving.fetch_add(1, Ordering::SeqCst);
-        Starving
+        FrameWaiter
     }
 
     pub(crate) fn epoch(&self) -> u64 {
@@ -79,7 +79,7 @@ impl Progress {
     }
 }
 
-impl Drop for Starving {
+impl Drop for FrameWaiter {
     fn drop(&mut self) {
         PROGRESS.starving.fetch_sub(1, Ordering::SeqCst);
     }

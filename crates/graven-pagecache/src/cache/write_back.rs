@@ -70,10 +70,10 @@ impl PageCache {
     /// The first write that failed, [`Error::InUse`] for a dirty page that stays pinned or locked.
     pub fn flush(&self, id: FileId) -> Result<u64> {
         let file = self.file(id)?;
-        let core = self.core().lock();
-        let slots = 0..core.slots().count();
+        let frame_pool = self.frame_pool().lock();
+        let slots = 0..frame_pool.slots().count();
         let dirty = slots.filter_map(|slot| {
-            let bound = core.slots().get(slot);
+            let bound = frame_pool.slots().get(slot);
             let page = bound.page().filter(|page| page.file() == id.0)?;
             let class = SizeClass::new(bound.place().class())?;
             bound
@@ -81,7 +81,7 @@ impl PageCache {
                 .then(|| PageRef::new(class, page.unit()))
         });
         let mut dirty: Vec<PageRef> = dirty.collect();
-        drop(core);
+        drop(frame_pool);
         dirty.sort_unstable_by_key(|page| page.unit());
         let mut written = 0;
         for page in dirty {
@@ -95,10 +95,10 @@ impl PageCache {
     /// Writes the pages that are due; whether any became clean.
     pub(crate) fn write_due(&self) -> bool {
         let mut due: Vec<(PageKey, PageRef)> = {
-            let mut core = self.core().lock();
-            let due = std::mem::take(&mut core.frames.due);
+            let mut frame_pool = self.frame_pool().lock();
+            let due = std::mem::take(&mut frame_pool.frames.due);
             let pages = due.into_iter().filter_map(|slot| {
-                let bound = core.slots().get(slot);
+                let bound = frame_pool.slots().get(slot);
                 bound.lower(FLAG_DUE);
                 let (page, class) = (bound.page()?, SizeClass::new(bound.place().class())?);
                 Some((page, PageRef::new(class, page.unit())))
@@ -148,7 +148,7 @@ impl PageCache {
         let entry = self.tables().entry(file.id, page.unit())?;
         let slot = self
             .slots()
-            .of_frame(word::place_of(entry.word().load(Ordering::Relaxed)).frame())
+            .of_frame(word::address_of(entry.word().load(Ordering::Relaxed)).frame())
             .expect("PC-15: an owned word names a frame");
         let bound = self.slots().get(slot);
         let (Some(kind), Some(owner), true) = (bound.kind(), file.owner(), bound.has(FLAG_DIRTY))

@@ -41,7 +41,7 @@ impl Space {
             Some(unit) => unit,
             None => {
                 let end = self.end + class.units();
-                if end * UNIT_BYTES as u64 > self.limit || end > PageRef::MAX_UNIT {
+                if end * UNIT_BYTES as u64 > self.limit || end > PageRef::UNIT_MAX {
                     return None;
                 }
                 std::mem::replace(&mut self.end, end)

@@ -49,8 +49,8 @@ struct Model {
     frames: [ModelWord; FRAMES],
 }
 
-fn place(frame: u32) -> Place {
-    Place::new(4, frame)
+fn place(frame: u32) -> FrameAddress {
+    FrameAddress::new(4, frame)
 }
 
 impl Model {

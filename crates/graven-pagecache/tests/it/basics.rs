@@ -22,7 +22,7 @@ fn every_access_gives_the_pages_own_bytes() {
                 assert_eq!(first, word_of(*page, 8));
             }
             cache
-                .fix_many(id, &pages, KIND, |index, pin| {
+                .pin_many(id, &pages, KIND, |index, pin| {
                     check(&pin, pages[index]);
                     Ok::<(), Error>(())
                 })
@@ -146,7 +146,7 @@ fn wrong_references_are_errors() {
         Err(Error::BeyondEnd { .. })
     ));
     assert!(matches!(
-        cache.pin(id, PageRef::new(SizeClass::MIN, PageRef::MAX_UNIT), KIND),
+        cache.pin(id, PageRef::new(SizeClass::MIN, PageRef::UNIT_MAX), KIND),
         Err(Error::BeyondEnd { .. })
     ));
     let gone = cache.add_file(Arc::new(MemoryFile::new("gone"))).unwrap();

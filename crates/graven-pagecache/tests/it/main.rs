@@ -3,9 +3,9 @@
 
 mod basics;
 mod memory;
-mod pitfalls;
 mod pools;
 mod pressure;
+mod regressions;
 mod simulator_is_engine;
 mod support;
 mod temporary;

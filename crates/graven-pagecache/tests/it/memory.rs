@@ -300,7 +300,7 @@ fn real_files() {
                         scope.spawn(|| {
                             for _ in 0..3 {
                                 cache
-                                    .fix_many(id, &pages, KIND, |index, pin| {
+                                    .pin_many(id, &pages, KIND, |index, pin| {
                                         check(&pin, pages[index]);
                                         Ok::<(), Error>(())
                                     })

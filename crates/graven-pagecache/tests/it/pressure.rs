@@ -83,7 +83,7 @@ fn everything_at_once() {
                             1 => {
                                 let batch = &pages[at..at + 8];
                                 cache
-                                    .fix_many(id, batch, KIND, |index, pin| {
+                                    .pin_many(id, batch, KIND, |index, pin| {
                                         check(&pin, batch[index]);
                                         Ok::<(), Error>(())
                                     })
@@ -210,7 +210,7 @@ fn failing_reads_of_mixed_sizes() {
                                 cache.prefetch(id, batch, KIND);
                             }
                             1 => {
-                                let visited = cache.fix_many(id, batch, KIND, |index, pin| {
+                                let visited = cache.pin_many(id, batch, KIND, |index, pin| {
                                     check(&pin, batch[index]);
                                     Ok::<(), Error>(())
                                 });

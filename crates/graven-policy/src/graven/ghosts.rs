@@ -16,7 +16,7 @@
 //! 8 bytes a ghost; one cache line a look-up. Two pages are taken for one another about once in
 //! 500,000 look-ups.
 
-use super::prospects::{KIND_BITS, Kind};
+use super::reuse_estimator::{KIND_BITS, Kind};
 use super::rings::TIME_BITS;
 use crate::PageId;
 

@@ -15,7 +15,7 @@
 //! # Costs
 //! 16 bytes a frame.
 
-use super::prospects::{KIND_BITS, Kind};
+use super::reuse_estimator::{KIND_BITS, Kind};
 use crate::{FrameIdx, Frames, PageId};
 
 const PAGE_BITS: u32 = 49;

@@ -32,7 +32,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::Answer;
-use crate::admission::{Admission, Place};
+use crate::admission::{Admission, ConnectionSlot};
 use crate::service::Service;
 use crate::stage::Stage;
 
@@ -131,7 +131,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stop: watch::Rec
 async fn serve(
     stream: TcpStream,
     peer: IpAddr,
-    place: Place,
+    place: ConnectionSlot,
     shared: Arc<Shared>,
     mut stop: watch::Receiver<Stage>,
 ) {

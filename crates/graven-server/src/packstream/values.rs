@@ -7,7 +7,7 @@ use std::sync::Arc;
 use graven::{Node, Path, Relationship, Value};
 
 use super::{DEPTH_MAX, Reader, Unreadable, Writer};
-use crate::stored;
+use crate::temporal_codec;
 
 impl Writer<'_> {
     pub(crate) fn entries(&mut self, entries: &BTreeMap<Arc<str>, Value>) {
@@ -34,7 +34,7 @@ impl Writer<'_> {
             Value::Node(node) => put_node(self, node),
             Value::Relationship(relationship) => put_relationship(self, relationship),
             Value::Path(path) => put_path(self, path),
-            Value::Stored(value) => stored::write(self, value),
+            Value::Stored(value) => temporal_codec::write(self, value),
             other => self.text(&other.to_string()),
         }
     }
@@ -83,7 +83,7 @@ impl Reader<'_> {
                 let signature = self.byte()?;
                 let fields = (0..marker & 15).map(|_| self.nested(depth + 1));
                 let fields = fields.collect::<Result<Vec<Value>, Unreadable>>()?;
-                stored::read(signature, &fields)?
+                temporal_codec::read(signature, &fields)?
             }
             marker => return Err(Unreadable::Marker(marker)),
         })

@@ -8,7 +8,7 @@
 use super::decode::encoded_bytes;
 use super::encode::EncodedBlocks;
 use super::segment::{
-    ENCODING_HEAD, ENCODING_LISTS, GROUP_BYTES, GROUP_NODES, HEADER_BYTES, PART_BYTES, Part,
+    ENCODING_HEAD, ENCODING_LISTS, GROUP_BYTES, GROUP_NODES, HEADER_BYTES, ListPart, PART_BYTES,
     RUN_BYTES, RawList, SLOT_BYTES,
 };
 use crate::bytes::{Decoded, put_varint, varint_bytes};
@@ -233,7 +233,7 @@ impl SegmentBuilder {
 }
 
 /// The head of a list of `count` relationships in `parts`.
-pub(crate) fn head_payload(node: u64, count: u64, parts: &[Part]) -> Vec<u8> {
+pub(crate) fn head_payload(node: u64, count: u64, parts: &[ListPart]) -> Vec<u8> {
     let mut out = header(ENCODING_HEAD, 8, 1, node);
     out[24..32].copy_from_slice(&count.to_le_bytes());
     out[32..36].copy_from_slice(&(parts.len() as u32).to_le_bytes());

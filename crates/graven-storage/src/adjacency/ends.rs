@@ -15,16 +15,16 @@ impl Adjacency {
         let Some(map) = &self.inner.map else {
             return Ok(None);
         };
-        let reach = self.reach();
-        let Some(located) = map.floor_by_extra(&reach.pages, id.0)? else {
+        let context = self.context();
+        let Some(located) = map.floor_by_extra(&context.pages, id.0)? else {
             return Ok(None);
         };
-        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-        let segment = reach.checked(located.page, reach.segment(&pin))?;
+        let pin = context.pages.pin(located.page, PageKind::Adjacency)?;
+        let segment = context.checked(located.page, context.segment(&pin))?;
         if segment.is_head() {
             let parts = (0..segment.part_count()).map(|index| segment.part(index));
             let parts: crate::bytes::Decoded<Vec<_>> = parts.collect();
-            let parts = reach.checked(located.page, parts)?;
+            let parts = context.checked(located.page, parts)?;
             // As loaded, the part follows from the id; after changes it is near.
             let guess = id.0 - located.extra;
             let behind = parts.partition_point(|part| part.before <= guess).max(1);
@@ -42,14 +42,14 @@ impl Adjacency {
 
     /// The ends of `id` if its forward entry is in `page`.
     fn in_page(&self, page: PageRef, id: RelId) -> Result<Option<(NodeId, NodeId)>> {
-        let reach = self.reach();
-        let pin = reach.pages.pin(page, PageKind::Adjacency)?;
-        let segment = reach.checked(page, reach.segment(&pin))?;
+        let context = self.context();
+        let pin = context.pages.pin(page, PageKind::Adjacency)?;
+        let segment = context.checked(page, context.segment(&pin))?;
         let Some(rank) = segment.rank_of_relationship(id.0) else {
             return Ok(None);
         };
-        let (start, position) = reach.checked(page, segment.node_at_rank(rank))?;
-        let Some(list) = List::find(reach, page, &segment, start)? else {
+        let (start, position) = context.checked(page, segment.node_at_rank(rank))?;
+        let Some(list) = List::find(context, page, &segment, start)? else {
             return Ok(None);
         };
         let mut neighbours = Vec::new();

@@ -9,7 +9,7 @@
 
 use super::list::{IdCursor, List};
 use super::segment::Segment;
-use super::{Adjacency, Reach};
+use super::{Adjacency, ReadContext};
 use crate::Result;
 use crate::adjacency::order::Sweep;
 use crate::ids::{Direction, NodeId};
@@ -33,9 +33,9 @@ impl Adjacency {
         nodes: &[u64],
         mut visit: impl FnMut(usize, Range<u64>) -> ControlFlow<()>,
     ) -> Result<()> {
-        let reach = self.reach();
+        let context = self.context();
         assert!(
-            reach.direction == Direction::Out,
+            context.direction == Direction::Out,
             "reverse lists hold no relationship ids"
         );
         let mut place = 0;
@@ -58,10 +58,10 @@ impl Adjacency {
             };
             let mut visit = |node, ids| visit(place_of(node), ids);
             match segment.is_head() {
-                true => whole_lists(reach, segment, page, run, &mut visit),
+                true => decode_whole_lists(context, segment, page, run, &mut visit),
                 false => {
                     let visited = ids_in_page(segment, run, &mut visit);
-                    reach.checked(page, visited)
+                    context.checked(page, visited)
                 }
             }
         })
@@ -69,15 +69,15 @@ impl Adjacency {
 }
 
 /// Lists that span several pages.
-fn whole_lists(
-    reach: &Reach,
+fn decode_whole_lists(
+    context: &ReadContext,
     segment: &Segment<'_>,
     page: PageRef,
     nodes: &[u64],
     visit: &mut impl FnMut(u64, Range<u64>) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     for node in nodes {
-        if let Some(list) = List::find(reach, page, segment, *node)?
+        if let Some(list) = List::find(context, page, segment, *node)?
             && list.for_each_run(&mut |ids| visit(*node, ids))?.is_break()
         {
             return Ok(ControlFlow::Break(()));

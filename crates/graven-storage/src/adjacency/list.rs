@@ -1,8 +1,8 @@
 //! The neighbours of one node as a sweep hands them out: decoded on demand.
 
-use super::Reach;
+use super::ReadContext;
 use super::decode;
-use super::segment::{Found, Part, RawList, Segment};
+use super::segment::{Found, ListPart, RawList, Segment};
 use crate::bitpack::BLOCK;
 use crate::bytes::{Decoded, Malformed};
 use crate::ids::{Direction, NodeId, RelId};
@@ -25,7 +25,7 @@ pub(super) struct Merged {
 /// The neighbours of one node, ascending; parallel relationships repeat their neighbour.
 #[derive(Debug)]
 pub struct List<'a> {
-    pub(super) reach: &'a Reach,
+    pub(super) context: &'a ReadContext,
     pub(super) page: PageRef,
     pub(super) segment: &'a Segment<'a>,
     pub(super) node: u64,
@@ -62,18 +62,18 @@ impl<'a> List<'a> {
     /// The list of `node` in `segment`, if it has one.
     #[inline(always)]
     pub(super) fn find(
-        reach: &'a Reach,
+        context: &'a ReadContext,
         page: PageRef,
         segment: &'a Segment<'a>,
         node: u64,
     ) -> Result<Option<List<'a>>> {
-        let body = match reach.checked(page, segment.find(node))? {
+        let body = match context.checked(page, segment.find(node))? {
             Found::Nothing => return Ok(None),
             Found::List(raw) => Body::Here(raw),
             Found::Head => Body::Parts,
         };
         Ok(Some(List {
-            reach,
+            context,
             page,
             segment,
             node,
@@ -112,11 +112,11 @@ impl<'a> List<'a> {
     pub fn only(&self) -> Result<Option<u64>> {
         match self.body {
             Body::Here(raw) if raw.count == 1 => {
-                let known = match raw.first < self.reach.limit {
+                let known = match raw.first < self.context.limit {
                     true => Ok(Some(raw.first)),
-                    false => Err(decode::outside(raw.first, self.reach.limit)),
+                    false => Err(decode::outside(raw.first, self.context.limit)),
                 };
-                self.reach.checked(self.page, known)
+                self.context.checked(self.page, known)
             }
             _ => Ok(None),
         }
@@ -130,11 +130,11 @@ impl<'a> List<'a> {
     /// gives.
     #[inline]
     pub fn decode<'s>(&self, scratch: &'s mut Vec<u32>) -> Result<&'s [u32]> {
-        if !self.reach.narrow {
+        if !self.context.narrow {
             return Err(Error::Wide);
         }
         if let Body::Here(raw) = self.body
-            && let Some(count) = decode::narrow_into(raw, self.reach.limit, scratch)
+            && let Some(count) = decode::narrow_into(raw, self.context.limit, scratch)
         {
             return Ok(&scratch[..count]);
         }
@@ -148,13 +148,13 @@ impl<'a> List<'a> {
     fn decode_slowly(&self, scratch: &mut Vec<u32>) -> Result<()> {
         scratch.clear();
         match self.body {
-            Body::Here(raw) => self.reach.checked(
+            Body::Here(raw) => self.context.checked(
                 self.page,
-                decode::append_narrow(raw, self.reach.limit, scratch),
+                decode::append_narrow(raw, self.context.limit, scratch),
             ),
             Body::Parts => self.for_each_part(0, |_, page, _, raw| {
-                let decoded = decode::append_narrow(raw, self.reach.limit, scratch);
-                self.reach
+                let decoded = decode::append_narrow(raw, self.context.limit, scratch);
+                self.context
                     .checked(page, decoded)
                     .map(|()| ControlFlow::Continue(()))
             }),
@@ -173,15 +173,15 @@ impl<'a> List<'a> {
     /// [`Error::Damaged`]; for long lists what pinning gives.
     pub fn decode_wide<'s>(&self, scratch: &'s mut Vec<u64>) -> Result<&'s [u64]> {
         scratch.clear();
-        let limit = self.reach.limit;
+        let limit = self.context.limit;
         match self.body {
             Body::Here(raw) => {
-                self.reach
+                self.context
                     .checked(self.page, decode::append_wide(raw, limit, scratch))?;
             }
             Body::Parts => self.for_each_part(0, |_, page, _, raw| {
                 let decoded = decode::append_wide(raw, limit, scratch);
-                self.reach
+                self.context
                     .checked(page, decoded)
                     .map(|()| ControlFlow::Continue(()))
             })?,
@@ -200,19 +200,19 @@ impl<'a> List<'a> {
         &self,
         mut visit: impl FnMut(&[u32]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        if !self.reach.narrow {
+        if !self.context.narrow {
             return Err(Error::Wide);
         }
-        let limit = self.reach.limit;
+        let limit = self.context.limit;
         match self.body {
             Body::Here(raw) => self
-                .reach
+                .context
                 .checked(self.page, decode::for_each_narrow(raw, limit, &mut visit)),
             Body::Parts => {
                 let mut flow = ControlFlow::Continue(());
                 self.for_each_part(0, |_, page, _, raw| {
                     flow = self
-                        .reach
+                        .context
                         .checked(page, decode::for_each_narrow(raw, limit, &mut visit))?;
                     Ok(flow)
                 })?;
@@ -251,11 +251,11 @@ impl<'a> List<'a> {
             next: 0,
             found: 0..0,
         };
-        let limit = self.reach.limit;
+        let limit = self.context.limit;
         match self.body {
             Body::Here(raw) => {
                 let decoded = decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
-                let _ = self.reach.checked(self.page, decoded)?;
+                let _ = self.context.checked(self.page, decoded)?;
             }
             Body::Parts => {
                 let start = self.part_before(node.0)?;
@@ -263,7 +263,7 @@ impl<'a> List<'a> {
                     search.next = part.before as usize;
                     let decoded =
                         decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
-                    self.reach.checked(page, decoded)
+                    self.context.checked(page, decoded)
                 })?;
             }
             Body::Merged(merged) => {
@@ -316,7 +316,7 @@ impl<'a> List<'a> {
         out: &mut Vec<T>,
     ) -> Result<()> {
         assert!(
-            self.reach.direction == Direction::Out,
+            self.context.direction == Direction::Out,
             "reverse lists hold no relationship ids"
         );
         assert!(
@@ -332,10 +332,10 @@ impl<'a> List<'a> {
                     Some(last) => (self.segment).rank_after(self.node, last.node, &last.ranks),
                     None => self.segment.rank_of(self.node),
                 };
-                let rank = self.reach.checked(self.page, rank)?;
+                let rank = self.context.checked(self.page, rank)?;
                 let mut run = last.map_or((0..0, 0), |last| last.run);
                 let decoded = append_ids(self.segment, rank, positions, &mut run, out);
-                self.reach.checked(self.page, decoded)?;
+                self.context.checked(self.page, decoded)?;
                 cursor.last = Some(Read {
                     page: self.page,
                     node: self.node,
@@ -360,7 +360,7 @@ impl<'a> List<'a> {
                     let rank = segment.rank_of(self.node);
                     let decoded =
                         rank.and_then(|rank| append_ids(segment, rank, range, &mut (0..0, 0), out));
-                    self.reach
+                    self.context
                         .checked(page, decoded)
                         .map(|()| ControlFlow::Continue(()))
                 })
@@ -380,11 +380,11 @@ impl<'a> List<'a> {
 
     /// The last part for which `is_before` holds (it holds for a prefix of the parts), or the
     /// first.
-    fn last_part(&self, is_before: impl Fn(&Part) -> bool) -> Result<usize> {
+    fn last_part(&self, is_before: impl Fn(&ListPart) -> bool) -> Result<usize> {
         let (mut low, mut high) = (0, self.segment.part_count());
         while low < high {
             let middle = low.midpoint(high);
-            let part = self.reach.checked(self.page, self.segment.part(middle))?;
+            let part = self.context.checked(self.page, self.segment.part(middle))?;
             if is_before(&part) {
                 low = middle + 1
             } else {
@@ -399,9 +399,9 @@ impl<'a> List<'a> {
     fn for_each_part(
         &self,
         start: usize,
-        mut visit: impl FnMut(Part, PageRef, &Segment<'_>, RawList<'_>) -> Result<ControlFlow<()>>,
+        mut visit: impl FnMut(ListPart, PageRef, &Segment<'_>, RawList<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let window = self.reach.window();
+        let window = self.context.window();
         let mut ahead = start;
         let mut before = None;
         for index in start..self.segment.part_count() {
@@ -410,19 +410,22 @@ impl<'a> List<'a> {
                 let pages: Decoded<Vec<PageRef>> = (ahead.max(index)..end)
                     .map(|part| Ok(self.segment.part(part)?.page))
                     .collect();
-                self.reach
-                    .pages
-                    .prefetch(&self.reach.checked(self.page, pages)?, PageKind::Adjacency);
+                self.context.pages.prefetch(
+                    &self.context.checked(self.page, pages)?,
+                    PageKind::Adjacency,
+                );
                 ahead = end;
             }
-            let part = self.reach.checked(self.page, self.segment.part(index))?;
-            let pin = self.reach.pages.pin(part.page, PageKind::Adjacency)?;
-            let segment = self.reach.checked(part.page, self.reach.segment(&pin))?;
-            let raw = match self.reach.checked(part.page, segment.find(self.node))? {
+            let part = self.context.checked(self.page, self.segment.part(index))?;
+            let pin = self.context.pages.pin(part.page, PageKind::Adjacency)?;
+            let segment = self
+                .context
+                .checked(part.page, self.context.segment(&pin))?;
+            let raw = match self.context.checked(part.page, segment.find(self.node))? {
                 Found::List(raw) => raw,
                 Found::Nothing | Found::Head => {
                     let what = format!("part {index} of the list of node {} is none", self.node);
-                    return self.reach.checked(part.page, Err(Malformed(what)));
+                    return self.context.checked(part.page, Err(Malformed(what)));
                 }
             };
             if before.is_some_and(|expected| expected != part.before)
@@ -432,7 +435,7 @@ impl<'a> List<'a> {
                     "part {index} of the list of node {} does not fit",
                     self.node
                 );
-                return self.reach.checked(self.page, Err(Malformed(what)));
+                return self.context.checked(self.page, Err(Malformed(what)));
             }
             before = Some(part.before + raw.count as u64);
             if visit(part, part.page, &segment, raw)?.is_break() {
@@ -441,7 +444,7 @@ impl<'a> List<'a> {
         }
         if before.is_some_and(|seen| seen != self.segment.relationships()) {
             let what = format!("the parts of node {} are incomplete", self.node);
-            return self.reach.checked(self.page, Err(Malformed(what)));
+            return self.context.checked(self.page, Err(Malformed(what)));
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use super::list::{Body, List, Merged};
 use super::segment::Segment;
-use super::{Adjacency, Neighbour, Reach};
+use super::{Adjacency, Neighbour, ReadContext};
 use crate::Result;
 use crate::delta::change::Change;
 use crate::delta::overlay::Changes;
@@ -17,7 +17,7 @@ impl Merged {
     /// Becomes `base` with `changes`.
     pub(super) fn fill(
         &mut self,
-        reach: &Reach,
+        context: &ReadContext,
         base: Option<&List<'_>>,
         changes: &Changes,
     ) -> Result<()> {
@@ -27,7 +27,7 @@ impl Merged {
         self.base_relationships.clear();
         let longest = base.map_or(0, List::len) + changes.len();
         if longest > CHARGED_FROM {
-            let budget = reach.pages.budget();
+            let budget = context.pages.budget();
             let charged = self
                 .charged
                 .get_or_insert_with(|| budget.empty_reservation("changed lists"));
@@ -36,11 +36,11 @@ impl Merged {
         }
         if let Some(list) = base {
             list.decode_wide(&mut self.base_nodes)?;
-            if reach.direction == Direction::Out {
+            if context.direction == Direction::Out {
                 list.append_relationships(0..self.base_nodes.len(), &mut self.base_relationships)?;
             }
         }
-        match reach.direction {
+        match context.direction {
             Direction::Out => self.merge_forward(changes),
             Direction::In => self.merge_reverse(changes),
         }
@@ -102,9 +102,9 @@ impl Merged {
     }
 
     /// This as the list of `node`.
-    pub(super) fn list<'a>(&'a self, reach: &'a Reach, node: u64) -> List<'a> {
+    pub(super) fn list<'a>(&'a self, context: &'a ReadContext, node: u64) -> List<'a> {
         List {
-            reach,
+            context,
             page: PageRef::new(SizeClass::MIN, 0),
             segment: Segment::NONE,
             node,
@@ -137,15 +137,16 @@ impl Adjacency {
             return self.with_base_list(node, visit);
         };
         let mut merged = Merged::default();
-        let reach = self.reach();
-        let filled = self.with_base_list(node, |base| merged.fill(reach, Some(base), &changes))?;
+        let context = self.context();
+        let filled =
+            self.with_base_list(node, |base| merged.fill(context, Some(base), &changes))?;
         if filled.is_none() {
-            merged.fill(reach, None, &changes)?;
+            merged.fill(context, None, &changes)?;
         }
         if merged.nodes.is_empty() {
             return Ok(None);
         }
-        visit(&merged.list(reach, node.0)).map(Some)
+        visit(&merged.list(context, node.0)).map(Some)
     }
 
     /// As [`Adjacency::with_list`] for what the file says.
@@ -157,10 +158,10 @@ impl Adjacency {
         let Some(located) = self.locate(node.0)? else {
             return Ok(None);
         };
-        let reach = self.reach();
-        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-        let segment = reach.checked(located.page, reach.segment(&pin))?;
-        List::find(reach, located.page, &segment, node.0)?
+        let context = self.context();
+        let pin = context.pages.pin(located.page, PageKind::Adjacency)?;
+        let segment = context.checked(located.page, context.segment(&pin))?;
+        List::find(context, located.page, &segment, node.0)?
             .map(|list| visit(&list))
             .transpose()
     }

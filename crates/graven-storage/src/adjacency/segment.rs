@@ -62,7 +62,7 @@ const TOUCHED_LINES: usize = 2;
 
 /// A part of a long list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
+pub(crate) struct ListPart {
     pub(crate) first_neighbour: u64,
     pub(crate) page: PageRef,
     /// Relationships of the list before this part.
@@ -108,7 +108,7 @@ pub(crate) enum Found<'a> {
 
 /// How far [`Segment::for_each_only`] came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OnlyStop {
+pub(crate) enum ToOneOutcome {
     Done,
     /// The closure wants no more.
     Enough,
@@ -254,7 +254,7 @@ impl<'a> Segment<'a> {
         nodes: NodeSet<'_>,
         limit: u32,
         mut visit: impl FnMut(u64, u32) -> bool,
-    ) -> OnlyStop {
+    ) -> ToOneOutcome {
         let mask = u64::MAX >> (64 - 8 * self.first_bytes);
         let mut ends = [0_u32; GROUP_NODES as usize];
         for number in 0..self.groups() {
@@ -268,7 +268,7 @@ impl<'a> Segment<'a> {
             let first_slot = u32_at(self.bytes, group + 12) as usize;
             let behind = first_slot + bitmap.count_ones() as usize;
             if behind > self.lists {
-                return OnlyStop::Group(number);
+                return ToOneOutcome::Group(number);
             }
             let table = &self.bytes[self.slots + first_slot * SLOT_BYTES..]
                 [..(behind - first_slot) * SLOT_BYTES];
@@ -278,7 +278,7 @@ impl<'a> Segment<'a> {
                 let Some([count, first @ ..]) =
                     self.bytes.get(at..).and_then(<[u8]>::first_chunk::<9>)
                 else {
-                    return OnlyStop::Group(number);
+                    return ToOneOutcome::Group(number);
                 };
                 let first = (u64::from_le_bytes(*first) & mask).wrapping_add(self.base);
                 sound &= *count == 1
@@ -287,12 +287,12 @@ impl<'a> Segment<'a> {
                 *end = first as u32;
             }
             if !sound {
-                return OnlyStop::Group(number);
+                return ToOneOutcome::Group(number);
             }
             if found == u64::MAX {
                 for (node, end) in (start..).zip(&ends) {
                     if !visit(node, *end) {
-                        return OnlyStop::Enough;
+                        return ToOneOutcome::Enough;
                     }
                 }
                 continue;
@@ -302,11 +302,11 @@ impl<'a> Segment<'a> {
                 found &= found - 1;
                 let before = (bitmap & ((1 << bit) - 1)).count_ones() as usize;
                 if !visit(start + u64::from(bit), ends[before]) {
-                    return OnlyStop::Enough;
+                    return ToOneOutcome::Enough;
                 }
             }
         }
-        OnlyStop::Done
+        ToOneOutcome::Done
     }
 
     /// Appends the lists of those of `nodes` that have one, from group number `from` on, named by
@@ -354,7 +354,7 @@ impl<'a> Segment<'a> {
 
     /// Asks the processor to load the start of the list of `node`, if it has one.
     #[inline]
-    pub(crate) fn touch(&self, node: u64) {
+    pub(crate) fn prefetch(&self, node: u64) {
         let index = node.wrapping_sub(self.first_node);
         if index >= self.node_count || self.encoding == ENCODING_HEAD || self.lists == 0 {
             return;
@@ -741,12 +741,12 @@ impl<'a> Segment<'a> {
     }
 
     /// A part of a head.
-    pub(crate) fn part(&self, index: usize) -> Decoded<Part> {
+    pub(crate) fn part(&self, index: usize) -> Decoded<ListPart> {
         if index >= self.lists || !self.is_head() {
             return Err(Malformed(format!("part {index} of {}", self.lists)));
         }
         let at = HEADER_BYTES + index * PART_BYTES;
-        Ok(Part {
+        Ok(ListPart {
             first_neighbour: u64_at(self.bytes, at),
             page: Pages::reference(u64_at(self.bytes, at + 8))?,
             before: u64_at(self.bytes, at + 16),

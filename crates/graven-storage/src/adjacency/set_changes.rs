@@ -58,7 +58,7 @@ where
         return Adjacency::sweep_stored_set(adjacencies, nodes, order, visit);
     }
     let bytes = (nodes.words().len() + changed.len()) as u64 * 8;
-    let budget = adjacencies[0].reach().pages.budget();
+    let budget = adjacencies[0].context().pages.budget();
     let _charged = budget.reserve("changed lists", bytes)?;
     let first = nodes.first().0;
     let mut words = nodes.words().to_vec();

@@ -10,7 +10,7 @@ use super::Adjacency;
 use super::list::List;
 use super::node_set::NodeSet;
 use super::set_changes;
-use super::set_sweep::PageWork;
+use super::set_sweep::PageVisitor;
 use crate::Result;
 use crate::adjacency::order::Sweep;
 use crate::bitpack::run::{Item, Source, Stop, probe_run};
@@ -23,7 +23,7 @@ struct Probing<'a, F> {
     visit: &'a mut F,
 }
 
-impl<F> PageWork for Probing<'_, F>
+impl<F> PageVisitor for Probing<'_, F>
 where
     F: FnMut(NodeId, bool) -> ControlFlow<()>,
 {

@@ -21,7 +21,7 @@ use super::Adjacency;
 use super::decode::NARROW_LIMIT;
 use super::list::List;
 use super::node_set::NodeSet;
-use super::segment::{OnlyStop, Segment};
+use super::segment::{Segment, ToOneOutcome};
 use super::set_changes;
 use crate::adjacency::order::Sweep;
 use crate::bitpack::run::{Item, Source, Stop, decode_run};
@@ -50,7 +50,7 @@ struct Task {
 }
 
 /// What is done with the lists of a page.
-pub(super) trait PageWork {
+pub(super) trait PageVisitor {
     /// Does it for `items` of adjacency number `adjacency` from number `from` on, as far as the
     /// kernels go. Names are distances from node `first`.
     fn run(
@@ -63,8 +63,8 @@ pub(super) trait PageWork {
     ) -> Stop;
 
     /// Does it for the nodes of the set in a segment that has no list of several neighbours.
-    fn only(&mut self, _: usize, _: &Segment<'_>, _: NodeSet<'_>, _: u32) -> OnlyStop {
-        OnlyStop::Group(0)
+    fn only(&mut self, _: usize, _: &Segment<'_>, _: NodeSet<'_>, _: u32) -> ToOneOutcome {
+        ToOneOutcome::Group(0)
     }
 
     /// Does it for one list, with every check: long lists, wide blocks, damage.
@@ -78,7 +78,7 @@ struct Visiting<'v, F> {
     careful: Vec<u32>,
 }
 
-impl<F> PageWork for Visiting<'_, F>
+impl<F> PageVisitor for Visiting<'_, F>
 where
     F: FnMut(usize, NodeId, &[u32]) -> ControlFlow<()>,
 {
@@ -104,7 +104,7 @@ where
         segment: &Segment<'_>,
         nodes: NodeSet<'_>,
         limit: u32,
-    ) -> OnlyStop {
+    ) -> ToOneOutcome {
         let visit = &mut self.visit;
         segment.for_each_only(nodes, limit, |node, only| {
             visit(adjacency, NodeId(node), &[only]).is_continue()
@@ -172,7 +172,7 @@ impl Adjacency {
         adjacencies: &[&Adjacency],
         nodes: NodeSet<'_>,
         order: Sweep,
-        work: &mut impl PageWork,
+        work: &mut impl PageVisitor,
     ) -> Result<()> {
         let mut items = Vec::new();
         let mut plan = Plan::new(adjacencies, nodes, order)?;
@@ -182,7 +182,7 @@ impl Adjacency {
                 let task = plan.tasks[at];
                 let adjacency = adjacencies[task.adjacency];
                 if adjacency
-                    .work_on_page(&task, nodes, &mut items, work)?
+                    .visit_page(&task, nodes, &mut items, work)?
                     .is_break()
                 {
                     return Ok(());
@@ -194,38 +194,38 @@ impl Adjacency {
 
     /// Does `work` with the lists of `nodes` in one page.
     #[inline]
-    fn work_on_page(
+    fn visit_page(
         &self,
         task: &Task,
         nodes: NodeSet<'_>,
         items: &mut Vec<Item>,
-        work: &mut impl PageWork,
+        work: &mut impl PageVisitor,
     ) -> Result<ControlFlow<()>> {
-        let reach = self.reach();
-        let pin = reach.pages.pin(task.page, PageKind::Adjacency)?;
-        let segment = reach.checked(task.page, reach.segment(&pin))?;
+        let context = self.context();
+        let pin = context.pages.pin(task.page, PageKind::Adjacency)?;
+        let segment = context.checked(task.page, context.segment(&pin))?;
         let first = segment.first_node();
         if segment.is_head() {
             return if nodes.contains(NodeId(first)) {
-                self.work_carefully(task, &segment, first, work)
+                self.visit_slow(task, &segment, first, work)
             } else {
                 Ok(ControlFlow::Continue(()))
             };
         }
         let mut group = 0;
-        if segment.is_sole() && reach.limit <= NARROW_LIMIT {
-            match work.only(task.adjacency, &segment, nodes, reach.limit as u32) {
-                OnlyStop::Done => return Ok(ControlFlow::Continue(())),
-                OnlyStop::Enough => return Ok(ControlFlow::Break(())),
-                OnlyStop::Group(left) => group = left,
+        if segment.is_sole() && context.limit <= NARROW_LIMIT {
+            match work.only(task.adjacency, &segment, nodes, context.limit as u32) {
+                ToOneOutcome::Done => return Ok(ControlFlow::Continue(())),
+                ToOneOutcome::Enough => return Ok(ControlFlow::Break(())),
+                ToOneOutcome::Group(left) => group = left,
             }
         }
         items.clear();
-        reach.checked(task.page, segment.gather(nodes, group, items))?;
+        context.checked(task.page, segment.gather(nodes, group, items))?;
         let mut from = 0;
         while from < items.len() {
-            let stop = if reach.limit <= NARROW_LIMIT {
-                let source = segment.source(reach.limit as u32);
+            let stop = if context.limit <= NARROW_LIMIT {
+                let source = segment.source(context.limit as u32);
                 work.run(task.adjacency, first, source, items, from)
             } else {
                 Stop::Careful(from)
@@ -236,7 +236,7 @@ impl Adjacency {
                 Stop::Careful(at) => at,
             };
             let node = first + u64::from(items[at].name);
-            if self.work_carefully(task, &segment, node, work)?.is_break() {
+            if self.visit_slow(task, &segment, node, work)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             from = at + 1;
@@ -246,14 +246,14 @@ impl Adjacency {
 
     #[cold]
     #[inline(never)]
-    fn work_carefully(
+    fn visit_slow(
         &self,
         task: &Task,
         segment: &Segment<'_>,
         node: u64,
-        work: &mut impl PageWork,
+        work: &mut impl PageVisitor,
     ) -> Result<ControlFlow<()>> {
-        match List::find(self.reach(), task.page, segment, node)? {
+        match List::find(self.context(), task.page, segment, node)? {
             Some(list) => work.list(task.adjacency, &list),
             None => Ok(ControlFlow::Continue(())),
         }
@@ -290,7 +290,7 @@ impl<'a> Plan<'a> {
         }
         let limit = adjacencies
             .first()
-            .map_or(0, |adjacency| adjacency.reach().pages.budget().limit());
+            .map_or(0, |adjacency| adjacency.context().pages.budget().limit());
         let page = super::build::SEGMENT_CLASS.bytes() as u64;
         let room = (limit / page * STRETCH_SHARE).clamp(STRETCH_MIN, STRETCH_MAX);
         let ahead = (limit / AHEAD_SHARE / page).clamp(1, AHEAD_MAX);
@@ -316,7 +316,7 @@ impl<'a> Plan<'a> {
         self.absent.clear();
         let (mut number, mut from) = self.cursor;
         while let Some(adjacency) = self.adjacencies.get(number) {
-            let reach = adjacency.reach();
+            let context = adjacency.context();
             let Some(map) = &adjacency.inner.map else {
                 (number, from) = (number + 1, 0);
                 continue;
@@ -326,7 +326,7 @@ impl<'a> Plan<'a> {
                     from = u64::MAX;
                     break;
                 };
-                let located = match map.floor(&reach.pages, node)? {
+                let located = match map.floor(&context.pages, node)? {
                     Ok(located) => located,
                     Err(first) => {
                         from = first;
@@ -340,7 +340,7 @@ impl<'a> Plan<'a> {
                     adjacency: number,
                     page: located.page,
                 };
-                if reach.pages.is_resident(located.page) {
+                if context.pages.is_resident(located.page) {
                     self.tasks.push(task);
                 } else {
                     self.absent.push(task);
@@ -383,7 +383,7 @@ impl<'a> Plan<'a> {
             if self.held.is_empty() {
                 // What is read now must not push out what is visited next.
                 for task in &self.tasks[at..self.resident] {
-                    let pages = &self.adjacencies[task.adjacency].reach().pages;
+                    let pages = &self.adjacencies[task.adjacency].context().pages;
                     if pages.is_resident(task.page) {
                         self.held.push(pages.pin(task.page, PageKind::Adjacency)?);
                     }
@@ -398,7 +398,7 @@ impl<'a> Plan<'a> {
         self.pages.clear();
         self.pages
             .extend(self.tasks[from..to].iter().map(|task| task.page));
-        let pages = &self.adjacencies[self.tasks[at].adjacency].reach().pages;
+        let pages = &self.adjacencies[self.tasks[at].adjacency].context().pages;
         self.submitted = from + pages.prefetch(&self.pages, PageKind::Adjacency);
         Ok(())
     }

@@ -42,25 +42,25 @@ impl Adjacency {
         let Some(map) = &self.inner.map else {
             return Ok(0..0);
         };
-        let reach = self.reach();
-        let first = match map.floor(&reach.pages, 0)? {
+        let context = self.context();
+        let first = match map.floor(&context.pages, 0)? {
             Ok(located) => located.first,
             Err(u64::MAX) => return Ok(0..0),
             Err(first) => first,
         };
-        let Ok(last) = map.floor(&reach.pages, u64::MAX - 1)? else {
+        let Ok(last) = map.floor(&context.pages, u64::MAX - 1)? else {
             return Ok(0..0);
         };
-        let pin = reach.pages.pin(last.page, PageKind::Adjacency)?;
-        let segment = reach.checked(last.page, reach.segment(&pin))?;
-        Ok(first..segment.end_node().min(reach.limit).max(first))
+        let pin = context.pages.pin(last.page, PageKind::Adjacency)?;
+        let segment = context.checked(last.page, context.segment(&pin))?;
+        Ok(first..segment.end_node().min(context.limit).max(first))
     }
 
     /// The error for a list that names a node outside of the span of the other direction.
     #[must_use]
     pub fn stray_neighbour(&self, node: u64) -> Error {
         Error::Inconsistent {
-            path: self.reach().pages.path().to_path_buf(),
+            path: self.context().pages.path().to_path_buf(),
             store: format!("adjacency of type {}", self.inner.rel_type),
             what: format!("node {node} is a neighbour but has no list in the other direction"),
         }

@@ -32,20 +32,20 @@ impl Adjacency {
         let Some(map) = &self.inner.map else {
             return Ok(());
         };
-        let reach = self.reach();
+        let context = self.context();
         let mut within = |found: Range<u64>, entries: u64| {
             let from = found.start.max(nodes.start);
-            let to = found.end.min(nodes.end).min(reach.limit);
+            let to = found.end.min(nodes.end).min(context.limit);
             if from < to && entries > 0 {
                 visit(from..to, entries);
             }
         };
-        let mut next = map.floor(&reach.pages, nodes.start)?;
+        let mut next = map.floor(&context.pages, nodes.start)?;
         loop {
             let located = match next {
                 Ok(located) => located,
                 Err(u64::MAX) => return Ok(()),
-                Err(first) => match map.floor(&reach.pages, first)? {
+                Err(first) => match map.floor(&context.pages, first)? {
                     Ok(located) => located,
                     Err(_) => return Ok(()),
                 },
@@ -55,14 +55,14 @@ impl Adjacency {
             }
             let behind = match located.end {
                 u64::MAX => None,
-                end => Some(map.floor(&reach.pages, end)?),
+                end => Some(map.floor(&context.pages, end)?),
             };
             let entries = self.entries_of(&located, behind.and_then(|behind| behind.ok()));
             if entries > most {
-                let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-                let segment = reach.checked(located.page, reach.segment(&pin))?;
+                let pin = context.pages.pin(located.page, PageKind::Adjacency)?;
+                let segment = context.checked(located.page, context.segment(&pin))?;
                 let spread = segment.spread(most, &mut within);
-                reach.checked(located.page, spread)?;
+                context.checked(located.page, spread)?;
             } else {
                 within(located.first..located.end, entries);
             }

@@ -14,7 +14,7 @@
 use super::list::List;
 use super::list::Merged;
 use super::segment::Segment;
-use super::{Adjacency, Reach};
+use super::{Adjacency, ReadContext};
 use crate::adjacency::order::Sweep;
 use crate::delta::changed_lists::Cursor;
 use crate::ids::NodeId;
@@ -26,7 +26,7 @@ use std::ops::{ControlFlow, Range};
 const CHUNK_NODES: usize = 4096;
 
 /// Lists whose first bytes are loaded ahead of their visit.
-const TOUCH_AHEAD: usize = 4;
+const PREFETCH_DISTANCE: usize = 4;
 
 /// Nodes that are visited together, with the segments that hold their lists; `None`: no segment
 /// does.
@@ -40,15 +40,15 @@ struct Chunk {
 struct Source<'a, I> {
     nodes: I,
     /// The node that did not fit the chunk before.
-    pending: Option<(u64, Place)>,
+    pending: Option<(u64, Lookup)>,
     map: Option<&'a SegmentMap>,
     keep_all: bool,
 }
 
 /// The segment of a node, or where the first segment begins for nodes before that.
-type Place = Result<Located, u64>;
+type Lookup = Result<Located, u64>;
 
-fn ids_of(place: &Place) -> Range<u64> {
+fn ids_of(place: &Lookup) -> Range<u64> {
     match place {
         Ok(located) => located.first..located.end,
         Err(first) => 0..*first,
@@ -60,7 +60,7 @@ impl Chunk {
     fn fill(
         &mut self,
         source: &mut Source<'_, impl Iterator<Item = NodeId>>,
-        reach: &Reach,
+        context: &ReadContext,
         window: usize,
     ) -> crate::Result<()> {
         self.nodes.clear();
@@ -82,7 +82,7 @@ impl Chunk {
                 continue;
             }
             let place = match source.map {
-                Some(map) => map.floor(&reach.pages, node)?,
+                Some(map) => map.floor(&context.pages, node)?,
                 None => Err(u64::MAX),
             };
             if place.is_err() && !source.keep_all {
@@ -106,14 +106,14 @@ impl Chunk {
         Ok(())
     }
 
-    fn prefetch(&self, reach: &Reach, scratch: &mut Vec<PageRef>) {
+    fn prefetch(&self, context: &ReadContext, scratch: &mut Vec<PageRef>) {
         scratch.clear();
         scratch.extend(
             self.segments
                 .iter()
                 .filter_map(|(located, _)| Some(located.as_ref()?.page)),
         );
-        reach.pages.prefetch(scratch, PageKind::Adjacency);
+        context.pages.prefetch(scratch, PageKind::Adjacency);
     }
 }
 
@@ -136,9 +136,9 @@ impl Adjacency {
         F: FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
     {
         let Some(overlay) = self.overlay.as_deref() else {
-            let reach = self.reach();
+            let context = self.context();
             return self.sweep_pages(nodes, order, false, |located, run| match located {
-                Some(place) => visit_run(reach, place, run, &mut visit),
+                Some(place) => visit_run(context, place, run, &mut visit),
                 None => Ok(ControlFlow::Continue(())),
             });
         };
@@ -149,7 +149,7 @@ impl Adjacency {
             let place = located.unwrap_or(nowhere);
             overlay.note_all(run);
             visit_changed(
-                self.reach(),
+                self.context(),
                 place,
                 run,
                 &mut cursor,
@@ -172,8 +172,8 @@ impl Adjacency {
         if self.inner.map.is_none() && !keep_all {
             return Ok(());
         }
-        let reach = self.reach();
-        let window = reach.window();
+        let context = self.context();
+        let window = context.window();
         let mut source = Source {
             nodes,
             pending: None,
@@ -183,11 +183,11 @@ impl Adjacency {
         let mut pages = Vec::with_capacity(window);
         let (mut current, mut next) = (Chunk::default(), Chunk::default());
         let mut previous: Option<u64> = None;
-        current.fill(&mut source, reach, window)?;
-        current.prefetch(reach, &mut pages);
+        current.fill(&mut source, context, window)?;
+        current.prefetch(context, &mut pages);
         while !current.nodes.is_empty() {
-            next.fill(&mut source, reach, window)?;
-            next.prefetch(reach, &mut pages);
+            next.fill(&mut source, context, window)?;
+            next.prefetch(context, &mut pages);
             for (located, range) in &current.segments {
                 let run = &current.nodes[range.clone()];
                 debug_assert!(
@@ -203,8 +203,8 @@ impl Adjacency {
                 let flow = match located {
                     None => visit(None, run)?,
                     Some(located) => {
-                        let pin = reach.pages.pin(located.page, PageKind::Adjacency)?;
-                        let segment = reach.checked(located.page, reach.segment(&pin))?;
+                        let pin = context.pages.pin(located.page, PageKind::Adjacency)?;
+                        let segment = context.checked(located.page, context.segment(&pin))?;
                         visit(Some((&segment, located.page)), run)?
                     }
                 };
@@ -221,16 +221,16 @@ impl Adjacency {
 /// Visits the lists of `run` in one segment.
 #[inline(always)]
 fn visit_run(
-    reach: &Reach,
+    context: &ReadContext,
     (segment, page): (&Segment<'_>, PageRef),
     run: &[u64],
     visit: &mut impl FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
 ) -> crate::Result<ControlFlow<()>> {
     for (at, &node) in run.iter().enumerate() {
-        if let Some(ahead) = run.get(at + TOUCH_AHEAD) {
-            segment.touch(*ahead);
+        if let Some(ahead) = run.get(at + PREFETCH_DISTANCE) {
+            segment.prefetch(*ahead);
         }
-        if let Some(list) = List::find(reach, page, segment, node)?
+        if let Some(list) = List::find(context, page, segment, node)?
             && visit(NodeId(node), &list)?.is_break()
         {
             return Ok(ControlFlow::Break(()));
@@ -241,7 +241,7 @@ fn visit_run(
 
 /// As [`visit_run`] where some lists may be changed.
 fn visit_changed(
-    reach: &Reach,
+    context: &ReadContext,
     (segment, page): (&Segment<'_>, PageRef),
     run: &[u64],
     cursor: &mut Cursor<'_>,
@@ -249,11 +249,11 @@ fn visit_changed(
     visit: &mut impl FnMut(NodeId, &List<'_>) -> crate::Result<ControlFlow<()>>,
 ) -> crate::Result<ControlFlow<()>> {
     for &node in run {
-        let base = List::find(reach, page, segment, node)?;
+        let base = List::find(context, page, segment, node)?;
         let list = if cursor.at(NodeId(node))? {
-            merged.fill(reach, base.as_ref(), &cursor.list(node)?)?;
+            merged.fill(context, base.as_ref(), &cursor.list(node)?)?;
             // Nothing may be left of it.
-            (!merged.nodes.is_empty()).then(|| merged.list(reach, node))
+            (!merged.nodes.is_empty()).then(|| merged.list(context, node))
         } else {
             base
         };

@@ -3,7 +3,7 @@
 use super::decode::{append_narrow, append_wide};
 use super::encode::{EncodedBlocks, block_count, encode_prefix};
 use super::node_set::NodeSet;
-use super::segment::{Found, OnlyStop, RawList, Segment};
+use super::segment::{Found, RawList, Segment, ToOneOutcome};
 use crate::{GraphBuilder, NodeId};
 use graven_io::{File, MemoryFile};
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ proptest! {
         for length in [bytes.len(), cut.index(bytes.len())] {
             let Ok(segment) = Segment::read(&bytes, length) else { continue };
             for node in 0..120 {
-                segment.touch(node);
+                segment.prefetch(node);
                 let _ = segment.rank_of(node);
                 let _ = segment.node_at_rank(node);
                 let _ = segment.relationship_id(node);
@@ -100,7 +100,7 @@ proptest! {
 
 /// The only neighbour of each of a set of nodes as the column reader has them, and where it
 /// stopped.
-fn only_neighbours(segment: &Segment<'_>, set: NodeSet<'_>) -> (Vec<(u64, u32)>, OnlyStop) {
+fn only_neighbours(segment: &Segment<'_>, set: NodeSet<'_>) -> (Vec<(u64, u32)>, ToOneOutcome) {
     let mut found = Vec::new();
     let stop = segment.for_each_only(set, 300, |node, only| {
         found.push((node, only));
@@ -128,7 +128,7 @@ fn sole_lists_are_read_like_a_column() {
         let wanted = (0..300).filter(|node| set.contains(NodeId(*node)));
         let wanted = wanted.filter_map(|node| Some((node, ends(node)? as u32)));
         assert!(found.into_iter().eq(wanted));
-        assert_eq!(stop, OnlyStop::Done);
+        assert_eq!(stop, ToOneOutcome::Done);
     }
     let all = NodeSet::new(NodeId(0), &[u64::MAX; 5]);
     let mut visits = 0;
@@ -136,9 +136,9 @@ fn sole_lists_are_read_like_a_column() {
         visits += 1;
         visits < 100
     });
-    assert_eq!((stop, visits), (OnlyStop::Enough, 100));
+    assert_eq!((stop, visits), (ToOneOutcome::Enough, 100));
     let low = segment.for_each_only(all, 299, |_, _| true);
-    assert!(matches!(low, OnlyStop::Group(_)), "ST-7");
+    assert!(matches!(low, ToOneOutcome::Group(_)), "ST-7");
     assert!(
         !Segment::read(&sample_segment(), sample_segment().len())
             .unwrap()

@@ -11,7 +11,7 @@
 
 use super::build::{SEGMENT_BYTES, SegmentBuilder, head_payload, single_list_bytes};
 use super::encode::{EncodedBlocks, encode_prefix};
-use super::segment::Part;
+use super::segment::ListPart;
 use crate::catalog::{StoreKind, TypeStatistics};
 use crate::directory::SegmentEntry;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
@@ -166,7 +166,7 @@ struct DirectionWriter {
     node: Option<u64>,
     pending: Vec<u64>,
     /// Parts written for the node so far and their relationships.
-    parts: Vec<Part>,
+    parts: Vec<ListPart>,
     in_parts: u64,
     open: SegmentBuilder,
     /// Position in the store of the open segment's first relationship and of the next one.
@@ -325,7 +325,7 @@ impl DirectionWriter {
         self.scratch = blocks;
         let part = std::mem::replace(&mut self.pending, rest);
         let page = self.append(&self.open.payload())?;
-        self.parts.push(Part {
+        self.parts.push(ListPart {
             first_neighbour: part[0],
             page,
             before: self.in_parts,

@@ -10,7 +10,7 @@
 //! * ST-BP-3 Reads stay inside `bytes`: a block too close to its end is decoded from a padded copy.
 //! * ST-BP-4 Writes stay inside `out[..room(count)]`.
 
-use super::{BLOCK, MAX_VECTOR_WIDTH, packed_len};
+use super::{BLOCK, VECTOR_WIDTH_MAX, packed_len};
 
 /// Bytes that a block kernel may read from the start of its block on: two loads of 64 bytes, the
 /// second at most 50 bytes in.
@@ -89,7 +89,7 @@ fn walk(
     for (index, width) in widths.iter().enumerate() {
         let values = (count - index * BLOCK).min(BLOCK);
         let length = packed_len(values, u32::from(*width));
-        if u32::from(*width) > MAX_VECTOR_WIDTH || at + length > end {
+        if u32::from(*width) > VECTOR_WIDTH_MAX || at + length > end {
             return None;
         }
         let places: &mut [u32; BLOCK] = (&mut out[index * BLOCK..(index + 1) * BLOCK])
@@ -114,10 +114,10 @@ fn walk(
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86 {
     //! The vector kernels; see the parent's header.
-    use super::{BLOCK, Blocks, MAX_VECTOR_WIDTH, REACH, walk};
+    use super::{BLOCK, Blocks, REACH, VECTOR_WIDTH_MAX, walk};
     use std::arch::x86_64::*;
 
-    const WIDTHS: usize = MAX_VECTOR_WIDTH as usize + 1;
+    const WIDTHS: usize = VECTOR_WIDTH_MAX as usize + 1;
 
     /// Byte permutation and shifts that move 16 values of one width into their lanes.
     #[repr(C, align(64))]

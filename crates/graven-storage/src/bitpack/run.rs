@@ -15,7 +15,7 @@
 //!   a block of widths up to 25.
 //! * ST-BP-6 Reads stay inside `bytes`.
 
-use super::{BLOCK, MAX_VECTOR_WIDTH, packed_len};
+use super::{BLOCK, VECTOR_WIDTH_MAX, packed_len};
 use std::ops::Range;
 
 /// Bytes that a block kernel may read from the start of its block on.
@@ -202,7 +202,7 @@ fn walk<S: Copy>(
             else {
                 return Stop::Careful(number);
             };
-            if width > MAX_VECTOR_WIDTH as usize {
+            if width > VECTOR_WIDTH_MAX as usize {
                 return Stop::Careful(number);
             }
             state = block(source, width, state, place);
@@ -300,7 +300,7 @@ fn probe<S: Copy>(
                 else {
                     return Stop::Careful(number);
                 };
-                if width > MAX_VECTOR_WIDTH as usize {
+                if width > VECTOR_WIDTH_MAX as usize {
                     return Stop::Careful(number);
                 }
                 state = block(window, width, state, &mut place);

@@ -1,4 +1,4 @@
-//! What a checkpoint folds into the file: the changes since the checkpoint before, store by store,
+//! What a checkpoint merges into the file: the changes since the checkpoint before, store by store,
 //! in key order.
 //!
 //! # How it works

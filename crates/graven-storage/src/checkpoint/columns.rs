@@ -1,4 +1,4 @@
-//! Folding one column: touched segments are decoded, merged with the changes and cut anew.
+//! Merging one column: touched segments are decoded, merged with the changes and cut anew.
 //!
 //! # How it works
 //! Segments without changes stay as they are. Those behind each other that have some run through
@@ -6,7 +6,7 @@
 //! the next segment if both fit one. Long values stay in their chains.
 
 use super::changes::Stream;
-use super::fold::{Fold, Ledger, next_if, peek};
+use super::merge::{CheckpointMerge, StoreChanges, next_if, peek};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::column::cutter::{Cutter, make_cell};
@@ -18,9 +18,9 @@ use std::iter::Peekable;
 
 type Values<'a> = Peekable<Stream<'a, (u64, PropertyValue)>>;
 
-/// Folds `changes` into the column of `kind`.
-pub(super) fn fold(
-    fold: &mut Fold<'_>,
+/// Merges `changes` into the column of `kind`.
+pub(super) fn merge(
+    merge: &mut CheckpointMerge<'_>,
     kind: StoreKind,
     page_kind: PageKind,
     changes: Stream<'_, (u64, PropertyValue)>,
@@ -29,13 +29,13 @@ pub(super) fn fold(
     if peek(&mut changes)?.is_none() {
         return Ok(());
     }
-    let old = fold.base_segments(kind)?;
+    let old = merge.base_segments(kind)?;
     let mut column = ColumnFold {
-        fold,
+        merge,
         page_kind,
         cutter: Cutter::default(),
         segments: Vec::with_capacity(old.len()),
-        ledger: Ledger::default(),
+        ledger: StoreChanges::default(),
         full: 0,
         changed: false,
     };
@@ -50,19 +50,19 @@ pub(super) fn fold(
     if column.changed {
         let sketch = column.cutter.take_sketch();
         let (segments, ledger) = (column.segments, column.ledger);
-        fold.put_store(kind, segments, &ledger);
-        fold.put_values(kind, sketch);
+        merge.put_store(kind, segments, &ledger);
+        merge.put_values(kind, sketch);
     }
     Ok(())
 }
 
 /// The values of a segment and the first id behind it.
 pub(crate) fn decode_cells(
-    fold: &Fold<'_>,
+    merge: &CheckpointMerge<'_>,
     kind: PageKind,
     entry: &SegmentEntry,
 ) -> Result<(Vec<(u64, Cell)>, u64)> {
-    let pages = &fold.root.pages;
+    let pages = &merge.root.pages;
     let pin = pages.pin(entry.page, kind)?;
     let segment = pages.checked(entry.page, kind, ColumnSegment::read(&pin))?;
     let mut cells = Vec::with_capacity(segment.count());
@@ -73,11 +73,11 @@ pub(crate) fn decode_cells(
 }
 
 struct ColumnFold<'f, 'a> {
-    fold: &'f mut Fold<'a>,
+    merge: &'f mut CheckpointMerge<'a>,
     page_kind: PageKind,
     cutter: Cutter,
     segments: Vec<SegmentEntry>,
-    ledger: Ledger,
+    ledger: StoreChanges,
     /// Values of a full segment hereabouts.
     full: u64,
     changed: bool,
@@ -96,7 +96,7 @@ impl ColumnFold<'_, '_> {
         if value.is_null() {
             return Ok(());
         }
-        let cell = make_cell(self.fold.output, value, &mut self.ledger.added)?;
+        let cell = make_cell(self.merge.output, value, &mut self.ledger.added)?;
         self.ledger.entries += 1;
         self.changed = true;
         self.push(id, cell)
@@ -115,7 +115,7 @@ impl ColumnFold<'_, '_> {
     fn cut(&mut self) -> Result<()> {
         if let Some(cut) = self.cutter.cut() {
             let page = self
-                .fold
+                .merge
                 .append(self.page_kind, &cut.payload, &mut self.ledger)?;
             self.full = self.full.max(cut.count);
             self.segments.push(SegmentEntry {
@@ -153,7 +153,7 @@ impl ColumnFold<'_, '_> {
             self.segments.push(*entry);
             return Ok(());
         }
-        let (cells, segment_end) = decode_cells(self.fold, self.page_kind, entry)?;
+        let (cells, segment_end) = decode_cells(self.merge, self.page_kind, entry)?;
         self.full = self.full.max(cells.len() as u64);
         let (merged, mut changed) = self.merge(cells, segment_end, changes)?;
         while next_if(changes, |(id, value)| *id < end && value.is_null())?.is_some() {}
@@ -164,7 +164,7 @@ impl ColumnFold<'_, '_> {
             return Ok(());
         }
         self.changed = true;
-        self.fold.free(entry.page, &mut self.ledger)?;
+        self.merge.free(entry.page, &mut self.ledger)?;
         for (id, cell) in merged {
             self.push(id, cell)?;
         }
@@ -196,11 +196,11 @@ impl ColumnFold<'_, '_> {
             if let Some((_, old)) = old {
                 self.ledger.entries -= 1;
                 if let Cell::Overflow(_, head) = old {
-                    self.fold.free_chain(head, &mut self.ledger)?;
+                    self.merge.free_chain(head, &mut self.ledger)?;
                 }
             }
             if !value.is_null() {
-                let cell = make_cell(self.fold.output, &value, &mut self.ledger.added)?;
+                let cell = make_cell(self.merge.output, &value, &mut self.ledger.added)?;
                 self.ledger.entries += 1;
                 merged.push((id, cell));
             }

@@ -1,4 +1,4 @@
-//! Folding one index: touched leaves are merged with the changes, the others stay, the levels above
+//! Merging one index: touched leaves are merged with the changes, the others stay, the levels above
 //! are built anew.
 //!
 //! # How it works
@@ -8,7 +8,7 @@
 //! not know; so removals wait by id while such a key lasts.
 
 use super::changes::{IndexChange, Stream};
-use super::fold::{Fold, Ledger, next_if, peek};
+use super::merge::{CheckpointMerge, StoreChanges, next_if, peek};
 use crate::Result;
 use crate::catalog::{IndexDescription, StoreKind};
 use crate::index::key::KEY_BYTES_MAX;
@@ -27,39 +27,42 @@ struct Leaf {
     page: PageRef,
 }
 
-/// Folds the changes of an index, or moves its pages down.
-pub(super) fn fold(fold: &mut Fold<'_>, description: &mut IndexDescription) -> Result<()> {
-    let changes = fold.changes;
+/// Merges the changes of an index, or moves its pages down.
+pub(super) fn merge(
+    merge: &mut CheckpointMerge<'_>,
+    description: &mut IndexDescription,
+) -> Result<()> {
+    let changes = merge.changes;
     let mut changes = changes.index(description.number).peekable();
     let changed = peek(&mut changes)?.is_some();
-    if !changed && (fold.move_from == u64::MAX || description.root.is_none()) {
+    if !changed && (merge.move_from == u64::MAX || description.root.is_none()) {
         return Ok(());
     }
     let mut inner = Vec::new();
     let mut leaves = Vec::new();
-    collect(&fold.root.pages, description, &mut inner, &mut leaves)?;
-    let moved = |page: &PageRef| page.unit() >= fold.move_from;
+    collect(&merge.root.pages, description, &mut inner, &mut leaves)?;
+    let moved = |page: &PageRef| page.unit() >= merge.move_from;
     if !changed && !inner.iter().any(moved) && !leaves.iter().any(|leaf| moved(&leaf.page)) {
         return Ok(());
     }
     let mut index = IndexFold {
-        fold,
+        merge,
         tree: TreeBuilder::default(),
-        ledger: Ledger::default(),
+        ledger: StoreChanges::default(),
         last: (None, None),
         counts: (description.entries as i64, description.distinct as i64),
         cut: CutKey::default(),
         joins: false,
     };
     for page in inner {
-        index.fold.free(page, &mut index.ledger)?;
+        index.merge.free(page, &mut index.ledger)?;
     }
     for (at, leaf) in leaves.iter().enumerate() {
         let next = leaves.get(at + 1).map(|next| next.separator.as_slice());
         index.leaf(leaf, next, &mut changes)?;
     }
     index.rest(None, &mut changes)?;
-    let built = index.tree.finish(index.fold.output)?;
+    let built = index.tree.finish(index.merge.output)?;
     let mut ledger = index.ledger;
     ledger.added.pages += built.footprint.pages;
     ledger.added.bytes += built.footprint.bytes;
@@ -72,21 +75,21 @@ pub(super) fn fold(fold: &mut Fold<'_>, description: &mut IndexDescription) -> R
         true => description.entries,
         false => distinct.clamp(i64::from(entries > 0), entries.max(0)) as u64,
     };
-    fold.describe(StoreKind::Index(description.number), built.leaves, &ledger);
+    merge.describe(StoreKind::Index(description.number), built.leaves, &ledger);
     Ok(())
 }
 
 /// Frees all pages of an index that was dropped.
-pub(super) fn drop(fold: &mut Fold<'_>, description: &IndexDescription) -> Result<()> {
+pub(super) fn drop(merge: &mut CheckpointMerge<'_>, description: &IndexDescription) -> Result<()> {
     let (mut inner, mut leaves) = (Vec::new(), Vec::new());
-    collect(&fold.root.pages, description, &mut inner, &mut leaves)?;
+    collect(&merge.root.pages, description, &mut inner, &mut leaves)?;
     let pages = inner
         .into_iter()
         .chain(leaves.into_iter().map(|leaf| leaf.page));
-    let mut ledger = Ledger::default();
+    let mut ledger = StoreChanges::default();
     pages
         .into_iter()
-        .try_for_each(|page| fold.free(page, &mut ledger))
+        .try_for_each(|page| merge.free(page, &mut ledger))
 }
 
 /// The inner pages and the leaves of an index, leaves in order.
@@ -134,9 +137,9 @@ struct CutKey {
 }
 
 struct IndexFold<'f, 'a> {
-    fold: &'f mut Fold<'a>,
+    merge: &'f mut CheckpointMerge<'a>,
     tree: TreeBuilder,
-    ledger: Ledger,
+    ledger: StoreChanges,
     /// The last key decoded from the base, and the last one written.
     last: (Option<Vec<u8>>, Option<Vec<u8>>),
     /// Entries and distinct keys.
@@ -162,11 +165,11 @@ impl IndexFold<'_, '_> {
             return self.keep(leaf);
         }
         if !self.joins {
-            self.tree.begin_leaf(self.fold.output, &leaf.separator)?;
+            self.tree.begin_leaf(self.merge.output, &leaf.separator)?;
             self.joins = true;
         }
         let entries = self.read(leaf.page)?;
-        self.fold.free(leaf.page, &mut self.ledger)?;
+        self.merge.free(leaf.page, &mut self.ledger)?;
         for (key, id) in entries {
             if self.last.0.as_ref() != Some(&key) {
                 self.counts.1 -= 1;
@@ -183,22 +186,22 @@ impl IndexFold<'_, '_> {
         self.joins = false;
         self.last = (None, None);
         let mut page = leaf.page;
-        if page.unit() >= self.fold.move_from {
-            let limit = self.fold.move_from;
-            let pin = self.fold.root.pages.pin(page, PageKind::IndexLeaf)?;
+        if page.unit() >= self.merge.move_from {
+            let limit = self.merge.move_from;
+            let pin = self.merge.root.pages.pin(page, PageKind::IndexLeaf)?;
             if let Some(moved) =
-                (self.fold.output).append_below(limit, PageKind::IndexLeaf, &pin)?
+                (self.merge.output).append_below(limit, PageKind::IndexLeaf, &pin)?
             {
                 self.ledger.added.add(moved);
-                self.fold.free(page, &mut self.ledger)?;
+                self.merge.free(page, &mut self.ledger)?;
                 page = moved;
             }
         }
-        self.tree.keep(self.fold.output, &leaf.separator, page)
+        self.tree.keep(self.merge.output, &leaf.separator, page)
     }
 
     fn read(&self, page: PageRef) -> Result<Vec<(Vec<u8>, u64)>> {
-        let pages = &self.fold.root.pages;
+        let pages = &self.merge.root.pages;
         let pin = pages.pin(page, PageKind::IndexLeaf)?;
         let mut entries = Vec::new();
         let scanned = IndexPage::read(&pin, 0).and_then(|leaf| {
@@ -281,6 +284,6 @@ impl IndexFold<'_, '_> {
             self.last.1 = Some(key.to_vec());
         }
         self.counts.0 += 1;
-        self.tree.push(self.fold.output, key, id)
+        self.tree.push(self.merge.output, key, id)
     }
 }

@@ -1,8 +1,8 @@
-//! Folding the labels: runs merged with the nodes that came, went or changed; touched segments
+//! Merging the labels: runs merged with the nodes that came, went or changed; touched segments
 //! written anew.
 
 use super::changes::NodeChange;
-use super::fold::{Fold, Ledger};
+use super::merge::{CheckpointMerge, StoreChanges};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::directory::SegmentEntry;
@@ -18,10 +18,10 @@ use std::iter::Peekable;
 const CHARGE_EVERY: usize = 4096;
 
 /// The label runs of the result, or `None` if no node changed.
-pub(super) fn fold(fold: &mut Fold<'_>) -> Result<Option<LabelRuns>> {
-    let segments = fold.base_segments(StoreKind::NodeLabels)?;
+pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<Option<LabelRuns>> {
+    let segments = merge.base_segments(StoreKind::NodeLabels)?;
     let mut touched = vec![false; segments.len()];
-    let Some(runs) = merge(fold, |node| {
+    let Some(runs) = merge_runs(merge, |node| {
         let behind = segments.partition_point(|segment| segment.first <= node);
         if let Some(touched) = touched.get_mut(behind.saturating_sub(1)) {
             *touched = true;
@@ -30,39 +30,39 @@ pub(super) fn fold(fold: &mut Fold<'_>) -> Result<Option<LabelRuns>> {
     else {
         return Ok(None);
     };
-    let mut ledger = Ledger::default();
+    let mut ledger = StoreChanges::default();
     let mut written = Vec::with_capacity(segments.len());
     if segments.is_empty() {
-        write(fold, &runs, (0, u64::MAX), &mut ledger, &mut written)?;
+        write(merge, &runs, (0, u64::MAX), &mut ledger, &mut written)?;
     }
     for (at, segment) in segments.iter().enumerate() {
         if !touched[at] {
             written.push(*segment);
             continue;
         }
-        fold.free(segment.page, &mut ledger)?;
+        merge.free(segment.page, &mut ledger)?;
         let first = if at == 0 { 0 } else { segment.first };
         let end = segments.get(at + 1).map_or(u64::MAX, |next| next.first);
-        write(fold, &runs, (first, end), &mut ledger, &mut written)?;
+        write(merge, &runs, (first, end), &mut ledger, &mut written)?;
     }
-    let mut counts = vec![0; fold.catalog.label_sets.len()];
+    let mut counts = vec![0; merge.catalog.label_sets.len()];
     for run in runs.runs() {
         counts[run.number as usize] += run.count;
     }
     let nodes = counts.iter().sum::<u64>();
-    ledger.entries = nodes as i64 - fold.root.catalog.statistics.nodes as i64;
-    fold.catalog.statistics.nodes = nodes;
-    fold.catalog.statistics.label_set_nodes = counts;
-    fold.put_store(StoreKind::NodeLabels, written, &ledger);
+    ledger.entries = nodes as i64 - merge.root.catalog.statistics.nodes as i64;
+    merge.catalog.statistics.nodes = nodes;
+    merge.catalog.statistics.label_set_nodes = counts;
+    merge.put_store(StoreKind::NodeLabels, written, &ledger);
     Ok(Some(runs))
 }
 
 /// Writes the runs of the nodes `first..end`.
 fn write(
-    fold: &mut Fold<'_>,
+    merge: &mut CheckpointMerge<'_>,
     runs: &LabelRuns,
     (first, end): (u64, u64),
-    ledger: &mut Ledger,
+    ledger: &mut StoreChanges,
     written: &mut Vec<SegmentEntry>,
 ) -> Result<()> {
     let mut part = LabelRuns::default();
@@ -71,7 +71,10 @@ fn write(
         part.push(Run { count, ..run });
     }
     for (first, nodes, payload) in part.encode() {
-        let page = fold.output.front().append(PageKind::NodeColumn, &payload)?;
+        let page = merge
+            .output
+            .front()
+            .append(PageKind::NodeColumn, &payload)?;
         ledger.added.add(page);
         written.push(SegmentEntry {
             first,
@@ -83,17 +86,20 @@ fn write(
 }
 
 /// The runs of the base with the changes in them; `visit` is told every node that changed.
-fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<LabelRuns>> {
-    let mut changes = fold.changes.nodes().peekable();
+fn merge_runs(
+    merge: &mut CheckpointMerge<'_>,
+    mut visit: impl FnMut(u64),
+) -> Result<Option<LabelRuns>> {
+    let mut changes = merge.changes.nodes().peekable();
     if changes.peek().is_none() {
         return Ok(None);
     }
     let mut sets: HashMap<Vec<LabelId>, u32> = HashMap::default();
-    for (number, set) in fold.catalog.label_sets.iter().enumerate() {
+    for (number, set) in merge.catalog.label_sets.iter().enumerate() {
         sets.entry(set.clone()).or_insert(number as u32);
     }
     let mut old = OldRuns {
-        runs: fold.root.labels.runs().peekable(),
+        runs: merge.root.labels.runs().peekable(),
         next: 0,
     };
     let mut merged = LabelRuns::default();
@@ -102,7 +108,7 @@ fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<Label
         let (node, change) = change?;
         if at % CHARGE_EVERY == 0 {
             let more = merged.memory_bytes().saturating_sub(charged);
-            fold.reservation.grow(more)?;
+            merge.reservation.grow(more)?;
             charged += more;
         }
         visit(node.0);
@@ -112,9 +118,9 @@ fn merge(fold: &mut Fold<'_>, mut visit: impl FnMut(u64)) -> Result<Option<Label
             NodeChange::Deleted => continue,
             NodeChange::Created(labels) | NodeChange::Labels(labels) => label_set(&labels),
         };
-        let known = fold.catalog.label_sets.len() as u32;
+        let known = merge.catalog.label_sets.len() as u32;
         let set = *sets.entry(labels).or_insert_with_key(|labels| {
-            fold.catalog.label_sets.push(labels.clone());
+            merge.catalog.label_sets.push(labels.clone());
             known
         });
         merged.push(Run {

@@ -1,4 +1,4 @@
-//! Folding one direction of one relationship type.
+//! Merging one direction of one relationship type.
 //!
 //! # How it works
 //! Segments without changes stay as they are. In a touched one, lists without changes are copied as
@@ -17,12 +17,12 @@
 //! Memory: one page, one segment being filled, at most [`PENDING_MAX`] neighbours of one node.
 
 use super::changes::{AdjacencyChange, Stream};
-use super::fold::{Fold, Ledger, next_if, peek};
+use super::merge::{CheckpointMerge, StoreChanges, next_if, peek};
 use crate::Result;
 use crate::adjacency::build::{SEGMENT_BYTES, SegmentBuilder, head_payload, single_list_bytes};
 use crate::adjacency::decode::{append_wide, encoded_bytes};
 use crate::adjacency::encode::{EncodedBlocks, encode_prefix};
-use crate::adjacency::segment::{Found, Part, RUN_BYTES, RawList, Segment};
+use crate::adjacency::segment::{Found, ListPart, RUN_BYTES, RawList, Segment};
 use crate::bytes::Malformed;
 use crate::catalog::StoreKind;
 use crate::directory::SegmentEntry;
@@ -40,7 +40,7 @@ const SMALL_PART: usize = 2048;
 
 type Entries<'a> = Peekable<Stream<'a, AdjacencyChange>>;
 
-/// What folding a direction did to its counts.
+/// What merging a direction did to its counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) relationships: i64,
@@ -49,9 +49,9 @@ pub(super) struct Counts {
     pub(super) degree_max: u64,
 }
 
-/// Folds `changes` into the adjacency of `rel_type` and `direction`.
-pub(super) fn fold(
-    fold: &mut Fold<'_>,
+/// Merges `changes` into the adjacency of `rel_type` and `direction`.
+pub(super) fn merge(
+    merge: &mut CheckpointMerge<'_>,
     rel_type: TypeId,
     direction: Direction,
     changes: Stream<'_, AdjacencyChange>,
@@ -61,15 +61,15 @@ pub(super) fn fold(
     if peek(&mut changes)?.is_none() {
         return Ok(Counts::default());
     }
-    let old = fold.base_segments(kind)?;
+    let old = merge.base_segments(kind)?;
     let mut lists = ListFold {
-        loaded: fold.loaded_ids(rel_type),
-        fold,
+        loaded: merge.loaded_ids(rel_type),
+        merge,
         direction,
         open: SegmentBuilder::new(direction),
         open_first: None,
         segments: Vec::with_capacity(old.len()),
-        ledger: Ledger::default(),
+        ledger: StoreChanges::default(),
         counts: Counts::default(),
         list: OpenList::default(),
         scratch: EncodedBlocks::default(),
@@ -87,7 +87,7 @@ pub(super) fn fold(
         fill_extras(&mut segments);
     }
     ledger.entries = counts.relationships;
-    fold.put_store(kind, segments, &ledger);
+    merge.put_store(kind, segments, &ledger);
     Ok(counts)
 }
 
@@ -108,7 +108,7 @@ struct OpenList {
     neighbours: Vec<u64>,
     /// Their ids, in forward lists.
     ids: Vec<u64>,
-    parts: Vec<Part>,
+    parts: Vec<ListPart>,
     in_parts: u64,
     /// First number of the parts for the directory.
     extra: Option<u64>,
@@ -117,14 +117,14 @@ struct OpenList {
 }
 
 struct ListFold<'f, 'a> {
-    fold: &'f mut Fold<'a>,
+    merge: &'f mut CheckpointMerge<'a>,
     direction: Direction,
     loaded: Range<u64>,
     open: SegmentBuilder,
     /// The first id of the bulk load in the open segment.
     open_first: Option<u64>,
     segments: Vec<SegmentEntry>,
-    ledger: Ledger,
+    ledger: StoreChanges,
     counts: Counts,
     list: OpenList,
     scratch: EncodedBlocks,
@@ -143,7 +143,7 @@ impl ListFold<'_, '_> {
         if !touched && !small {
             return self.keep(entry);
         }
-        let pages = self.fold.root.pages.clone();
+        let pages = self.merge.root.pages.clone();
         let pin = pages.pin(entry.page, KIND)?;
         let read = Segment::read(padded_payload(&pin), pin.len());
         let segment = pages.checked(entry.page, KIND, read)?;
@@ -169,7 +169,7 @@ impl ListFold<'_, '_> {
                 self.copy(entry.page, &segment, node, list, before)?;
             }
         }
-        self.fold.free(entry.page, &mut self.ledger)?;
+        self.merge.free(entry.page, &mut self.ledger)?;
         self.new_lists(changes, end)
     }
 
@@ -207,7 +207,7 @@ impl ListFold<'_, '_> {
         }
         self.begin(node);
         self.list.extra = Some(entry.extra);
-        let pages = self.fold.root.pages.clone();
+        let pages = self.merge.root.pages.clone();
         let count = head.part_count();
         for index in 0..count {
             let part = pages.checked(entry.page, KIND, head.part(index))?;
@@ -230,14 +230,14 @@ impl ListFold<'_, '_> {
                 self.keep_part(part, behind.saturating_sub(part.before))?;
             }
         }
-        self.fold.free(entry.page, &mut self.ledger)?;
+        self.merge.free(entry.page, &mut self.ledger)?;
         self.finish(head.relationships(), changes)?;
         self.new_lists(changes, end)
     }
 
     /// A part with changes.
-    fn part(&mut self, part: &Part, changes: &mut Entries<'_>) -> Result<()> {
-        let pages = self.fold.root.pages.clone();
+    fn part(&mut self, part: &ListPart, changes: &mut Entries<'_>) -> Result<()> {
+        let pages = self.merge.root.pages.clone();
         let pin = pages.pin(part.page, KIND)?;
         let read = Segment::read(padded_payload(&pin), pin.len());
         let segment = pages.checked(part.page, KIND, read)?;
@@ -250,14 +250,14 @@ impl ListFold<'_, '_> {
         for (at, neighbour) in neighbours.iter().enumerate() {
             self.old(*neighbour, ids.get(at).copied(), changes)?;
         }
-        self.fold.free(part.page, &mut self.ledger)
+        self.merge.free(part.page, &mut self.ledger)
     }
 
-    fn keep_part(&mut self, part: Part, count: u64) -> Result<()> {
+    fn keep_part(&mut self, part: ListPart, count: u64) -> Result<()> {
         if self.list.parts.is_empty() {
             self.write_segment()?;
         }
-        self.list.parts.push(Part {
+        self.list.parts.push(ListPart {
             before: self.list.in_parts,
             ..part
         });
@@ -273,7 +273,7 @@ impl ListFold<'_, '_> {
         list: RawList<'_>,
         before: u64,
     ) -> Result<(Vec<u64>, Vec<u64>)> {
-        let pages = &self.fold.root.pages;
+        let pages = &self.merge.root.pages;
         let mut neighbours = Vec::with_capacity(list.count);
         let decoded = append_wide(list, u64::MAX, &mut neighbours);
         pages.checked(page, KIND, decoded)?;
@@ -300,7 +300,7 @@ impl ListFold<'_, '_> {
         list: RawList<'_>,
         before: u64,
     ) -> Result<()> {
-        let pages = self.fold.root.pages.clone();
+        let pages = self.merge.root.pages.clone();
         let encoded = pages.checked(page, KIND, encoded_bytes(list))?;
         let mut runs = Vec::new();
         if self.is_forward() {
@@ -386,7 +386,7 @@ impl ListFold<'_, '_> {
             if change.added {
                 self.push(change.neighbour.0, 0)?;
             } else if change.neighbour.0 == neighbour
-                && self.fold.was_there(&self.loaded, change.relationship)?
+                && self.merge.was_there(&self.loaded, change.relationship)?
             {
                 self.list.removing.1 += 1;
             }
@@ -465,7 +465,7 @@ impl ListFold<'_, '_> {
             return Ok(());
         }
         let page = self
-            .fold
+            .merge
             .append(KIND, &self.open.payload(), &mut self.ledger)?;
         let extra = match self.direction {
             Direction::Out => self.open_first.unwrap_or(u64::MAX),
@@ -503,13 +503,13 @@ impl ListFold<'_, '_> {
         }
         self.add_encoded(count)?;
         let page = self
-            .fold
+            .merge
             .append(KIND, &self.open.payload(), &mut self.ledger)?;
         self.list.extra = match (self.list.extra, self.open_first) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (known, found) => known.or(found),
         };
-        self.list.parts.push(Part {
+        self.list.parts.push(ListPart {
             first_neighbour: self.list.neighbours[0],
             page,
             before: self.list.in_parts,
@@ -524,7 +524,7 @@ impl ListFold<'_, '_> {
 
     fn write_head(&mut self, count: u64) -> Result<()> {
         let payload = head_payload(self.list.node, count, &self.list.parts);
-        let page = self.fold.append(KIND, &payload, &mut self.ledger)?;
+        let page = self.merge.append(KIND, &payload, &mut self.ledger)?;
         let extra = match self.direction {
             Direction::Out => self.list.extra.unwrap_or(u64::MAX),
             Direction::In => count,

@@ -275,11 +275,11 @@ fn class_for(payload: &[u8]) -> Result<SizeClass> {
 }
 
 fn checked_page(class: SizeClass, unit: u64) -> Result<PageRef> {
-    if unit + class.units() > PageRef::MAX_UNIT {
+    if unit + class.units() > PageRef::UNIT_MAX {
         return Err(Error::Limit {
             what: "length of the file in units of 4 KiB",
             value: unit + class.units(),
-            limit: PageRef::MAX_UNIT,
+            limit: PageRef::UNIT_MAX,
         });
     }
     Ok(PageRef::new(class, unit))

@@ -8,18 +8,18 @@
 //! changed too and counts them already.
 
 use super::changes::NodeChange;
-use super::fold::{Fold, next_if};
+use super::merge::{CheckpointMerge, next_if};
 use crate::Result;
 use crate::ids::{Direction, NodeId, TypeId};
 use crate::labels::LabelRuns;
 use foldhash::HashSet;
 
 /// Nodes of the base whose labels changed, ascending.
-pub(super) fn relabelled(fold: &Fold<'_>) -> Result<Vec<u64>> {
+pub(super) fn relabelled(merge: &CheckpointMerge<'_>) -> Result<Vec<u64>> {
     let mut nodes = Vec::new();
-    for change in fold.changes.nodes() {
+    for change in merge.changes.nodes() {
         let (node, change) = change?;
-        let existed = fold.root.labels.set_of(node).is_some();
+        let existed = merge.root.labels.set_of(node).is_some();
         if existed && matches!(change, NodeChange::Labels(_) | NodeChange::Created(_)) {
             nodes.push(node.0);
         }
@@ -28,22 +28,22 @@ pub(super) fn relabelled(fold: &Fold<'_>) -> Result<Vec<u64>> {
 }
 
 /// Brings the patterns of one type up to date. `relabelled` ascends.
-pub(super) fn fold(
-    fold: &mut Fold<'_>,
+pub(super) fn merge(
+    merge: &mut CheckpointMerge<'_>,
     rel_type: TypeId,
     new: &LabelRuns,
     relabelled: &[u64],
 ) -> Result<()> {
-    let changes = fold.changes;
-    let loaded = fold.loaded_ids(rel_type);
+    let changes = merge.changes;
+    let loaded = merge.loaded_ids(rel_type);
     for change in changes.adjacency(rel_type, Direction::Out) {
         let change = change?;
         let ends = (change.node, change.neighbour);
         if change.added {
-            count(fold, rel_type, new, ends, 1);
-        } else if fold.was_there(&loaded, change.relationship)? {
-            let root = fold.root;
-            count(fold, rel_type, &root.labels, ends, -1);
+            count(merge, rel_type, new, ends, 1);
+        } else if merge.was_there(&loaded, change.relationship)? {
+            let root = merge.root;
+            count(merge, rel_type, &root.labels, ends, -1);
         }
     }
     if relabelled.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn fold(
     }
     let changed: HashSet<u64> = relabelled.iter().copied().collect();
     for direction in [Direction::Out, Direction::In] {
-        let lists = fold.root.adjacency(rel_type, direction);
+        let lists = merge.root.adjacency(rel_type, direction);
         let mut gone = changes.adjacency(rel_type, direction).peekable();
         let mut neighbours = Vec::new();
         for node in relabelled {
@@ -78,9 +78,9 @@ pub(super) fn fold(
                     Direction::Out => (NodeId(*node), NodeId(neighbour)),
                     Direction::In => (NodeId(neighbour), NodeId(*node)),
                 };
-                let root = fold.root;
-                count(fold, rel_type, &root.labels, ends, -1);
-                count(fold, rel_type, new, ends, 1);
+                let root = merge.root;
+                count(merge, rel_type, &root.labels, ends, -1);
+                count(merge, rel_type, new, ends, 1);
             }
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn fold(
 
 /// Counts a relationship up or down under the label sets that `labels` has for its ends.
 fn count(
-    fold: &mut Fold<'_>,
+    merge: &mut CheckpointMerge<'_>,
     rel_type: TypeId,
     labels: &LabelRuns,
     (start, end): (NodeId, NodeId),
@@ -98,7 +98,7 @@ fn count(
     let (Some(start), Some(end)) = (labels.set_of(start), labels.set_of(end)) else {
         return;
     };
-    let patterns = &mut fold.catalog.statistics.patterns;
+    let patterns = &mut merge.catalog.statistics.patterns;
     let entry = patterns.entry((start, rel_type, end)).or_default();
     *entry = entry.saturating_add_signed(change);
     if *entry == 0 {

@@ -6,9 +6,9 @@
 
 use super::output::{Output, Pace};
 use super::space::Space;
-use crate::chain;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::free_space::{Extent, FreeSpace};
+use crate::overflow_pages;
 use crate::superblock::{self, Found, LogPosition, Superblock};
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef, UNIT_BYTES};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The durable state of an open file.
 #[derive(Debug)]
-pub(crate) struct Published {
+pub(crate) struct CurrentCheckpoint {
     /// The newest superblock, shared with the store, which notes the log in it.
     found: Arc<Mutex<Found>>,
     /// Of the other superblock: length of the file and log position, if it is intact.
@@ -36,18 +36,18 @@ pub(super) struct Prepared {
     freed: Vec<PageRef>,
 }
 
-impl Published {
+impl CurrentCheckpoint {
     /// The state, read from the file if this is the first use.
     pub(super) fn load<'s>(
-        state: &'s mut Option<Published>,
+        state: &'s mut Option<CurrentCheckpoint>,
         found: &Arc<Mutex<Found>>,
-        root: &Root,
-    ) -> Result<&'s mut Published> {
+        root: &FileRoot,
+    ) -> Result<&'s mut CurrentCheckpoint> {
         if state.is_none() {
             let newest = found.lock().clone();
             let block = &newest.superblock;
             let head = block.free_space;
-            let read = chain::read(&root.pages, head, PageKind::FreeSpace, |_| ());
+            let read = overflow_pages::read(&root.pages, head, PageKind::FreeSpace, |_| ());
             let read = read.and_then(|bytes| {
                 let decoded = FreeSpace::decode_both(&bytes, block.file_units);
                 root.pages.checked(head, PageKind::FreeSpace, decoded)
@@ -59,7 +59,7 @@ impl Published {
                 read => read?,
             };
             let older = superblock::read_other(&**root.pages.file(), newest.slot)?;
-            *state = Some(Published {
+            *state = Some(CurrentCheckpoint {
                 space: Space::new(
                     free,
                     later,
@@ -91,7 +91,7 @@ impl Published {
     }
 
     /// CK-5.
-    pub(super) fn usable(&self, root: &Root) -> Result<()> {
+    pub(super) fn usable(&self, root: &FileRoot) -> Result<()> {
         match &self.stopped {
             None => Ok(()),
             Some(why) => Err(Error::CheckpointsStopped {
@@ -110,13 +110,13 @@ impl Published {
     /// part of it.
     pub(super) fn prepare(
         &mut self,
-        root: &Root,
+        root: &FileRoot,
         output: &Output,
         mut block: Superblock,
         mut freed: Vec<PageRef>,
     ) -> Result<Prepared> {
         let head = self.superblock().free_space;
-        match chain::pages_of(&root.pages, head, PageKind::FreeSpace) {
+        match overflow_pages::pages_of(&root.pages, head, PageKind::FreeSpace) {
             // What cannot be read is not given out again either.
             Err(error) if error.is_damage() => {}
             pages => freed.extend(pages?),
@@ -125,11 +125,11 @@ impl Published {
         let later = freed.iter().map(|page| Extent::of(*page));
         let later: Vec<Extent> = later.collect();
         let room = self.encoded(&mut output.space(), &later).1.len() + 64;
-        let pages = chain::reserve(output, room)?;
+        let pages = overflow_pages::reserve(output, room)?;
         let mut free = output.space();
         free.trim();
         let (file_units, bytes) = self.encoded(&mut free, &later);
-        block.free_space = chain::write_to(output, &pages, PageKind::FreeSpace, &bytes)?;
+        block.free_space = overflow_pages::write_to(output, &pages, PageKind::FreeSpace, &bytes)?;
         block.file_units = file_units;
         output.finish()?;
         Ok(Prepared { block, free, freed })
@@ -137,7 +137,7 @@ impl Published {
 
     /// Makes sure that pages which are no longer needed were in use, each once: a file whose tables
     /// contradict each other is not written to.
-    fn check_freed(&self, root: &Root, freed: &[PageRef]) -> Result<()> {
+    fn check_freed(&self, root: &FileRoot, freed: &[PageRef]) -> Result<()> {
         let mut free = self.space.stored(self.space.free());
         for page in freed {
             let extent = Extent::of(*page);
@@ -160,10 +160,10 @@ impl Published {
     /// for want of memory, only ends the checkpoint.
     pub(super) fn prepared_root(
         &mut self,
-        root: &Root,
+        root: &FileRoot,
         output: &Output,
         prepared: &Prepared,
-    ) -> Result<Root> {
+    ) -> Result<FileRoot> {
         let newest = self.found();
         let found = Found {
             superblock: Superblock {
@@ -174,7 +174,7 @@ impl Published {
             other_damage: None,
         };
         let durable = newest.superblock.checkpoint;
-        Root::open(root.pages.clone(), found).inspect_err(|_| {
+        FileRoot::open(root.pages.clone(), found).inspect_err(|_| {
             self.space.abandoned(output.space(), output.pages_written());
             // What cannot be dropped now is dropped with what the next checkpoint frees.
             let _ = self.space.release(durable, &root.pages);
@@ -184,7 +184,7 @@ impl Published {
     /// Makes what is prepared the newest state.
     pub(super) fn publish(
         &mut self,
-        root: &Root,
+        root: &FileRoot,
         output: &Output,
         prepared: Prepared,
     ) -> Result<()> {
@@ -221,7 +221,7 @@ impl Published {
     /// CK-4, CK-5. Gives the number of the checkpoint.
     fn write_superblock(
         &mut self,
-        root: &Root,
+        root: &FileRoot,
         make: impl FnOnce(&Superblock) -> Superblock,
     ) -> Result<u64> {
         let shared = self.found.clone();
@@ -246,7 +246,7 @@ impl Published {
     }
 
     /// An empty checkpoint: the newest state under the next number over the older superblock.
-    pub(super) fn again(&mut self, root: &Root) -> Result<()> {
+    pub(super) fn again(&mut self, root: &FileRoot) -> Result<()> {
         self.usable(root)?;
         self.write_superblock(root, Superblock::clone)?;
         self.release(root)
@@ -254,7 +254,7 @@ impl Published {
 
     /// Gives back the tail that the checkpoint before left: its free space is stored anew, then
     /// both superblocks know the shorter file.
-    pub(super) fn settle(&mut self, root: &Root) -> Result<()> {
+    pub(super) fn settle(&mut self, root: &FileRoot) -> Result<()> {
         self.again(root)?;
         let file = root.pages.file().clone();
         let block = self.superblock();
@@ -277,7 +277,7 @@ impl Published {
     }
 
     /// Frees what no root reaches and cuts off what no superblock needs of the file's end.
-    pub(super) fn release(&mut self, root: &Root) -> Result<()> {
+    pub(super) fn release(&mut self, root: &FileRoot) -> Result<()> {
         let durable = self.superblock().checkpoint;
         self.space.release(durable, &root.pages)?;
         let older = self.older.map_or(0, |(units, _)| units);

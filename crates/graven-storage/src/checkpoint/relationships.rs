@@ -7,7 +7,7 @@
 
 use super::changes::{Changes, EntryChange, RelationshipChange, Stream};
 use super::columns;
-use super::fold::Fold;
+use super::merge::CheckpointMerge;
 use crate::Result;
 use crate::catalog::{RelationshipPart, StoreKind};
 use crate::ids::TypeId;
@@ -16,10 +16,10 @@ use graven_pagecache::PageKind;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Folds the relationships of all types into the three columns.
-pub(super) fn fold(fold: &mut Fold<'_>) -> Result<()> {
-    let changes = fold.changes;
-    let extents = fold.root.catalog.extents.iter();
+/// Merges the relationships of all types into the three columns.
+pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<()> {
+    let changes = merge.changes;
+    let extents = merge.root.catalog.extents.iter();
     // Ids from here on were not given by the bulk load.
     let first = extents.map(|extent| extent.first + extent.count).max();
     for part in [
@@ -38,7 +38,7 @@ pub(super) fn fold(fold: &mut Fold<'_>) -> Result<()> {
                 item.map(|(rel_type, change)| (change.id.0, value(part, rel_type, &change)))
             });
         let kind = StoreKind::Relationships(part);
-        columns::fold(fold, kind, PageKind::RelationshipColumn, Box::new(values))?;
+        columns::merge(merge, kind, PageKind::RelationshipColumn, Box::new(values))?;
     }
     Ok(())
 }

@@ -22,11 +22,11 @@
 //! no room for that it is charged all the same, for what is durable has to be known.
 
 use crate::Result;
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::free_space::{Extent, FreeSpace};
 use crate::pages::Pages;
-use graven_log::mutant::{self, Mutant};
 use graven_pagecache::{PageRef, Reservation};
+use graven_wal::mutant::{self, Mutant};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 
@@ -78,7 +78,7 @@ pub(crate) struct Space {
     /// Ascending by checkpoint: those that are younger than some root that lives.
     written: Vec<Written>,
     /// Replaced roots that snapshots may hold, with their checkpoints.
-    roots: Vec<(u64, Weak<Root>)>,
+    roots: Vec<(u64, Weak<FileRoot>)>,
     reservation: Reservation,
 }
 
@@ -220,7 +220,7 @@ impl Space {
     }
 
     /// The root of `checkpoint` was replaced; snapshots may hold it.
-    pub(crate) fn replaced(&mut self, checkpoint: u64, root: Weak<Root>) {
+    pub(crate) fn replaced(&mut self, checkpoint: u64, root: Weak<FileRoot>) {
         self.roots.push((checkpoint, root));
     }
 

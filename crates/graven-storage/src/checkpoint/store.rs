@@ -1,11 +1,11 @@
-//! Checkpoints of an open store: freeze, fold, install, cut the log, move the tail down.
+//! Checkpoints of an open store: freeze, merge, install, cut the log, move the tail down.
 
 use super::{CheckpointOptions, CheckpointReport};
 use crate::store::Store;
 use crate::{Error, Result};
 
 impl Store {
-    /// Folds what was committed since the last checkpoint into the file; commits and readers go on
+    /// Merges what was committed since the last checkpoint into the file; commits and readers go on
     /// meanwhile. `None` if nothing was committed and the file is as short as it can be.
     ///
     /// # Errors
@@ -20,11 +20,11 @@ impl Store {
             return self.reclaim(options);
         };
         let root = self.newest_root();
-        let folded = checkpointer.fold(&root, &frozen, options);
-        let (new, mut report) = folded.inspect_err(|_| self.thaw(&frozen.frozen))?;
+        let merged = checkpointer.merge(&root, &frozen, options);
+        let (new, mut report) = merged.inspect_err(|_| self.thaw(&frozen.frozen))?;
         let number = root.found.superblock.checkpoint;
         drop(root);
-        let old = self.install(new, &frozen);
+        let old = self.install_base(new, &frozen);
         drop(frozen);
         checkpointer.installed((number, old), &self.newest_root())?;
         self.cut_log()?;
@@ -34,7 +34,7 @@ impl Store {
                     report.written_bytes += moved.written_bytes;
                     report.freed_bytes += moved.freed_bytes;
                 }
-                // All is folded in; the next checkpoint tries again.
+                // All is merged in; the next checkpoint tries again.
                 Err(error) if error.is_memory() => {}
                 Err(error) => return Err(error),
             }
@@ -77,7 +77,7 @@ impl Store {
             return Ok(());
         };
         let needed = self.checkpointer().log_needed_from(&self.newest_root())?;
-        let cut = log.truncate_before(graven_log::Lsn(needed.position));
+        let cut = log.truncate_before(graven_wal::Lsn(needed.position));
         cut.map_err(|error| Error::Log {
             path: self.file().path().to_path_buf(),
             what: format!("the log could not be cut after a checkpoint: {error}"),

@@ -1,4 +1,4 @@
-//! Goal: whatever changes are folded in, however often, the file reads as a naive graph with the
+//! Goal: whatever changes are merged in, however often, the file reads as a naive graph with the
 //! same changes, every count is exact, and the check finds nothing; wherever a crash comes, the
 //! file holds the state before or after.
 
@@ -6,13 +6,13 @@ mod model;
 
 use super::{CheckpointOptions, Checkpointer};
 use crate::catalog::{Catalog, IndexDescription};
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::ids::{KeyId, LabelId};
 use crate::schema::SchemaEntity;
 use crate::store::Store;
 use crate::value::PropertyValue;
 use crate::{GraphBuilder, NodeId, Uniqueness};
-use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};
+use graven_io::{Crash, CrashOutcome, Fault, FaultPlan, FaultyFile, File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
 use model::{Difference, Graph, compare};
 use parking_lot::Mutex;
@@ -61,7 +61,7 @@ impl Chance {
 /// An open file with its checkpoints, as the store has them.
 struct Bench {
     file: Arc<dyn File>,
-    root: Arc<Root>,
+    root: Arc<FileRoot>,
     checkpointer: Checkpointer,
     graph: Graph,
 }
@@ -72,7 +72,7 @@ impl Bench {
         let found = crate::superblock::read(&*file)?;
         let pages = Arc::new(crate::pages::Pages::open(file.clone(), cache)?);
         let shared = Arc::new(Mutex::new(found.clone()));
-        let root = Arc::new(Root::open(pages, found)?);
+        let root = Arc::new(FileRoot::open(pages, found)?);
         Ok(Bench {
             file,
             graph: Graph::read(&root),
@@ -87,25 +87,25 @@ impl Bench {
         Bench::open(file, CACHE_BYTES).unwrap()
     }
 
-    /// Folds the way to `new` in.
+    /// Merges the way to `new` in.
     fn checkpoint(&mut self, catalog: Catalog, new: Graph) -> crate::Result<()> {
         let changes = Difference::new(&self.root.catalog, catalog, &self.graph, &new);
-        self.fold(&changes, new)
+        self.merge(&changes, new)
     }
 
-    fn fold(&mut self, changes: &Difference, new: Graph) -> crate::Result<()> {
-        let (root, _) = self.checkpointer.fold(&self.root, changes, OPTIONS)?;
-        self.install(root)?;
+    fn merge(&mut self, changes: &Difference, new: Graph) -> crate::Result<()> {
+        let (root, _) = self.checkpointer.merge(&self.root, changes, OPTIONS)?;
+        self.install_base(root)?;
         self.graph = new;
         if self.checkpointer.is_sparse(&self.root)? {
             let (root, _) = self.checkpointer.compact(&self.root, OPTIONS)?;
-            self.install(root)?;
+            self.install_base(root)?;
             self.checkpointer.settle(&self.root)?;
         }
         Ok(())
     }
 
-    fn install(&mut self, root: Root) -> crate::Result<()> {
+    fn install_base(&mut self, root: FileRoot) -> crate::Result<()> {
         let number = self.root.found.superblock.checkpoint;
         let old = std::mem::replace(&mut self.root, Arc::new(root));
         let weak = Arc::downgrade(&old);
@@ -336,10 +336,10 @@ fn crashes_leave_the_state_before_or_after() {
             let first = bench.checkpoint(catalog.clone(), after.clone());
             let both = first.and_then(|()| bench.checkpoint(next_catalog.clone(), last.clone()));
             for survival in [
-                Survival::None,
-                Survival::All,
-                Survival::Prefix,
-                Survival::Any,
+                CrashOutcome::None,
+                CrashOutcome::All,
+                CrashOutcome::Prefix,
+                CrashOutcome::Any,
             ] {
                 let image = control
                     .crash_image(Crash {
@@ -354,7 +354,7 @@ fn crashes_leave_the_state_before_or_after() {
                 let state = state.expect("the state before or after");
                 left.verify();
                 // Life goes on from there.
-                if survival == Survival::Any && state < 2 {
+                if survival == CrashOutcome::Any && state < 2 {
                     let next = [(&catalog, &after), (&next_catalog, &last)][state];
                     left.checkpoint(next.0.clone(), next.1.clone()).unwrap();
                     left.verify();
@@ -425,16 +425,16 @@ fn a_lack_of_memory_only_ends_its_checkpoint() {
         }
         held.shrink(room);
         let changes = Difference::new(&bench.root.catalog, catalog.clone(), &bench.graph, &after);
-        let folded = bench.checkpointer.fold(&bench.root, &changes, OPTIONS);
+        let merged = bench.checkpointer.merge(&bench.root, &changes, OPTIONS);
         drop(held);
-        match folded {
+        match merged {
             Err(error) => {
                 assert!(error.is_memory(), "with {room} bytes: {error}");
                 failed.push(error.to_string());
                 compare(&bench.root, &bench.graph);
             }
             Ok((root, _)) => {
-                bench.install(root).unwrap();
+                bench.install_base(root).unwrap();
                 bench.graph = after;
                 break;
             }
@@ -503,10 +503,10 @@ fn space_comes_back() {
             let changes = Difference::new(&bench.root.catalog, catalog, &bench.graph, &graph);
             let (root, report) = bench
                 .checkpointer
-                .fold(&bench.root, &changes, OPTIONS)
+                .merge(&bench.root, &changes, OPTIONS)
                 .unwrap();
             peak = peak.max(bench.units()).max(report.file_bytes / 4096);
-            bench.install(root).unwrap();
+            bench.install_base(root).unwrap();
             bench.graph = graph;
         }
         let (catalog, graph) = (bench.root.catalog.clone(), bench.graph.clone());
@@ -602,6 +602,6 @@ fn what_never_was_may_go() {
     graph.relationships.remove(&1);
     let mut changes = Difference::new(&bench.root.catalog, catalog, &bench.graph, &graph);
     changes.forget(0, graph.next_relationship - 1, 1, 2);
-    bench.fold(&changes, graph).unwrap();
+    bench.merge(&changes, graph).unwrap();
     bench.verify();
 }

@@ -65,7 +65,7 @@ pub(crate) fn append_sums(
         return;
     }
     #[cfg(target_arch = "x86_64")]
-    if width <= x86::MAX_WIDTH
+    if width <= x86::WIDTH_MAX
         && std::arch::is_x86_feature_detected!("avx512f")
         && std::arch::is_x86_feature_detected!("avx512vbmi")
         && std::arch::is_x86_feature_detected!("avx512bw")
@@ -124,13 +124,13 @@ mod x86 {
     /// Fields of a group.
     pub(super) const GROUP: usize = 8;
     /// With the bits before it a field of so many bits lies in eight bytes.
-    pub(super) const MAX_WIDTH: u8 = 57;
+    pub(super) const WIDTH_MAX: u8 = 57;
     /// Bytes of a register.
     const REGISTER: usize = 64;
 
     /// For each width the byte of a group that comes to each byte of the lanes.
-    static LANES: [[u8; REGISTER]; MAX_WIDTH as usize + 1] = {
-        let mut lanes = [[0; REGISTER]; MAX_WIDTH as usize + 1];
+    static LANES: [[u8; REGISTER]; WIDTH_MAX as usize + 1] = {
+        let mut lanes = [[0; REGISTER]; WIDTH_MAX as usize + 1];
         let mut width = 0;
         while width < lanes.len() {
             let mut byte = 0;
@@ -147,7 +147,7 @@ mod x86 {
     /// the end of `bytes` count as zero.
     ///
     /// # Safety
-    /// AVX-512 F, BW and VBMI are available; `width` is 1 to [`MAX_WIDTH`].
+    /// AVX-512 F, BW and VBMI are available; `width` is 1 to [`WIDTH_MAX`].
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     pub(super) unsafe fn sums(bytes: &[u8], width: u8, low: i64, out: &mut [MaybeUninit<i64>]) {
         let step = usize::from(width);

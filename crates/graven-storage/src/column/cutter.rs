@@ -8,7 +8,7 @@
 use super::segment::{Cell, SPAN_MAX, encode, long_bytes};
 use crate::Result;
 use crate::catalog::value_statistics::Sketch;
-use crate::chain::{self, Footprint};
+use crate::overflow_pages::{self, Footprint};
 use crate::page_output::PageOutput;
 use crate::value::PropertyValue;
 use graven_pagecache::{PageKind, SizeClass};
@@ -143,7 +143,7 @@ pub(crate) fn make_cell(
         return Ok(Cell::Value(value.clone()));
     }
     let (value_type, bytes) = long_bytes(value);
-    let head = chain::write(output, PageKind::Overflow, &bytes, footprint)?;
+    let head = overflow_pages::write(output, PageKind::Overflow, &bytes, footprint)?;
     Ok(Cell::Overflow(value_type, head))
 }
 

@@ -5,19 +5,21 @@
 //! they say: nodes in runs of the same change ([`super::changed_nodes`]), values as the bytes of
 //! the log ([`super::encoded_values`]), relationships in blocks. Ids mostly ascend; a list with an
 //! id that came late is put in order when the batch is complete ([`WholeBatch`]). Then it becomes a
-//! layer in memory, or is written to temporary pages as it is ([`super::sealed_batch`]). Lists of
-//! neighbours are made only now ([`super::unlisted`]).
+//! layer in memory, or is written to temporary pages as it is ([`super::spilled_batch`]). Lists of
+//! neighbours are made only now ([`super::unsorted_adjacency`]).
 //!
 //! # Invariants
 //! * TX-19: a batch becomes the layer that its commits would have made one after the other.
 
 use super::changed_nodes::{ChangedNodes, GrowingNodes};
 use super::counts::Counts;
+use super::delta_layer::{
+    DeltaLayer, EdgeMap, NODE_BYTES, RELATIONSHIP_BYTES, VALUE_BYTES, ValueMap,
+};
 use super::encoded_values::{EncodedValues, SLOT_BYTES};
 use super::id_map::IdMap;
-use super::layer::{EdgeMap, Layer, NODE_BYTES, RELATIONSHIP_BYTES, VALUE_BYTES, ValueMap};
 use super::relationship_block::Relationships;
-use super::unlisted::{Packing, Unlisted};
+use super::unsorted_adjacency::{Packing, UnsortedAdjacency};
 use crate::bytes::Decoded;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{Direction, NodeId, RelId};
@@ -128,10 +130,10 @@ impl WholeBatch {
     }
 
     /// A layer in memory.
-    pub(crate) fn layer(&self, counts: Counts) -> Layer {
-        let mut layer = Layer {
+    pub(crate) fn layer(&self, counts: Counts) -> DeltaLayer {
+        let mut layer = DeltaLayer {
             counts,
-            ..Layer::default()
+            ..DeltaLayer::default()
         };
         let nodes = self.nodes.runs();
         let nodes = nodes.flat_map(|(ids, change)| ids.map(move |id| (id, change.clone())));
@@ -145,7 +147,7 @@ impl WholeBatch {
         }
         layer.relationships = IdMap::of_ascending(self.relationships.iter().copied());
         for direction in [Direction::Out, Direction::In] {
-            let lists = Unlisted::of(&self.relationships).map(|it| it.lists(direction));
+            let lists = UnsortedAdjacency::of(&self.relationships).map(|it| it.lists(direction));
             for (rel_type, list) in lists.into_iter().flatten() {
                 let mut edges = EdgeMap::default();
                 let Ok(()) = list.visit(|key, change: Change| {
@@ -177,7 +179,7 @@ mod tests {
     fn a_batch_becomes_what_its_commits_make() {
         let mut random = SplitMix64::new(11);
         let mut random = move |below| random.below(below);
-        let (mut batch, mut layer) = (Batch::default(), Layer::default());
+        let (mut batch, mut layer) = (Batch::default(), DeltaLayer::default());
         let mut added: Vec<(RelId, RelationshipChange)> = Vec::new();
         for step in 0..6000u64 {
             let id = match random(3) {

@@ -4,17 +4,17 @@
 //! # How it works
 //! Going up, every map of changes has a place of its own: where its first entry lies of a node that
 //! was not asked for yet. Only maps whose place the sweep has passed are looked into, and a block
-//! of a sealed map that was decoded serves all nodes in it. So a map costs something for the nodes
-//! that it knows, and next to nothing for the others: a large transaction has many sealed layers,
+//! of a spilled map that was decoded serves all nodes in it. So a map costs something for the nodes
+//! that it knows, and next to nothing for the others: a large transaction has many spilled layers,
 //! each of which knows other nodes. Going down, which searches do now and then, every question is a
 //! look-up in each map.
 //!
 //! # Costs
-//! A decoded block of 32 entries for each sealed map.
+//! A decoded block of 32 entries for each spilled map.
 
-use super::lower::Part;
+use super::immutable_delta::DeltaPart;
 use super::overlay::{Changes, Edges, put_over};
-use super::sealed_map::SealedRange;
+use super::spilled_run::SealedRange;
 use crate::Result;
 use crate::adjacency::Sweep;
 use crate::delta::change::list_of;
@@ -38,8 +38,8 @@ pub(crate) struct Cursor<'a> {
 /// Where a walk up stands in one map.
 #[derive(Debug)]
 struct Place<'a> {
-    map: &'a Part<EdgeKey, Change>,
-    /// Of a sealed map: from where on its entries were not asked for.
+    map: &'a DeltaPart<EdgeKey, Change>,
+    /// Of a spilled map: from where on its entries were not asked for.
     range: Option<SealedRange<EdgeKey, Change>>,
     ahead: Ahead,
     /// The node whose entries were taken from `range` last.
@@ -56,7 +56,7 @@ enum Ahead {
 }
 
 impl<'a> Place<'a> {
-    fn new(map: &'a Part<EdgeKey, Change>) -> Place<'a> {
+    fn new(map: &'a DeltaPart<EdgeKey, Change>) -> Place<'a> {
         Place {
             map,
             range: None,
@@ -74,11 +74,11 @@ impl<'a> Place<'a> {
         }
         let first = list_of(node).0;
         let found = match (self.map, &mut self.range) {
-            (Part::Memory(..), _) => self
+            (DeltaPart::Memory(..), _) => self
                 .map
                 .next(Bound::Included(&first))?
                 .map(|(key, _)| key.0),
-            (Part::Sealed(map), range) => {
+            (DeltaPart::Spilled(map), range) => {
                 let range = match range {
                     Some(range) => {
                         range.seek(&first)?;
@@ -184,8 +184,8 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delta::layer::EdgeMap;
-    use crate::delta::sealed_map::SealedWriter;
+    use crate::delta::delta_layer::EdgeMap;
+    use crate::delta::spilled_run::SealedWriter;
     use graven_pagecache::{Budget, Config, PageCache, SpillFile};
     use graven_random::SplitMix64;
     use std::sync::Arc;
@@ -205,7 +205,7 @@ mod tests {
                 map.insert((node, random.below(5), random.below(9)), change);
             }
             if random.once_in(3) {
-                maps.push(Part::Memory(map, None));
+                maps.push(DeltaPart::Memory(map, None));
                 continue;
             }
             let pages = spill.owner();
@@ -213,7 +213,9 @@ mod tests {
             for (key, change) in map.iter() {
                 writer.push(key, change).expect("written");
             }
-            maps.push(Part::Sealed(Arc::new(writer.finish().expect("written"))));
+            maps.push(DeltaPart::Spilled(Arc::new(
+                writer.finish().expect("written"),
+            )));
         }
         Edges { maps }
     }

@@ -23,7 +23,7 @@
 //! budget; of a hundred questions about what is not there two to six hear "maybe". A hash for each
 //! entry and each question.
 
-use crate::delta::about::Asked;
+use crate::delta::filter_key::FilterHash;
 use graven_pagecache::{Budget, Reservation};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -69,8 +69,8 @@ impl EntryFilter {
 
     /// Whether there may be entries about this.
     #[inline]
-    pub(crate) fn may_have(&self, about: impl Into<Asked>) -> bool {
-        let Asked(hash) = about.into();
+    pub(crate) fn may_have(&self, about: impl Into<FilterHash>) -> bool {
+        let FilterHash(hash) = about.into();
         let mut levels = self.levels.iter().map_while(OnceLock::get);
         levels.any(|words| {
             let (word, bits) = place(hash, words.len());
@@ -79,12 +79,12 @@ impl EntryFilter {
     }
 
     /// Adds that there are entries about this.
-    pub(super) fn add(&self, asked: Asked) {
+    pub(super) fn add(&self, asked: FilterHash) {
         // Also where it says "maybe" for another reason: it will say so for ever.
         if self.may_have(asked) {
             return;
         }
-        let Asked(hash) = asked;
+        let FilterHash(hash) = asked;
         let known = self.entries.fetch_add(1, Relaxed);
         let mut room = 0;
         let level = (0..LEVELS - 1).find(|level| {
@@ -110,9 +110,9 @@ mod tests {
     //! Goal: what was added may be there (TX-24) at every length, and nearly nothing else.
 
     use super::*;
-    use crate::delta::about::About;
     use crate::delta::change::ColumnOf;
-    use crate::delta::layer::Layer;
+    use crate::delta::delta_layer::DeltaLayer;
+    use crate::delta::filter_key::FilterKey;
     use crate::ids::KeyId;
     use crate::value::PropertyValue;
     use graven_random::SplitMix64;
@@ -123,10 +123,10 @@ mod tests {
         let filter = EntryFilter::new(&budget);
         let mut random = SplitMix64::new(5);
         let mut added = Vec::new();
-        assert!(!filter.may_have(About::Node(1)));
+        assert!(!filter.may_have(FilterKey::Node(1)));
         for entries in [100, 4_000, 30_000, 200_000] {
             while added.len() < entries {
-                let mut layer = Layer::default();
+                let mut layer = DeltaLayer::default();
                 // Neighbours and others.
                 let from = random.below(1 << 40);
                 for id in from..from + 10 {
@@ -136,12 +136,12 @@ mod tests {
                 }
                 layer.add_to(&filter);
             }
-            let known = |id: &u64| filter.may_have(About::Node(*id));
+            let known = |id: &u64| filter.may_have(FilterKey::Node(*id));
             assert!(added.iter().all(known), "at {entries}");
             let others: Vec<u64> = (0..20_000).map(|at| (1 << 50) + at).collect();
             let wrong = others.iter().filter(|id| known(id)).count();
             assert!(wrong < 20_000 / 15, "{wrong} of 20000 at {entries}");
-            let wrong = (others.iter()).filter(|id| filter.may_have(About::Relationship(**id)));
+            let wrong = (others.iter()).filter(|id| filter.may_have(FilterKey::Relationship(**id)));
             assert!(wrong.count() < 20_000 / 15, "at {entries}");
         }
         assert!(

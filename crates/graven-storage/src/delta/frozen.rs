@@ -1,6 +1,6 @@
 //! A frozen generation as a checkpoint reads it.
 
-use super::lower::Net;
+use super::immutable_delta::MergedDelta;
 use crate::catalog::Catalog;
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
@@ -22,7 +22,7 @@ pub(crate) struct Frozen {
 }
 
 impl Frozen {
-    fn net(&self) -> Net<'_> {
+    fn net(&self) -> MergedDelta<'_> {
         self.frozen.net()
     }
 }

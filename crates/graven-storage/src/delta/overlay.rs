@@ -1,11 +1,11 @@
 //! The part of the stack of layers that concerns one store, as its readers hold it.
 //!
 //! # How it works
-//! An overlay keeps the maps of the settled layers that have entries for its store, newest first,
+//! An overlay keeps the maps of the committed layers that have entries for its store, newest first,
 //! and what is on top of them ([`Top`]): the newest commits, which are asked only about what they
 //! touched, and the reader's own transaction, whose map is looked up anew at every use, so that
 //! later writes are seen. A store that no layer knows has no overlay, which is what its readers
-//! test. The maps of settled layers are shared by the readers of some versions, the top is put on
+//! test. The maps of committed layers are shared by the readers of some versions, the top is put on
 //! for each of them.
 //!
 //! # Concurrency
@@ -14,19 +14,19 @@
 
 use super::committed::CommittedLayers;
 use super::counts::Counts;
-use super::layer::{Layer, ValueMap};
-use super::lower::{ColumnPart, Net, Part, View};
-use super::sealed_map::Block;
+use super::delta_layer::{DeltaLayer, ValueMap};
+use super::immutable_delta::{ColumnPart, DeltaPart, DeltaView, MergedDelta};
+use super::spilled_run::Block;
 use crate::Result;
 use crate::catalog::IndexDescription;
-use crate::delta::about::{About, Asked};
 use crate::delta::change::IndexKey;
 use crate::delta::change::list_of;
 use crate::delta::change::{Change, ColumnOf, EdgeKey};
+use crate::delta::filter_key::{FilterHash, FilterKey};
 use crate::ids::{Direction, RelId, TypeId};
-use crate::transaction::own::Own;
+use crate::transaction::write_set::WriteSet;
 use crate::value::PropertyValue;
-use crate::version::recent::Recent;
+use crate::version::commit_tail::CommitTail;
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -34,175 +34,195 @@ use std::sync::Arc;
 /// The committed layers and the own transaction of one reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack<'a> {
-    pub(crate) settled: &'a CommittedLayers,
-    pub(crate) recent: Option<&'a Arc<Recent>>,
-    pub(crate) own: Option<&'a Arc<Own>>,
+    pub(crate) committed_base: &'a CommittedLayers,
+    pub(crate) commit_tail: Option<&'a Arc<CommitTail>>,
+    pub(crate) write_set: Option<&'a Arc<WriteSet>>,
 }
 
 impl<'a> Stack<'a> {
     /// Committed layers, newest first, the newest commits as one.
-    fn committed(&self) -> impl Iterator<Item = View<'a>> + use<'a> {
-        let recent = self.recent.map(|recent| View::Memory(recent.layer()));
-        recent.into_iter().chain(self.settled.newest_first())
+    fn committed(&self) -> impl Iterator<Item = DeltaView<'a>> + use<'a> {
+        let commit_tail = self
+            .commit_tail
+            .map(|commit_tail| DeltaView::Memory(commit_tail.layer()));
+        commit_tail
+            .into_iter()
+            .chain(self.committed_base.newest_first())
     }
 
     /// By how much all layers change the number of nodes.
     pub(crate) fn nodes(&self) -> i64 {
-        let own = self.own.map_or(0, |own| {
-            let (newest, below) = own.look(|layer| layer.counts.nodes);
+        let write_set = self.write_set.map_or(0, |write_set| {
+            let (newest, below) = write_set.look(|layer| layer.counts.nodes);
             let below = below.iter().map(|lower| lower.view().counts().nodes);
             newest + below.sum::<i64>()
         });
-        let settled = self.settled.newest_first();
-        let settled: i64 = settled.map(|layer| layer.counts().nodes).sum();
-        own + self.recent.map_or(0, |recent| recent.nodes()) + settled
+        let committed_base = self.committed_base.newest_first();
+        let committed_base: i64 = committed_base.map(|layer| layer.counts().nodes).sum();
+        write_set
+            + self
+                .commit_tail
+                .map_or(0, |commit_tail| commit_tail.nodes())
+            + committed_base
     }
 
     /// By how much all layers change a count.
     pub(crate) fn counted(&self, count: impl Fn(&Counts) -> i64) -> i64 {
-        let own = self.own.map_or(0, |own| {
-            let (newest, below) = own.look(|layer| count(&layer.counts));
+        let write_set = self.write_set.map_or(0, |write_set| {
+            let (newest, below) = write_set.look(|layer| count(&layer.counts));
             let below = below.iter().map(|lower| count(lower.view().counts()));
             newest + below.sum::<i64>()
         });
-        let recent = self.recent.into_iter().flat_map(|it| it.newest_first());
-        let recent: i64 = recent.map(|layer| count(&layer.counts)).sum();
-        let settled = self.settled.newest_first();
-        let settled: i64 = settled.map(|layer| count(layer.counts())).sum();
-        own + recent + settled
+        let commit_tail = self
+            .commit_tail
+            .into_iter()
+            .flat_map(|it| it.newest_first());
+        let commit_tail: i64 = commit_tail.map(|layer| count(&layer.counts)).sum();
+        let committed_base = self.committed_base.newest_first();
+        let committed_base: i64 = committed_base.map(|layer| count(layer.counts())).sum();
+        write_set + commit_tail + committed_base
     }
 
     /// The committed layers as one set of changes.
-    pub(crate) fn net(&self) -> Net<'a> {
-        let mut views: Vec<View<'a>> = self.committed().collect();
+    pub(crate) fn net(&self) -> MergedDelta<'a> {
+        let mut views: Vec<DeltaView<'a>> = self.committed().collect();
         views.reverse();
-        Net { views }
+        MergedDelta { views }
     }
 
     /// What the newest layer that knows it says of what is asked `about`.
     #[inline]
     pub(crate) fn find<T>(
         &self,
-        about: About<'_>,
-        get: impl Fn(View<'_>) -> Option<T>,
+        about: FilterKey<'_>,
+        get: impl Fn(DeltaView<'_>) -> Option<T>,
     ) -> Option<T> {
-        if let Some(own) = self.own {
-            let (found, below) = own.look(|layer| get(View::Memory(layer)));
+        if let Some(write_set) = self.write_set {
+            let (found, below) = write_set.look(|layer| get(DeltaView::Memory(layer)));
             let older = || below.iter().rev().find_map(|lower| get(lower.view()));
             if let Some(found) = found.or_else(older) {
                 return Some(found);
             }
         }
-        let about = Asked::from(about);
-        let recent = self.recent.filter(|recent| recent.touches(about));
-        let mut newest = recent.into_iter().flat_map(|recent| recent.newest_first());
+        let about = FilterHash::from(about);
+        let commit_tail = self
+            .commit_tail
+            .filter(|commit_tail| commit_tail.touches(about));
+        let mut newest = commit_tail
+            .into_iter()
+            .flat_map(|commit_tail| commit_tail.newest_first());
         newest
-            .find_map(|layer| get(View::Memory(layer)))
+            .find_map(|layer| get(DeltaView::Memory(layer)))
             .or_else(|| {
-                let settled = self.settled.newest_first();
-                settled.filter(|it| it.may_have(about)).find_map(get)
+                let committed_base = self.committed_base.newest_first();
+                committed_base.filter(|it| it.may_have(about)).find_map(get)
             })
     }
 
     /// As [`Stack::find`] where a look may fail.
     pub(crate) fn try_find<T>(
         &self,
-        about: About<'_>,
-        get: impl Fn(View<'_>) -> Result<Option<T>>,
+        about: FilterKey<'_>,
+        get: impl Fn(DeltaView<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         self.find(about, |view| get(view).transpose()).transpose()
     }
 
     /// Calls `visit` with every layer, oldest first.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(View<'_>)) {
-        let settled: Vec<View<'_>> = self.settled.newest_first().collect();
-        settled.into_iter().rev().for_each(&mut visit);
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(DeltaView<'_>)) {
+        let committed_base: Vec<DeltaView<'_>> = self.committed_base.newest_first().collect();
+        committed_base.into_iter().rev().for_each(&mut visit);
         self.for_each_newest(visit);
     }
 
-    /// As [`Stack::for_each`] with what is on top of the settled layers.
-    pub(crate) fn for_each_newest(&self, mut visit: impl FnMut(View<'_>)) {
-        let recent = self.recent.map(|recent| recent.oldest_first());
-        for layer in recent.into_iter().flatten() {
-            visit(View::Memory(layer));
+    /// As [`Stack::for_each`] with what is on top of the committed layers.
+    pub(crate) fn for_each_newest(&self, mut visit: impl FnMut(DeltaView<'_>)) {
+        let commit_tail = self
+            .commit_tail
+            .map(|commit_tail| commit_tail.oldest_first());
+        for layer in commit_tail.into_iter().flatten() {
+            visit(DeltaView::Memory(layer));
         }
-        if let Some(own) = self.own {
-            let (layer, below) = own.look(Layer::clone);
+        if let Some(write_set) = self.write_set {
+            let (layer, below) = write_set.look(DeltaLayer::clone);
             below.iter().for_each(|lower| visit(lower.view()));
-            visit(View::Memory(&layer));
+            visit(DeltaView::Memory(&layer));
         }
     }
 
     /// As [`Stack::for_each`], the newest commits as one.
-    pub(crate) fn for_each_merged(&self, mut visit: impl FnMut(View<'_>)) {
-        let committed: Vec<View<'_>> = self.committed().collect();
+    pub(crate) fn for_each_merged(&self, mut visit: impl FnMut(DeltaView<'_>)) {
+        let committed: Vec<DeltaView<'_>> = self.committed().collect();
         committed.into_iter().rev().for_each(&mut visit);
-        let own = Stack {
-            recent: None,
+        let write_set = Stack {
+            commit_tail: None,
             ..*self
         };
-        own.for_each_newest(visit);
+        write_set.for_each_newest(visit);
     }
 }
 
-/// What one reader sees on top of the settled layers.
+/// What one reader sees on top of the committed layers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Top {
     /// The newest commits, if they have to do with the store.
-    recent: Option<Arc<Recent>>,
-    own: Option<Arc<Own>>,
+    commit_tail: Option<Arc<CommitTail>>,
+    write_set: Option<Arc<WriteSet>>,
 }
 
 impl Top {
     pub(crate) const NOTHING: Top = Top {
-        recent: None,
-        own: None,
+        commit_tail: None,
+        write_set: None,
     };
 
     /// Whether `stack` has anything on top that has to do with a store.
     #[inline]
-    pub(crate) fn is_any(stack: Stack<'_>, store: About<'_>) -> bool {
-        stack.own.is_some() || stack.recent.is_some_and(|recent| recent.touches(store))
+    pub(crate) fn is_any(stack: Stack<'_>, store: FilterKey<'_>) -> bool {
+        stack.write_set.is_some()
+            || stack
+                .commit_tail
+                .is_some_and(|commit_tail| commit_tail.touches(store))
     }
 
     /// As [`Top::is_any`] for an index: its own entries, and the values that tell those under one
     /// cut key apart, which change without them.
     pub(crate) fn is_any_of_index(stack: Stack<'_>, index: &IndexDescription) -> bool {
-        stack.own.is_some() || stack.recent.is_some_and(|it| it.touches_index(index))
+        stack.write_set.is_some() || stack.commit_tail.is_some_and(|it| it.touches_index(index))
     }
 
     /// What `stack` has on top that has to do with a store.
-    pub(crate) fn of(stack: Stack<'_>, store: About<'_>) -> Top {
-        Top::where_touched(stack, |recent| recent.touches(store))
+    pub(crate) fn of(stack: Stack<'_>, store: FilterKey<'_>) -> Top {
+        Top::where_touched(stack, |commit_tail| commit_tail.touches(store))
     }
 
     /// What `stack` has on top that has to do with an index.
     pub(crate) fn of_index(stack: Stack<'_>, index: &IndexDescription) -> Top {
-        Top::where_touched(stack, |recent| recent.touches_index(index))
+        Top::where_touched(stack, |commit_tail| commit_tail.touches_index(index))
     }
 
-    fn where_touched(stack: Stack<'_>, touched: impl FnOnce(&Recent) -> bool) -> Top {
+    fn where_touched(stack: Stack<'_>, touched: impl FnOnce(&CommitTail) -> bool) -> Top {
         Top {
-            recent: stack.recent.filter(|it| touched(it)).cloned(),
-            own: stack.own.cloned(),
+            commit_tail: stack.commit_tail.filter(|it| touched(it)).cloned(),
+            write_set: stack.write_set.cloned(),
         }
     }
 
     /// Maps of the own transaction that have entries, newest first.
-    fn own_maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
-        let Some(own) = &self.own else {
+    fn own_maps<T>(&self, get: impl Fn(DeltaView<'_>) -> Option<T>) -> Vec<T> {
+        let Some(write_set) = &self.write_set else {
             return Vec::new();
         };
-        let (newest, below) = own.look(|layer| get(View::Memory(layer)));
+        let (newest, below) = write_set.look(|layer| get(DeltaView::Memory(layer)));
         let older = below.iter().rev().filter_map(|lower| get(lower.view()));
         newest.into_iter().chain(older).collect()
     }
 
     /// All maps on top that have entries, newest first, the newest commits as one.
-    fn maps<T>(&self, get: impl Fn(View<'_>) -> Option<T>) -> Vec<T> {
+    fn maps<T>(&self, get: impl Fn(DeltaView<'_>) -> Option<T>) -> Vec<T> {
         let mut maps = self.own_maps(&get);
-        let recent = self.recent.as_deref().map(Recent::layer);
-        maps.extend(recent.and_then(|layer| get(View::Memory(layer))));
+        let commit_tail = self.commit_tail.as_deref().map(CommitTail::layer);
+        maps.extend(commit_tail.and_then(|layer| get(DeltaView::Memory(layer))));
         maps
     }
 }
@@ -210,26 +230,26 @@ impl Top {
 /// Changes of one property.
 #[derive(Clone, Debug)]
 pub(crate) struct ColumnOverlay {
-    settled: Option<Arc<[ColumnPart]>>,
+    committed_base: Option<Arc<[ColumnPart]>>,
     top: Top,
     of: ColumnOf,
 }
 
 impl ColumnOverlay {
-    /// The settled changes, if there are any.
-    pub(crate) fn new(settled: &CommittedLayers, of: ColumnOf) -> Option<ColumnOverlay> {
-        let settled = settled.maps(|layer| layer.column(of));
-        settled.is_some().then(|| ColumnOverlay {
-            settled,
+    /// The committed changes, if there are any.
+    pub(crate) fn new(committed_base: &CommittedLayers, of: ColumnOf) -> Option<ColumnOverlay> {
+        let committed_base = committed_base.maps(|layer| layer.column(of));
+        committed_base.is_some().then(|| ColumnOverlay {
+            committed_base,
             top: Top::default(),
             of,
         })
     }
 
     /// These changes, or none, with others on top.
-    pub(crate) fn with_top(settled: Option<&ColumnOverlay>, of: ColumnOf, top: Top) -> Self {
+    pub(crate) fn with_top(committed_base: Option<&ColumnOverlay>, of: ColumnOf, top: Top) -> Self {
         ColumnOverlay {
-            settled: settled.and_then(|it| it.settled.clone()),
+            committed_base: committed_base.and_then(|it| it.committed_base.clone()),
             top,
             of,
         }
@@ -239,14 +259,14 @@ impl ColumnOverlay {
     pub(crate) fn may_have(&self, ids: &[u64]) -> bool {
         let low = ids.iter().copied().min().unwrap_or(u64::MAX);
         let high = ids.iter().copied().max().unwrap_or(0);
-        self.top.own.is_some()
-            || self.settled_parts().any(|part| {
+        self.top.write_set.is_some()
+            || self.committed_base_parts().any(|part| {
                 part.may_have_in(low, high)
-                    && (ids.iter()).any(|id| part.may_have(About::owner(self.of, *id).into()))
+                    && (ids.iter()).any(|id| part.may_have(FilterKey::owner(self.of, *id).into()))
             })
             || self.may_have_recent(low, high)
-                && self.top.recent.as_ref().is_some_and(|recent| {
-                    (ids.iter()).any(|id| recent.touches(About::owner(self.of, *id)))
+                && self.top.commit_tail.as_ref().is_some_and(|commit_tail| {
+                    (ids.iter()).any(|id| commit_tail.touches(FilterKey::owner(self.of, *id)))
                 })
     }
 
@@ -254,45 +274,49 @@ impl ColumnOverlay {
     /// to look.
     #[inline]
     pub(crate) fn lacks(&self, id: u64) -> bool {
-        let about = Asked::from(About::owner(self.of, id));
-        let recent = self.top.recent.as_ref();
-        self.top.own.is_none()
-            && recent.is_none_or(|recent| !recent.touches(about))
-            && self.settled_parts().all(|part| !part.may_have(about))
+        let about = FilterHash::from(FilterKey::owner(self.of, id));
+        let commit_tail = self.top.commit_tail.as_ref();
+        self.top.write_set.is_none()
+            && commit_tail.is_none_or(|commit_tail| !commit_tail.touches(about))
+            && self
+                .committed_base_parts()
+                .all(|part| !part.may_have(about))
     }
 
     /// Whether some of the ids from `low` to `high` may be among the changes.
     pub(crate) fn may_have_in(&self, low: u64, high: u64) -> bool {
-        let mut settled = self.settled_parts();
-        self.top.own.is_some()
-            || settled.any(|part| part.may_have_in(low, high))
+        let mut committed_base = self.committed_base_parts();
+        self.top.write_set.is_some()
+            || committed_base.any(|part| part.may_have_in(low, high))
             || self.may_have_recent(low, high)
     }
 
-    fn settled_parts(&self) -> impl Iterator<Item = &ColumnPart> {
-        self.settled.iter().flat_map(|parts| parts.iter())
+    fn committed_base_parts(&self) -> impl Iterator<Item = &ColumnPart> {
+        self.committed_base.iter().flat_map(|parts| parts.iter())
     }
 
     fn may_have_recent(&self, low: u64, high: u64) -> bool {
-        let recent = self.top.recent.as_ref();
-        recent.is_some_and(|recent| low <= high && recent.touches_values(self.of, low..=high))
+        let commit_tail = self.top.commit_tail.as_ref();
+        commit_tail.is_some_and(|commit_tail| {
+            low <= high && commit_tail.touches_values(self.of, low..=high)
+        })
     }
 
     /// Fixed for a run of look-ups; tells a serialisable transaction what is read.
     pub(crate) fn reader(&self, ids: &[u64]) -> ColumnReader<'_> {
-        let (mut own, mut sealed) = (None, Vec::new());
-        if let Some(writer) = &self.top.own {
+        let (mut write_set, mut spilled) = (None, Vec::new());
+        if let Some(writer) = &self.top.write_set {
             writer.read_column(self.of, ids);
             let (newest, below) = writer.look(|layer| layer.column(self.of).cloned());
-            own = newest;
-            sealed.extend((below.iter().rev()).filter_map(|lower| lower.view().column(self.of)));
+            write_set = newest;
+            spilled.extend((below.iter().rev()).filter_map(|lower| lower.view().column(self.of)));
         }
         ColumnReader {
             of: self.of,
-            own,
-            sealed,
-            recent: self.top.recent.as_deref(),
-            settled: self.settled.as_deref().unwrap_or(&[]),
+            write_set,
+            spilled,
+            commit_tail: self.top.commit_tail.as_deref(),
+            committed_base: self.committed_base.as_deref().unwrap_or(&[]),
             blocks: Vec::new(),
         }
     }
@@ -301,12 +325,12 @@ impl ColumnOverlay {
 /// See [`ColumnOverlay::reader`].
 pub(crate) struct ColumnReader<'a> {
     of: ColumnOf,
-    own: Option<ValueMap>,
+    write_set: Option<ValueMap>,
     /// Older layers of the own transaction, newest first.
-    sealed: Vec<ColumnPart>,
-    recent: Option<&'a Recent>,
-    settled: &'a [ColumnPart],
-    /// For every part, own or settled, what was read of its pages last.
+    spilled: Vec<ColumnPart>,
+    commit_tail: Option<&'a CommitTail>,
+    committed_base: &'a [ColumnPart],
+    /// For every part, own or committed, what was read of its pages last.
     blocks: Vec<Option<Block<u64, PropertyValue>>>,
 }
 
@@ -314,20 +338,22 @@ impl ColumnReader<'_> {
     /// The value of `id` if it was changed; Null if it was removed.
     #[inline]
     pub(crate) fn get(&mut self, id: u64) -> Result<Option<PropertyValue>> {
-        if let Some(value) = self.own.as_ref().and_then(|map| map.get(id)) {
+        if let Some(value) = self.write_set.as_ref().and_then(|map| map.get(id)) {
             return Ok(Some(value.clone()));
         }
-        for (at, part) in self.sealed.iter().enumerate() {
+        for (at, part) in self.spilled.iter().enumerate() {
             if let Some(found) = find_in(part, at, id, &mut self.blocks)? {
                 return Ok(Some(found));
             }
         }
-        let about = Asked::from(About::owner(self.of, id));
-        let recent = self.recent.filter(|recent| recent.touches(about));
-        if let Some(found) = recent.and_then(|it| it.value(self.of, id)) {
+        let about = FilterHash::from(FilterKey::owner(self.of, id));
+        let commit_tail = self
+            .commit_tail
+            .filter(|commit_tail| commit_tail.touches(about));
+        if let Some(found) = commit_tail.and_then(|it| it.value(self.of, id)) {
             return Ok(Some(found.clone()));
         }
-        for (at, part) in (self.sealed.len()..).zip(self.settled) {
+        for (at, part) in (self.spilled.len()..).zip(self.committed_base) {
             if part.may_have(about)
                 && let Some(found) = find_in(part, at, id, &mut self.blocks)?
             {
@@ -347,7 +373,7 @@ fn find_in(
 ) -> Result<Option<PropertyValue>> {
     match part {
         ColumnPart::Memory(map, _) => Ok(map.get(id).cloned()),
-        ColumnPart::Sealed(map) => {
+        ColumnPart::Spilled(map) => {
             if blocks.len() <= at {
                 blocks.resize_with(at + 1, || None);
             }
@@ -359,20 +385,20 @@ fn find_in(
 /// Changes of one direction of one type.
 #[derive(Clone, Debug)]
 pub(crate) struct AdjacencyOverlay {
-    settled: Option<Arc<[Part<EdgeKey, Change>]>>,
+    committed_base: Option<Arc<[DeltaPart<EdgeKey, Change>]>>,
     top: Top,
     of: (TypeId, Direction),
 }
 
 impl AdjacencyOverlay {
-    /// The settled changes, if there are any.
+    /// The committed changes, if there are any.
     pub(crate) fn new(
-        settled: &CommittedLayers,
+        committed_base: &CommittedLayers,
         of: (TypeId, Direction),
     ) -> Option<AdjacencyOverlay> {
-        let settled = settled.maps(|layer| layer.edges(of.0, of.1));
-        settled.is_some().then(|| AdjacencyOverlay {
-            settled,
+        let committed_base = committed_base.maps(|layer| layer.edges(of.0, of.1));
+        committed_base.is_some().then(|| AdjacencyOverlay {
+            committed_base,
             top: Top::default(),
             of,
         })
@@ -380,12 +406,12 @@ impl AdjacencyOverlay {
 
     /// These changes, or none, with others on top.
     pub(crate) fn with_top(
-        settled: Option<&AdjacencyOverlay>,
+        committed_base: Option<&AdjacencyOverlay>,
         of: (TypeId, Direction),
         top: Top,
     ) -> Self {
         AdjacencyOverlay {
-            settled: settled.and_then(|it| it.settled.clone()),
+            committed_base: committed_base.and_then(|it| it.committed_base.clone()),
             top,
             of,
         }
@@ -394,7 +420,7 @@ impl AdjacencyOverlay {
     /// The maps as of now, oldest first.
     pub(crate) fn edges(&self) -> Edges {
         let mut maps = self.top.maps(|layer| layer.edges(self.of.0, self.of.1));
-        maps.extend(self.settled.iter().flat_map(|it| it.iter().cloned()));
+        maps.extend(self.committed_base.iter().flat_map(|it| it.iter().cloned()));
         maps.reverse();
         Edges { maps }
     }
@@ -403,18 +429,18 @@ impl AdjacencyOverlay {
     pub(crate) fn list(&self, node: u64) -> Result<Changes> {
         let mut changes = Changes::new();
         let (rel_type, direction) = self.of;
-        for map in self.settled.iter().flat_map(|it| it.iter().rev()) {
+        for map in self.committed_base.iter().flat_map(|it| it.iter().rev()) {
             add_list(map, node, &mut changes)?;
         }
-        let about = About::Node(node);
-        let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
-        for layer in recent.into_iter().flat_map(|it| it.oldest_first()) {
-            if let Some(map) = View::Memory(layer).edges(rel_type, direction) {
+        let about = FilterKey::Node(node);
+        let commit_tail = self.top.commit_tail.as_ref().filter(|it| it.touches(about));
+        for layer in commit_tail.into_iter().flat_map(|it| it.oldest_first()) {
+            if let Some(map) = DeltaView::Memory(layer).edges(rel_type, direction) {
                 add_list(&map, node, &mut changes)?;
             }
         }
-        let own = self.top.own_maps(|layer| layer.edges(rel_type, direction));
-        for map in own.iter().rev() {
+        let write_set = self.top.own_maps(|layer| layer.edges(rel_type, direction));
+        for map in write_set.iter().rev() {
             add_list(map, node, &mut changes)?;
         }
         Ok(changes)
@@ -431,7 +457,10 @@ impl AdjacencyOverlay {
 
     /// Whether a serialisable transaction wants to know what is read.
     pub(crate) fn records(&self) -> bool {
-        self.top.own.as_ref().is_some_and(|own| own.records())
+        self.top
+            .write_set
+            .as_ref()
+            .is_some_and(|write_set| write_set.records())
     }
 
     /// As [`AdjacencyOverlay::note`] for many nodes.
@@ -442,8 +471,8 @@ impl AdjacencyOverlay {
     /// Tells a serialisable transaction that the list of `node` is read.
     #[inline]
     pub(crate) fn note(&self, node: u64) {
-        if let Some(own) = &self.top.own {
-            own.read_list(self.of, node);
+        if let Some(write_set) = &self.top.write_set {
+            write_set.read_list(self.of, node);
         }
     }
 }
@@ -452,7 +481,7 @@ impl AdjacencyOverlay {
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
     /// Oldest first.
-    pub(super) maps: Vec<Part<EdgeKey, Change>>,
+    pub(super) maps: Vec<DeltaPart<EdgeKey, Change>>,
 }
 
 impl Edges {
@@ -489,7 +518,7 @@ impl Edges {
 }
 
 /// Puts what a map says of the list of `node` over what older ones say.
-fn add_list(map: &Part<EdgeKey, Change>, node: u64, changes: &mut Changes) -> Result<()> {
+fn add_list(map: &DeltaPart<EdgeKey, Change>, node: u64, changes: &mut Changes) -> Result<()> {
     if !map.may_have_list(node) {
         return Ok(());
     }
@@ -514,21 +543,21 @@ pub(super) fn put_over(changes: &mut Changes, (_, other, id): &EdgeKey, change: 
     }
 }
 
-/// Changed entries of an index in the settled layers, newest first; none if there are no changes.
-pub(crate) type IndexParts = Option<Arc<[Part<IndexKey, Change>]>>;
+/// Changed entries of an index in the committed layers, newest first; none if there are no changes.
+pub(crate) type IndexParts = Option<Arc<[DeltaPart<IndexKey, Change>]>>;
 
 /// Changes of one index.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IndexOverlay<'a> {
-    pub(crate) settled: &'a [Part<IndexKey, Change>],
+    pub(crate) committed_base: &'a [DeltaPart<IndexKey, Change>],
     pub(crate) top: &'a Top,
     pub(crate) number: u32,
 }
 
 impl IndexOverlay<'_> {
-    /// The settled changes.
-    pub(crate) fn settled(settled: &CommittedLayers, number: u32) -> IndexParts {
-        settled.maps(|layer| layer.index(number))
+    /// The committed changes.
+    pub(crate) fn committed_base(committed_base: &CommittedLayers, number: u32) -> IndexParts {
+        committed_base.maps(|layer| layer.index(number))
     }
 
     /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids
@@ -542,15 +571,15 @@ impl IndexOverlay<'_> {
         ids: &mut Vec<u64>,
     ) -> Result<()> {
         let mut top = Vec::new();
-        if let Some(own) = &self.top.own {
-            own.read_index(self.number, key, Some(key));
+        if let Some(write_set) = &self.top.write_set {
+            write_set.read_index(self.number, key, Some(key));
             top = self.top.own_maps(|layer| layer.index(self.number));
         }
-        let about = Asked::from(About::Key(self.number, key));
-        let recent = self.top.recent.as_ref().filter(|it| it.touches(about));
-        let recent = recent.into_iter().flat_map(|it| it.newest_first());
-        top.extend(recent.filter_map(|layer| View::Memory(layer).index(self.number)));
-        let newest_first = top.iter().chain(self.settled);
+        let about = FilterHash::from(FilterKey::Key(self.number, key));
+        let commit_tail = self.top.commit_tail.as_ref().filter(|it| it.touches(about));
+        let commit_tail = commit_tail.into_iter().flat_map(|it| it.newest_first());
+        top.extend(commit_tail.filter_map(|layer| DeltaView::Memory(layer).index(self.number)));
+        let newest_first = top.iter().chain(self.committed_base);
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
         // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
@@ -588,11 +617,11 @@ impl IndexOverlay<'_> {
     /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low`
     /// to `high` inclusive, cut; `None`: to the end.
     pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
-        if let Some(own) = &self.top.own {
-            own.read_index(self.number, low, high);
+        if let Some(write_set) = &self.top.write_set {
+            write_set.read_index(self.number, low, high);
         }
         let mut newest_first = self.top.maps(|layer| layer.index(self.number));
-        newest_first.extend(self.settled.iter().cloned());
+        newest_first.extend(self.committed_base.iter().cloned());
         IndexEntries { newest_first }
     }
 }
@@ -600,7 +629,7 @@ impl IndexOverlay<'_> {
 /// Changed entries of an index, fixed for one range.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexEntries {
-    newest_first: Vec<Part<IndexKey, Change>>,
+    newest_first: Vec<DeltaPart<IndexKey, Change>>,
 }
 
 impl IndexEntries {

@@ -24,8 +24,8 @@
 //! | 4 relationships | count (4); each: varint difference to the id before, kind (1 byte: 0 deleted, 1 created), varint type, start, end |
 
 use super::batch::Batch;
-use super::layer::Layer;
-use super::lower::Net;
+use super::delta_layer::DeltaLayer;
+use super::immutable_delta::MergedDelta;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
@@ -257,7 +257,7 @@ impl<E> Sections<'_, E> {
 /// Appends the sections of `layer` to `out`. Whenever it passes `limit` bytes it goes to `full` and
 /// is cleared.
 pub(crate) fn encode<E>(
-    layer: &Layer,
+    layer: &DeltaLayer,
     out: Vec<u8>,
     limit: usize,
     full: &mut dyn FnMut(&mut Vec<u8>) -> Result<(), E>,
@@ -288,7 +288,7 @@ pub(crate) fn encode<E>(
 
 /// As [`encode`] for layers that may be larger than memory.
 pub(crate) fn encode_net(
-    net: &Net<'_>,
+    net: &MergedDelta<'_>,
     limit: usize,
     full: &mut dyn FnMut(&mut Vec<u8>) -> crate::Result<()>,
 ) -> crate::Result<Vec<u8>> {

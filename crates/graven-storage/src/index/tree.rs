@@ -7,7 +7,7 @@
 
 use super::page::PageBuilder;
 use crate::Result;
-use crate::chain::Footprint;
+use crate::overflow_pages::Footprint;
 use crate::page_output::PageOutput;
 use graven_pagecache::{PageKind, PageRef};
 

@@ -9,9 +9,9 @@ use super::patterns::counts_of;
 use crate::bytes::Malformed;
 use crate::delta::batch::{Batch, WholeBatch};
 use crate::delta::change::Change;
+use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::encoded_values::EncodedValues;
-use crate::delta::layer::Layer;
-use crate::delta::lower::Lower;
+use crate::delta::immutable_delta::ImmutableDelta;
 use crate::delta::redo;
 use crate::ids::{NodeId, RelId};
 use crate::index::cut;
@@ -21,9 +21,9 @@ use crate::store::Store;
 use crate::store::allocator::NameLists;
 use crate::transaction::index_entries::key_in;
 use crate::transaction::options::Isolation;
-use crate::transaction::own::Own;
 use crate::transaction::schema_change::{drop_lost_indexes, for_each_key};
 use crate::transaction::spill::{merge_tiers, sealed_onto};
+use crate::transaction::write_set::WriteSet;
 use crate::{Error, Result};
 use graven_pagecache::Reservation;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub(super) struct Complete {
 }
 
 /// Whether an active layer says anything but entries of indexes.
-fn has_entities(layer: &Layer) -> bool {
+fn has_entities(layer: &DeltaLayer) -> bool {
     !layer.nodes.is_empty() || !layer.columns.is_empty() || !layer.relationships.is_empty()
 }
 
@@ -59,31 +59,32 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     let mut commits = store.commits();
     let before = commits.applied.clone();
     let pages = store.temporary_pages();
-    let is_large =
-        |bytes: u64, relationships: usize| bytes > store.seal_bytes() || relationships > LISTED_MAX;
+    let is_large = |bytes: u64, relationships: usize| {
+        bytes > store.spill_bytes() || relationships > LISTED_MAX
+    };
     let allocator = store.allocator();
-    let own = Arc::new(Own::new(
+    let write_set = Arc::new(WriteSet::new(
         before.schema.clone(),
         Isolation::Snapshot,
         allocator.clone(),
     ));
     let base = Snapshot::new(before.clone());
     let counts = counts_of(&whole, &base);
-    let active = &before.settled.layers.active;
+    let active = &before.committed_base.layers.active;
     let bytes = active.bytes() + whole.layer_bytes();
     let relationships = active.relationships.len() + whole.relationships.len();
     match pages.as_ref().filter(|_| is_large(bytes, relationships)) {
-        None => own.change(|layer| *layer = whole.layer(counts)),
+        None => write_set.change(|layer| *layer = whole.layer(counts)),
         Some(pages) => {
-            let sealed = whole.seal(counts, pages, store.budget(), store.recovery_threads)?;
-            let lower = Arc::new(Lower::Sealed(sealed));
-            own.set_layers(Arc::from([lower]), Layer::default());
+            let spilled = whole.spill(counts, pages, store.budget(), store.recovery_threads)?;
+            let lower = Arc::new(ImmutableDelta::Spilled(spilled));
+            write_set.set_layers(Arc::from([lower]), DeltaLayer::default());
         }
     }
     let views = Views {
         before: base,
-        after: Snapshot::of_transaction(before.clone(), own.clone()),
-        own: &own,
+        after: Snapshot::of_transaction(before.clone(), write_set.clone()),
+        write_set: &write_set,
         store,
     };
     views.derive_entries(&whole)?;
@@ -92,14 +93,19 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     if let Some(bytes) = complete.schema {
         views.change_schema(&bytes)?;
     }
-    let (layer, above) = own.look(Layer::clone);
+    let (layer, above) = write_set.look(DeltaLayer::clone);
     commits.reservation.grow(layer.bytes())?;
     let mut version = before.copy();
-    version.settle();
+    version.merge_tail();
     let (mut below, mut active) = (
-        version.settled.layers.below.clone(),
+        version.committed_base.layers.below.clone(),
         // No reader reads it before the end.
-        version.settled.layers.active.clone().without_filter(),
+        version
+            .committed_base
+            .layers
+            .active
+            .clone()
+            .without_filter(),
     );
     drop(version);
     if let Some(pages) = pages.as_ref().filter(|_| !above.is_empty()) {
@@ -110,7 +116,7 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
         if has_entities(&active) || mixes {
             // No checkpoint may begin while part of a transaction is applied.
             below = sealed_onto(store, pages, store.sealing(), &below, &active)?;
-            active = Layer::default();
+            active = DeltaLayer::default();
         }
         let all = below.iter().chain(above.iter()).cloned().collect();
         below = merge_tiers(store, pages, store.sealing(), all)?;
@@ -120,7 +126,7 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
         && let Some(pages) = &pages
     {
         below = sealed_onto(store, pages, store.sealing(), &below, &active)?;
-        active = Layer::default();
+        active = DeltaLayer::default();
     }
     let charged = commits.reservation.bytes();
     commits
@@ -131,12 +137,12 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
         .into_iter()
         .for_each(|id| commits.clients.add(Some(id)));
     store.replace(&mut commits, |version| {
-        let schema = own.schema();
-        let settled = version.settled_mut();
-        settled.layers.below = below;
-        settled.layers.active = active;
-        drop_lost_indexes(&mut settled.layers.active, &schema);
-        version.recent = None;
+        let schema = write_set.schema();
+        let committed_base = version.committed_base_mut();
+        committed_base.layers.below = below;
+        committed_base.layers.active = active;
+        drop_lost_indexes(&mut committed_base.layers.active, &schema);
+        version.commit_tail = None;
         version.schema = schema;
         version.timestamp += complete.commits;
         version.lsn = complete.lsn;
@@ -151,26 +157,26 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
 struct Views<'a> {
     before: Snapshot,
     after: Snapshot,
-    own: &'a Arc<Own>,
+    write_set: &'a Arc<WriteSet>,
     store: &'a Store,
 }
 
 impl Views<'_> {
     /// Seals what was derived so far where it takes too much memory.
     fn make_room(&self) -> Result<()> {
-        if self.own.layer().bytes() > self.store.seal_bytes()
+        if self.write_set.layer().bytes() > self.store.spill_bytes()
             && let Some(pages) = self.store.temporary_pages()
         {
-            let (layer, below) = self.own.look(Layer::clone);
+            let (layer, below) = self.write_set.look(DeltaLayer::clone);
             let below = sealed_onto(self.store, &pages, self.store.sealing(), &below, &layer)?;
-            self.own.set_layers(below, Layer::default());
+            self.write_set.set_layers(below, DeltaLayer::default());
         }
         Ok(())
     }
 
     /// Entries of the indexes that were there before.
     fn derive_entries(&self, batch: &WholeBatch) -> Result<()> {
-        for index in &self.own.schema().indexes {
+        for index in &self.write_set.schema().indexes {
             let mut ids: Vec<u64> = match index.entity {
                 SchemaEntity::Node(_) => batch.nodes.runs().flat_map(|(ids, _)| ids).collect(),
                 SchemaEntity::Relationship(rel_type) => (batch.relationships.iter())
@@ -194,7 +200,7 @@ impl Views<'_> {
                     for (key, change) in [(before, Change::Removed), (after, Change::Added)] {
                         if let Some(key) = key {
                             let key: Arc<[u8]> = cut(&key).into();
-                            self.own.change(|layer| {
+                            self.write_set.change(|layer| {
                                 layer.put_index_entry(index.number, &key, id, change)
                             });
                         }
@@ -207,12 +213,12 @@ impl Views<'_> {
     }
 
     fn change_schema(&self, bytes: &[u8]) -> Result<()> {
-        let names = self.own.allocator().names();
+        let names = self.write_set.allocator().names();
         let schema = redo::read_schema(bytes, &names).map_err(|Malformed(what)| Error::Log {
             path: self.after.path().to_path_buf(),
             what: format!("a schema in the log cannot be understood: {what}"),
         })?;
-        let before = self.own.schema();
+        let before = self.write_set.schema();
         for index in &schema.indexes {
             if before
                 .indexes
@@ -221,14 +227,14 @@ impl Views<'_> {
             {
                 for_each_key(&self.after, index, &|| false, &mut |id, key| {
                     let key: Arc<[u8]> = cut(key).into();
-                    self.own.change(|layer| {
+                    self.write_set.change(|layer| {
                         layer.put_index_entry(index.number, &key, id, Change::Added);
                     });
                     self.make_room()
                 })?;
             }
         }
-        self.own.set_schema(schema);
+        self.write_set.set_schema(schema);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! A look-up of the label set of each end of a relationship, a number; counts are kept by those
 //! numbers. New nodes are counted by runs.
 
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::delta::batch::WholeBatch;
 use crate::delta::change::{Change, NodeChange};
 use crate::delta::counts::Counts;
@@ -19,14 +19,14 @@ const PATTERNS_MAX: usize = 1024;
 
 /// Label sets by numbers: those of the base have theirs.
 struct LabelSets<'a> {
-    base: &'a Root,
+    base: &'a FileRoot,
     sets: Vec<Arc<[LabelId]>>,
     /// Numbers of those that were met in changes.
     others: HashMap<Arc<[LabelId]>, u32>,
 }
 
 impl<'a> LabelSets<'a> {
-    fn new(base: &'a Root) -> LabelSets<'a> {
+    fn new(base: &'a FileRoot) -> LabelSets<'a> {
         let sets = base.catalog.label_sets.iter();
         LabelSets {
             base,

@@ -5,7 +5,7 @@
 //! temporary pages keep of it; then it is applied ([`super::apply`]). Where there is a second
 //! thread, it applies one batch while this one reads the next; batches are handed over one by one,
 //! so there are never more than two. A record with a new schema ends its batch. Where the layers in
-//! temporary pages keep too much memory, what was applied is folded into the file before more is
+//! temporary pages keep too much memory, what was applied is merged into the file before more is
 //! read; without temporary pages all is, so there one thread does everything.
 //!
 //! # Invariants
@@ -25,11 +25,11 @@ use crate::bytes::{Malformed, Reader};
 use crate::delta::batch::Batch;
 use crate::delta::redo::{Decoder, Head, NAME_KINDS, NamesLogged};
 use crate::store::Store;
-use crate::store::maintenance::{CHANGES_SHARE, IN_HASTE};
+use crate::store::maintenance::{CHANGES_SHARE, UNPACED};
 use crate::transaction::spill::merged;
 use foldhash::HashMap;
-use graven_log::{Kind, Record, Recovery};
 use graven_pagecache::Reservation;
+use graven_wal::{Kind, Record, Recovery};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -139,10 +139,10 @@ impl<'a> Replay<'a> {
             Err(failed(path, what))
         })?;
         let mut commits = store.commits();
-        let active = &commits.applied.settled.layers.active;
+        let active = &commits.applied.committed_base.layers.active;
         let active = active.clone().with_filter(store.budget());
         store.replace(&mut commits, |version| {
-            version.settled_mut().layers.active = active
+            version.committed_base_mut().layers.active = active
         });
         commits.logged = NamesLogged::of(&store.allocator().names());
         if store.read_only().is_some()
@@ -150,10 +150,10 @@ impl<'a> Replay<'a> {
         {
             // No checkpoint ever merges them, and every reader would look into all. Where there is
             // no room for that, they do.
-            let below = &commits.applied.settled.layers.below;
+            let below = &commits.applied.committed_base.layers.below;
             if let Ok(below) = merged(store, &pages, store.sealing(), below) {
                 store.replace(&mut commits, |version| {
-                    version.settled_mut().layers.below = below
+                    version.committed_base_mut().layers.below = below
                 });
             }
         }
@@ -232,14 +232,15 @@ impl<'a> Replay<'a> {
             // What those keep of it is too much in the end.
             let limit = self.store.budget().limit() / CHANGES_SHARE;
             let commits = self.store.commits();
-            let settled = &commits.applied.settled;
-            let below = settled
+            let committed_base = &commits.applied.committed_base;
+            let below = committed_base
                 .layers
                 .below
                 .iter()
                 .map(|lower| lower.memory_bytes());
             self.crowded = below.sum::<u64>() > limit
-                || self.store.temporary_pages().is_none() && settled.layers.active.bytes() > limit;
+                || self.store.temporary_pages().is_none()
+                    && committed_base.layers.active.bytes() > limit;
         }
         Ok(Ok(()))
     }
@@ -266,7 +267,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Folds what was recovered into the file. Not while chunks are open: the log would be cut
+    /// Merges what was recovered into the file. Not while chunks are open: the log would be cut
     /// between them and their commit (TX-13). Nor after the last record: opening the store does not
     /// wait for that.
     fn make_room(&mut self) -> Result<()> {
@@ -283,7 +284,7 @@ impl<'a> Replay<'a> {
                 }
             }
             store.commits().logged = NamesLogged::of(&store.allocator().names());
-            store.checkpoint(IN_HASTE)?;
+            store.checkpoint(UNPACED)?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::adjacency::Adjacency;
 use crate::delta::change::{Change, EdgeKey};
 use crate::delta::merge::{Entries, merge};
-use crate::delta::sealed_map::{SealedMap, SealedWriter};
+use crate::delta::spilled_run::{SealedWriter, SpilledRun};
 use crate::ids::{Direction, KeyId, NodeId, TypeId};
 use graven_pagecache::{Reservation, TemporaryPages};
 use std::ops::Bound;
@@ -198,7 +198,7 @@ struct Sorter {
     room: usize,
     reservation: Reservation,
     pairs: Vec<EdgeKey>,
-    runs: Vec<Arc<SealedMap<EdgeKey, Change>>>,
+    runs: Vec<Arc<SpilledRun<EdgeKey, Change>>>,
 }
 
 impl Sorter {

@@ -7,7 +7,7 @@
 //! again.
 //!
 //! Commits that are ahead of the checkpoint wait for it ([`Maintenance::wait_for_room`]): changes
-//! that are not being folded take at most a quarter of the memory limit. A checkpoint makes no
+//! that are not being merged take at most a quarter of the memory limit. A checkpoint makes no
 //! pauses while a commit waits. A commit that finds no room in the budget for other reasons runs a
 //! checkpoint of its own.
 //!
@@ -22,9 +22,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Changes in memory may take this part of the memory limit before they are folded into the file.
+/// Changes in memory may take this part of the memory limit before they are merged into the file.
 pub(crate) const CHANGES_SHARE: u64 = 8;
-/// Apart from those that are being folded, changes may take this part before commits wait for the
+/// Apart from those that are being merged, changes may take this part before commits wait for the
 /// checkpoint.
 pub(crate) const WAIT_SHARE: u64 = 4;
 /// A commit that waits for a checkpoint looks at least this often.
@@ -35,7 +35,7 @@ pub(crate) const LOG_BYTES: u64 = 64 << 20;
 const RETRY_FIRST: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(60);
 /// What a commit makes that finds no room.
-pub(crate) const IN_HASTE: CheckpointOptions = CheckpointOptions {
+pub(crate) const UNPACED: CheckpointOptions = CheckpointOptions {
     paced: false,
     compact: false,
     until: None,
@@ -43,7 +43,7 @@ pub(crate) const IN_HASTE: CheckpointOptions = CheckpointOptions {
 
 #[derive(Debug, Default)]
 struct State {
-    wanted: bool,
+    requested: bool,
     stop: bool,
     /// Why the last checkpoint failed.
     failure: Option<String>,
@@ -78,12 +78,12 @@ impl Maintenance {
     }
 
     /// Asks for a checkpoint soon.
-    pub(crate) fn ask(&self, store: &Arc<Store>) {
+    pub(crate) fn request(&self, store: &Arc<Store>) {
         let mut state = self.shared.state();
-        if state.wanted || state.stop {
+        if state.requested || state.stop {
             return;
         }
-        state.wanted = true;
+        state.requested = true;
         self.shared.wake.notify_all();
         drop(state);
         let mut thread = self.thread();
@@ -107,9 +107,9 @@ impl Maintenance {
         if store.has_room(bytes) {
             return Ok(());
         }
-        let _hurry = store.checkpointer().hurry();
+        let _unpaced = store.checkpointer().unpaced();
         loop {
-            self.ask(store);
+            self.request(store);
             let has_no_thread = self.thread().is_none();
             let state = self.shared.state();
             if store.has_room(bytes) {
@@ -117,7 +117,7 @@ impl Maintenance {
             }
             if state.lacked_memory {
                 drop(state);
-                match store.checkpoint(IN_HASTE) {
+                match store.checkpoint(UNPACED) {
                     Ok(_) => self.recovered(),
                     Err(error) if error.is_memory() => return Err(error),
                     // Whatever else is wrong with checkpoints, commits go on for as long as there
@@ -186,10 +186,10 @@ fn run(shared: &Shared, store: &Weak<Store>) {
     let _unwinding = Unwinding(shared);
     let mut retry = RETRY_FIRST;
     loop {
-        let idle = |state: &mut State| !state.wanted && !state.stop;
+        let idle = |state: &mut State| !state.requested && !state.stop;
         let state = shared.wake.wait_while(shared.state(), idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        if state.stop && (!state.wanted || state.failure.is_some()) {
+        if state.stop && (!state.requested || state.failure.is_some()) {
             return;
         }
         drop(state);
@@ -201,7 +201,7 @@ fn run(shared: &Shared, store: &Weak<Store>) {
         state.failure = failure.map(|error| error.to_string());
         shared.progress.notify_all();
         if state.failure.is_none() {
-            state.wanted = false;
+            state.requested = false;
             retry = RETRY_FIRST;
         } else if !state.stop {
             drop(shared.wake.wait_timeout(state, retry));

@@ -19,19 +19,19 @@
 //!   whose wait failed is never visible to this process, and all later ones fail.
 
 use super::options::{Committed, Durability, Durable};
-use super::publish::{Numbered, Shown};
+use super::publish::{VersionSink, Versioned};
 use super::schema_change::drop_lost_indexes;
 use super::{State, Transaction};
-use crate::delta::layer::Layer;
-use crate::delta::lower::{Lower, Net, View};
+use crate::delta::delta_layer::DeltaLayer;
+use crate::delta::immutable_delta::{DeltaView, ImmutableDelta, MergedDelta};
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::store::Store;
-use crate::store::maintenance::IN_HASTE;
+use crate::store::maintenance::UNPACED;
 use crate::transaction::commits::Commits;
 use crate::version::Version;
 use crate::{Error, Result};
-use graven_log::mutant::{self, Mutant};
-use graven_log::{Kind, Log, Lsn, RecordRef};
+use graven_wal::mutant::{self, Mutant};
+use graven_wal::{Kind, Log, Lsn, RecordRef};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,22 +42,22 @@ const SMALL_BYTES: usize = 512;
 /// How often a commit makes room by a checkpoint before it fails for want of memory.
 const ATTEMPTS_MAX: u32 = 4;
 
-impl From<Durability> for graven_log::Durability {
+impl From<Durability> for graven_wal::Durability {
     fn from(durability: Durability) -> Self {
         match durability {
-            Durability::Full => graven_log::Durability::Full,
-            Durability::Relaxed(delay) => graven_log::Durability::Relaxed(delay),
-            Durability::Off => graven_log::Durability::Off,
+            Durability::Full => graven_wal::Durability::Full,
+            Durability::Relaxed(delay) => graven_wal::Durability::Relaxed(delay),
+            Durability::Off => graven_wal::Durability::Off,
         }
     }
 }
 
 /// The error for a commit whose records the log did not take, or (`durable` unknown) did not make
 /// durable.
-fn log_error(error: &graven_log::Error, durable: Durable) -> Error {
+fn log_error(error: &graven_wal::Error, durable: Durable) -> Error {
     let why = error.to_string();
     match error {
-        graven_log::Error::DiskFull { .. } => Error::DiskFull { durable, why },
+        graven_wal::Error::DiskFull { .. } => Error::DiskFull { durable, why },
         _ => Error::LogFailed { durable, why },
     }
 }
@@ -65,15 +65,15 @@ fn log_error(error: &graven_log::Error, durable: Durable) -> Error {
 /// What a transaction wrote.
 pub(crate) struct Changes {
     /// What was too much for memory, oldest first.
-    pub(crate) below: Arc<[Arc<Lower>]>,
-    pub(crate) layer: Layer,
+    pub(crate) below: Arc<[Arc<ImmutableDelta>]>,
+    pub(crate) layer: DeltaLayer,
 }
 
 impl Changes {
-    fn net(&self) -> Net<'_> {
+    fn net(&self) -> MergedDelta<'_> {
         let below = self.below.iter().map(|lower| lower.view());
-        Net {
-            views: below.chain([View::Memory(&self.layer)]).collect(),
+        MergedDelta {
+            views: below.chain([DeltaView::Memory(&self.layer)]).collect(),
         }
     }
 
@@ -85,27 +85,27 @@ impl Changes {
 
     /// Puts them on top of `version`; the memory of an active layer that becomes a lower one moves
     /// with it.
-    pub(crate) fn put_on(&self, version: &mut Version, commits: &mut Commits, store: &Store) {
+    pub(crate) fn apply_to(&self, version: &mut Version, commits: &mut Commits, store: &Store) {
         if self.below.is_empty() {
             version.apply(&self.layer);
             return;
         }
         // Merging would take long and the memory that the layers below are to save.
-        version.settle();
-        let mut own = store.budget().empty_reservation("committed changes");
-        own.force_grow(self.layer.bytes());
+        version.merge_tail();
+        let mut write_set = store.budget().empty_reservation("committed changes");
+        write_set.force_grow(self.layer.bytes());
         commits.reservation.shrink(self.layer.bytes());
-        let before_own = std::mem::replace(&mut commits.reservation, own);
-        let settled = version.settled_mut();
-        let active = std::mem::replace(&mut settled.layers.active, self.layer.clone());
+        let before_own = std::mem::replace(&mut commits.reservation, write_set);
+        let committed_base = version.committed_base_mut();
+        let active = std::mem::replace(&mut committed_base.layers.active, self.layer.clone());
         let older = (!active.is_empty()).then(|| {
-            Arc::new(Lower::Memory {
+            Arc::new(ImmutableDelta::Memory {
                 layer: active,
                 reservation: before_own,
             })
         });
-        let below = settled.layers.below.iter().cloned().chain(older);
-        settled.layers.below = below.chain(self.below.iter().cloned()).collect();
+        let below = committed_base.layers.below.iter().cloned().chain(older);
+        committed_base.layers.below = below.chain(self.below.iter().cloned()).collect();
     }
 }
 
@@ -148,7 +148,7 @@ impl Transaction {
         };
         self.end(&mut state, how);
         if committed.is_err() {
-            self.own.clear();
+            self.write_set.clear();
         }
         committed
     }
@@ -171,7 +171,7 @@ impl Transaction {
     }
 
     fn try_commit(&self, state: &mut State) -> Result<Committed> {
-        let (layer, below) = self.own.look(Layer::clone);
+        let (layer, below) = self.write_set.look(DeltaLayer::clone);
         if layer.is_empty() && below.is_empty() && !state.schema_changed {
             return Ok(Committed {
                 timestamp: self.start.timestamp,
@@ -181,30 +181,32 @@ impl Transaction {
         self.check_deleted(state)?;
         self.check_constraints()?;
         let store = &self.store;
-        let own = Changes { below, layer };
+        let write_set = Changes { below, layer };
         if store.log().is_some() {
-            store.maintenance().wait_for_room(store, own.bytes())?;
+            store
+                .maintenance()
+                .wait_for_room(store, write_set.bytes())?;
         }
         let mut attempts = 0;
         let (version, log_bytes) = loop {
             attempts += 1;
-            match self.attempt(state, &own) {
+            match self.attempt(state, &write_set) {
                 Err(error)
                     if error.is_memory() && store.log().is_some() && attempts < ATTEMPTS_MAX =>
                 {
                     // What is committed already makes room by going into the file; others may be
                     // faster to take it.
-                    store.checkpoint(IN_HASTE)?;
+                    store.checkpoint(UNPACED)?;
                 }
                 other => break other?,
             }
         };
-        if store.wants_checkpoint(&version, own.layer.bytes()) {
-            store.maintenance().ask(store);
+        if store.wants_checkpoint(&version, write_set.layer.bytes()) {
+            store.maintenance().request(store);
         }
         // The commit is in the order of all now; the own layer is not needed while the device
         // works.
-        drop(own);
+        drop(write_set);
         let mut committed = Committed {
             timestamp: version.timestamp,
             lsn: version.lsn,
@@ -213,7 +215,7 @@ impl Transaction {
         };
         if let Some(log) = store.log() {
             let durability = self.options.durability;
-            let waited = log.commit_durable(Lsn(version.lsn), durability.into());
+            let waited = log.wait_committed(Lsn(version.lsn), durability.into());
             let waited = waited.map_err(|error| {
                 store.publisher().wake();
                 log_error(&error, Durable::Unknown)
@@ -226,16 +228,16 @@ impl Transaction {
     }
 
     /// Logs and applies the layer; the new version and the bytes in the log.
-    fn attempt(&self, state: &mut State, own: &Changes) -> Result<(Arc<Version>, u64)> {
+    fn attempt(&self, state: &mut State, write_set: &Changes) -> Result<(Arc<Version>, u64)> {
         let store = &self.store;
         let Some(log) = store.log_for_writing()? else {
-            return self.append_and_apply(state, own, None);
+            return self.append_and_apply(state, write_set, None);
         };
         // Between the first chunk and the commit record no checkpoint may begin: it would cut the
         // log in between.
         let _whole = store.chunked().read();
-        let records = self.records(state, log, own)?;
-        let applied = self.append_and_apply(state, own, Some(&records));
+        let records = self.records(state, log, write_set)?;
+        let applied = self.append_and_apply(state, write_set, Some(&records));
         if applied.is_err() && records.chunks {
             abort(log, records.number);
         }
@@ -243,13 +245,13 @@ impl Transaction {
     }
 
     /// The redo records; those of a large transaction but for the last are in the log afterwards.
-    fn records(&self, state: &State, log: &Log, own: &Changes) -> Result<Records> {
+    fn records(&self, state: &State, log: &Log, write_set: &Changes) -> Result<Records> {
         let number = self.store.allocator().transaction();
         let (mut chunks, mut bytes) = (false, 0);
         let mut full = |payload: &mut Vec<u8>| {
             if !chunks {
                 // Before anything large is logged in vain.
-                self.validate(state, own, &self.store.commits())?;
+                self.validate(state, write_set, &self.store.commits())?;
                 chunks = true;
             }
             let record = RecordRef {
@@ -262,12 +264,12 @@ impl Transaction {
                 .map(|_| ())
                 .map_err(|error| log_error(&error, Durable::No))
         };
-        let last = match own.below.is_empty() {
+        let last = match write_set.below.is_empty() {
             true => {
                 let out = Vec::with_capacity(SMALL_BYTES);
-                redo::encode(&own.layer, out, CHUNK_BYTES, &mut full)
+                redo::encode(&write_set.layer, out, CHUNK_BYTES, &mut full)
             }
-            false => redo::encode_net(&own.net(), CHUNK_BYTES, &mut full),
+            false => redo::encode_net(&write_set.net(), CHUNK_BYTES, &mut full),
         };
         match last {
             Ok(last) => Ok(Records {
@@ -285,7 +287,7 @@ impl Transaction {
         }
     }
 
-    fn validate(&self, state: &State, own: &Changes, commits: &Commits) -> Result<()> {
+    fn validate(&self, state: &State, write_set: &Changes, commits: &Commits) -> Result<()> {
         let start = self.start.timestamp;
         if commits.applied.timestamp == start || mutant::active(Mutant::UnvalidatedCommit) {
             return Ok(());
@@ -295,10 +297,12 @@ impl Transaction {
                 entity: "the store, whose schema this transaction changes".to_owned(),
             });
         }
-        let schema = self.own.schema();
+        let schema = self.write_set.schema();
         let conflicts = &commits.conflicts;
-        (self.own).with_reads(|reads| conflicts.check(&own.layer, &schema, reads, start))?;
-        own.below
+        (self.write_set)
+            .with_reads(|reads| conflicts.check(&write_set.layer, &schema, reads, start))?;
+        write_set
+            .below
             .iter()
             .try_for_each(|lower| conflicts.check_lower(lower.view(), &schema, start))
     }
@@ -307,19 +311,19 @@ impl Transaction {
     fn append_and_apply(
         &self,
         state: &mut State,
-        own: &Changes,
+        write_set: &Changes,
         records: Option<&Records>,
     ) -> Result<(Arc<Version>, u64)> {
-        let layer = &own.layer;
+        let layer = &write_set.layer;
         let store = &self.store;
         let mut commits = store.commits();
         if let Some(error) = store.log().and_then(Log::failed) {
             return Err(log_error(&error, Durable::No));
         }
-        self.validate(state, own, &commits)?;
+        self.validate(state, write_set, &commits)?;
         commits.reservation.grow(layer.bytes())?;
         let timestamp = commits.applied.timestamp + 1;
-        let names = self.own.allocator().names();
+        let names = self.write_set.allocator().names();
         let mut lsn = commits.applied.lsn;
         let mut log_bytes = 0;
         if let (Some(log), Some(records)) = (store.log(), records) {
@@ -328,7 +332,7 @@ impl Transaction {
                 names: Head::new_names(&names, commits.logged),
                 schema: state
                     .schema_changed
-                    .then(|| redo::schema_bytes(&self.own.schema())),
+                    .then(|| redo::schema_bytes(&self.write_set.schema())),
             };
             let mut payload = Vec::with_capacity(records.last.len() + 64);
             head.encode(&mut payload);
@@ -350,24 +354,24 @@ impl Transaction {
         }
         let before = commits.applied.clone();
         let mut version = before.copy();
-        own.put_on(&mut version, &mut commits, store);
+        write_set.apply_to(&mut version, &mut commits, store);
         if state.schema_changed {
-            version.settle();
-            version.schema = self.own.schema();
+            version.merge_tail();
+            version.schema = self.write_set.schema();
             let schema = version.schema.clone();
-            drop_lost_indexes(&mut version.settled_mut().layers.active, &schema);
+            drop_lost_indexes(&mut version.committed_base_mut().layers.active, &schema);
         }
         version.timestamp = timestamp;
         version.lsn = lsn;
         version.names = names;
-        version.next_node = self.own.allocator().next_node();
-        version.next_relationship = self.own.allocator().next_relationship();
+        version.next_node = self.write_set.allocator().next_node();
+        version.next_relationship = self.write_set.allocator().next_relationship();
         let version = Arc::new(version);
         let horizon = store.horizon();
         commits.conflicts.forget(horizon);
         commits.conflicts.record(
             layer,
-            !own.below.is_empty(),
+            !write_set.below.is_empty(),
             state.schema_changed,
             timestamp,
         );
@@ -396,7 +400,7 @@ fn abort(log: &Log, transaction: u64) {
     }]);
 }
 
-impl Numbered for Arc<Version> {
+impl Versioned for Arc<Version> {
     fn timestamp(&self) -> u64 {
         self.timestamp
     }
@@ -406,10 +410,10 @@ impl Numbered for Arc<Version> {
     }
 }
 
-impl Shown<Arc<Version>> for Store {
+impl VersionSink<Arc<Version>> for Store {
     type Error = Error;
 
-    fn show(&self, version: Arc<Version>) -> Arc<Version> {
+    fn make_visible(&self, version: Arc<Version>) -> Arc<Version> {
         self.set_visible(version)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use graven_pagecache::Reservation;
 
-use super::clients::Clients;
+use super::commit_tokens::CommitTokens;
 use super::conflicts::Conflicts;
 use crate::delta::redo::NamesLogged;
 use crate::version::Version;
@@ -15,7 +15,7 @@ pub(crate) struct Commits {
     pub(crate) applied: Arc<Version>,
     pub(crate) conflicts: Conflicts,
     pub(crate) logged: NamesLogged,
-    pub(crate) clients: Clients,
+    pub(crate) clients: CommitTokens,
     /// Memory of the active layer.
     pub(crate) reservation: Reservation,
 }

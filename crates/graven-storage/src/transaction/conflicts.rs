@@ -19,9 +19,9 @@
 
 use super::reads::Reads;
 use crate::delta::change::{Change, ColumnOf, NodeChange};
+use crate::delta::delta_layer::{DeltaLayer, IndexMap};
 use crate::delta::id_map::IdMap;
-use crate::delta::layer::{IndexMap, Layer};
-use crate::delta::lower::View;
+use crate::delta::immutable_delta::DeltaView;
 use crate::ids::{Direction, LabelId, RelId, TypeId};
 use crate::version::schema::Schema;
 use crate::{Error, Result};
@@ -84,7 +84,7 @@ fn in_runs(runs: &[Run], id: u64) -> bool {
 
 /// Whether one of the columns that `wanted` accepts has a value of `id`.
 fn has_value(
-    layer: View<'_>,
+    layer: DeltaView<'_>,
     columns: &[ColumnOf],
     id: u64,
     wanted: impl Fn(&ColumnOf) -> bool,
@@ -100,7 +100,7 @@ fn has_value(
 }
 
 /// Whether a relationship was created at `node`.
-fn has_list(layer: View<'_>, node: u64) -> Result<bool> {
+fn has_list(layer: DeltaView<'_>, node: u64) -> Result<bool> {
     let mut found = false;
     for (rel_type, direction) in layer.adjacency_keys() {
         if let Some(edges) = layer.edges(rel_type, direction) {
@@ -114,7 +114,7 @@ fn has_list(layer: View<'_>, node: u64) -> Result<bool> {
 }
 
 /// Whether an entry with `key` was added to an index.
-fn adds_key(layer: View<'_>, number: u32, key: &Arc<[u8]>) -> Result<bool> {
+fn adds_key(layer: DeltaView<'_>, number: u32, key: &Arc<[u8]>) -> Result<bool> {
     let mut found = false;
     if let Some(entries) = layer.index(number) {
         entries.visit(Bound::Included(&(key.clone(), 0)), &mut |entry, change| {
@@ -155,7 +155,7 @@ impl Conflicts {
     /// Whether changes made since `start` may follow all commits so far.
     pub(crate) fn check(
         &self,
-        layer: &Layer,
+        layer: &DeltaLayer,
         schema: &Schema,
         reads: Option<&Reads>,
         start: u64,
@@ -213,7 +213,12 @@ impl Conflicts {
 
     /// As [`Conflicts::check`] for a layer that may be larger than memory: goes by the claims since
     /// `start`, of which there are fewer. What readers read is not looked at.
-    pub(crate) fn check_lower(&self, layer: View<'_>, schema: &Schema, start: u64) -> Result<()> {
+    pub(crate) fn check_lower(
+        &self,
+        layer: DeltaView<'_>,
+        schema: &Schema,
+        start: u64,
+    ) -> Result<()> {
         let columns = layer.column_keys();
         let newer = self.order.iter().rev().take_while(|(at, _)| *at > start);
         for (_, claim) in newer {
@@ -266,7 +271,7 @@ impl Conflicts {
         Ok(())
     }
 
-    fn check_unique(&self, layer: &Layer, schema: &Schema, start: u64) -> Result<()> {
+    fn check_unique(&self, layer: &DeltaLayer, schema: &Schema, start: u64) -> Result<()> {
         for index in schema.indexes.iter().filter(|index| index.unique) {
             for ((key, _), change) in layer
                 .indexes
@@ -345,7 +350,7 @@ impl Conflicts {
     /// `large`: there was more than `layer` says.
     pub(crate) fn record(
         &mut self,
-        layer: &Layer,
+        layer: &DeltaLayer,
         large: bool,
         schema_changed: bool,
         timestamp: u64,

@@ -4,8 +4,8 @@
 use super::Transaction;
 use super::index_entries::holder_name;
 use crate::delta::change::{Change, NodeChange};
-use crate::delta::layer::Layer;
-use crate::delta::lower::View;
+use crate::delta::delta_layer::DeltaLayer;
+use crate::delta::immutable_delta::DeltaView;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::schema::{
     ConstraintDescription, ConstraintKind, PropertyType, RelationshipEnds, SchemaEntity,
@@ -15,12 +15,12 @@ use crate::{Error, Result};
 impl Transaction {
     /// Checks constraints other than uniqueness for everything that this transaction changed.
     pub(super) fn check_constraints(&self) -> Result<()> {
-        let schema = self.own.schema();
+        let schema = self.write_set.schema();
         for constraint in &schema.constraints {
             if constraint.kind != ConstraintKind::Unique {
-                let (layer, below) = self.own.look(Layer::clone);
+                let (layer, below) = self.write_set.look(DeltaLayer::clone);
                 let below = below.iter().map(|lower| lower.view());
-                for view in below.chain([View::Memory(&layer)]) {
+                for view in below.chain([DeltaView::Memory(&layer)]) {
                     self.check_touched(constraint, view)?;
                 }
             }
@@ -29,7 +29,11 @@ impl Transaction {
     }
 
     /// Checks what may break `constraint` since it was changed in `layer`.
-    fn check_touched(&self, constraint: &ConstraintDescription, layer: View<'_>) -> Result<()> {
+    fn check_touched(
+        &self,
+        constraint: &ConstraintDescription,
+        layer: DeltaView<'_>,
+    ) -> Result<()> {
         let required = constraint.kind.is_required();
         match (constraint.entity, &constraint.kind) {
             (SchemaEntity::Relationship(rel_type), ConstraintKind::Ends(_)) => {

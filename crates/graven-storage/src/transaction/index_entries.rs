@@ -3,7 +3,7 @@
 use super::Transaction;
 use crate::catalog::IndexDescription;
 use crate::delta::change::Change;
-use crate::delta::layer::Layer;
+use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::KeyId;
 use crate::index::{cut, keys_bytes};
 use crate::schema::SchemaEntity;
@@ -18,7 +18,7 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    pub(super) fn apply(self, layer: &mut Layer) {
+    pub(super) fn apply(self, layer: &mut DeltaLayer) {
         for (number, key, id, change) in self.entries {
             layer.put_index_entry(number, &key, id, change);
         }

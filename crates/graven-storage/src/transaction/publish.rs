@@ -16,9 +16,9 @@
 //!   has failed.
 //!
 //! # Concurrency
-//! One mutex; versions are shown while it is held, and those that were given to [`Shown::retire`]
-//! when it is not: much may go with them. This file is compiled a second time by its tests, with
-//! the scheduler of `shuttle` below it.
+//! One mutex; versions are shown while it is held, and those that were given to
+//! [`VersionSink::retire`] when it is not: much may go with them. This file is compiled a second
+//! time by its tests, with the scheduler of `shuttle` below it.
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ use std::time::Duration;
 const FAILURE_POLL: Duration = Duration::from_millis(50);
 
 /// A version in the order of commits.
-pub(crate) trait Numbered {
+pub(crate) trait Versioned {
     fn timestamp(&self) -> u64;
     /// End of its commit in the log.
     fn lsn(&self) -> u64;
@@ -70,11 +70,11 @@ impl<V> Default for Publisher<V> {
 }
 
 /// What publishing asks of the store.
-pub(crate) trait Shown<V> {
+pub(crate) trait VersionSink<V> {
     type Error;
 
     /// Makes the version visible; the one that was.
-    fn show(&self, version: V) -> V;
+    fn make_visible(&self, version: V) -> V;
     /// Takes versions that are not the newest any more.
     fn retire(&self, versions: Vec<V>);
     /// What lies below this in the log is durable.
@@ -83,7 +83,7 @@ pub(crate) trait Shown<V> {
     fn failure(&self) -> Option<Self::Error>;
 }
 
-impl<V: Numbered> Publisher<V> {
+impl<V: Versioned> Publisher<V> {
     fn lock(&self) -> MutexGuard<'_, Queue<V>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,12 +96,12 @@ impl<V: Numbered> Publisher<V> {
 
     /// Puts a version with the same commits in the place of the newest one; the commit lock is
     /// held.
-    pub(crate) fn replace_newest(&self, version: V, store: &impl Shown<V>) {
+    pub(crate) fn replace_newest(&self, version: V, store: &impl VersionSink<V>) {
         let mut queue = self.lock();
         let before = match queue.pending.back_mut() {
             // It becomes visible with the commit that it is a copy of.
             Some(last) => std::mem::replace(&mut last.version, version),
-            None => store.show(version),
+            None => store.make_visible(version),
         };
         drop(queue);
         store.retire(vec![before]);
@@ -109,7 +109,11 @@ impl<V: Numbered> Publisher<V> {
 
     /// Makes visible what may be, up to the commit of `timestamp`, which may be acknowledged; waits
     /// for those before.
-    pub(crate) fn publish<S: Shown<V>>(&self, timestamp: u64, store: &S) -> Result<(), S::Error> {
+    pub(crate) fn publish<S: VersionSink<V>>(
+        &self,
+        timestamp: u64,
+        store: &S,
+    ) -> Result<(), S::Error> {
         let mut queue = self.lock();
         let pending = &mut queue.pending;
         let at = pending.partition_point(|pending| pending.version.timestamp() < timestamp);
@@ -125,7 +129,7 @@ impl<V: Numbered> Publisher<V> {
     ///
     /// # Errors
     /// What the store says of a failed log: the commit may never become visible.
-    pub(crate) fn wait_visible<S: Shown<V>>(
+    pub(crate) fn wait_visible<S: VersionSink<V>>(
         &self,
         timestamp: u64,
         store: &S,
@@ -133,7 +137,7 @@ impl<V: Numbered> Publisher<V> {
         self.wait(self.lock(), timestamp, store)
     }
 
-    fn wait<S: Shown<V>>(
+    fn wait<S: VersionSink<V>>(
         &self,
         mut queue: MutexGuard<'_, Queue<V>>,
         timestamp: u64,
@@ -164,7 +168,7 @@ impl<V: Numbered> Publisher<V> {
     }
 
     /// Shows what may be shown; versions that the store needs no more are put into `gone`.
-    fn publish_ready(&self, queue: &mut Queue<V>, store: &impl Shown<V>, gone: &mut Vec<V>) {
+    fn publish_ready(&self, queue: &mut Queue<V>, store: &impl VersionSink<V>, gone: &mut Vec<V>) {
         let durable = store.durable();
         let mut newest = None;
         while let Some(first) = queue.pending.front()
@@ -174,7 +178,7 @@ impl<V: Numbered> Publisher<V> {
             gone.extend(std::mem::replace(&mut newest, next));
         }
         if let Some(version) = newest {
-            gone.push(store.show(version));
+            gone.push(store.make_visible(version));
             if queue.waiting > 0 {
                 self.published.notify_all();
             }

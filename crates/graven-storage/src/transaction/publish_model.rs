@@ -13,7 +13,7 @@ mod sync {
 #[allow(clippy::duplicate_mod, reason = "the same code over other locks")]
 mod publish;
 
-use publish::{Numbered, Publisher, Shown};
+use publish::{Publisher, VersionSink, Versioned};
 use shuttle::sync::Mutex;
 use shuttle::thread;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Version {
     generation: u64,
 }
 
-impl Numbered for Version {
+impl Versioned for Version {
     fn timestamp(&self) -> u64 {
         self.timestamp
     }
@@ -63,12 +63,12 @@ struct Store {
     publisher: Publisher<Version>,
 }
 
-impl Shown<Version> for Store {
+impl VersionSink<Version> for Store {
     type Error = &'static str;
 
     fn retire(&self, _versions: Vec<Version>) {}
 
-    fn show(&self, version: Version) -> Version {
+    fn make_visible(&self, version: Version) -> Version {
         let synced = self.log.lock().unwrap().synced;
         let mut visible = self.visible.lock().unwrap();
         assert!(visible.timestamp <= version.timestamp, "TX-9: in order");

@@ -10,7 +10,7 @@ use super::index_entries::{duplicate, key_in};
 use super::{State, Transaction};
 use crate::catalog::IndexDescription;
 use crate::delta::change::Change;
-use crate::delta::layer::Layer;
+use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::Direction;
 use crate::index::cut;
 use crate::index::key::KEY_BYTES_MAX;
@@ -124,7 +124,7 @@ impl Transaction {
         prefix: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<(Arc<str>, u32)> {
-        let mut schema = (*self.own.schema()).clone();
+        let mut schema = (*self.write_set.schema()).clone();
         check_keys(&spec.keys)?;
         let name = self.free_name(
             &schema,
@@ -149,10 +149,10 @@ impl Transaction {
         schema.next_index += 1;
         schema.indexes.push(index.clone());
         if let Err(error) = self.populate(state, &index, stop) {
-            self.own.change(|layer| layer.remove_index(number));
+            self.write_set.change(|layer| layer.remove_index(number));
             return Err(error);
         }
-        self.own.set_schema(schema);
+        self.write_set.set_schema(schema);
         state.schema_changed = true;
         Ok((name, number))
     }
@@ -173,7 +173,7 @@ impl Transaction {
             }
             let key: Arc<[u8]> = cut(key).into();
             let added = Change::Added;
-            self.own
+            self.write_set
                 .change(|layer| layer.put_index_entry(index.number, &key, id, added));
             made += 1;
             if made % CHUNK == 0 {
@@ -189,7 +189,7 @@ impl Transaction {
     /// [`Error::NoSuchSchema`]; [`Error::InvalidSchema`] if a constraint owns it.
     pub fn drop_index(&self, name: &str) -> Result<()> {
         self.write(|state| {
-            let schema = self.own.schema();
+            let schema = self.write_set.schema();
             let index = schema.indexes.iter().find(|index| &*index.name == name);
             let Some(number) = index.map(|index| index.number) else {
                 return Err(Error::NoSuchSchema {
@@ -216,10 +216,10 @@ impl Transaction {
     }
 
     fn remove_index(&self, state: &mut State, number: u32) {
-        let mut schema = (*self.own.schema()).clone();
+        let mut schema = (*self.write_set.schema()).clone();
         schema.indexes.retain(|index| index.number != number);
-        self.own.set_schema(schema);
-        self.own.change(|layer| layer.remove_index(number));
+        self.write_set.set_schema(schema);
+        self.write_set.change(|layer| layer.remove_index(number));
         state.schema_changed = true;
     }
 
@@ -239,7 +239,7 @@ impl Transaction {
                 ConstraintKind::Ends(_) => check_ends(spec)?,
                 _ => check_keys(&spec.keys)?,
             }
-            let before = self.own.schema();
+            let before = self.write_set.schema();
             let same = |it: &&ConstraintDescription| {
                 it.entity == spec.entity
                     && it.keys == spec.keys
@@ -283,9 +283,9 @@ impl Transaction {
                 };
                 constraint.index = Some(self.add_index(state, &index, prefix, stop)?.1);
             }
-            let mut schema = (*self.own.schema()).clone();
+            let mut schema = (*self.write_set.schema()).clone();
             schema.constraints.push(constraint);
-            self.own.set_schema(schema);
+            self.write_set.set_schema(schema);
             state.schema_changed = true;
             state.counters.constraints_added += 1;
             Ok(name)
@@ -298,7 +298,7 @@ impl Transaction {
     /// [`Error::NoSuchSchema`].
     pub fn drop_constraint(&self, name: &str) -> Result<()> {
         self.write(|state| {
-            let mut schema = (*self.own.schema()).clone();
+            let mut schema = (*self.write_set.schema()).clone();
             let at = schema.constraints.iter().position(|it| &*it.name == name);
             let Some(at) = at else {
                 return Err(Error::NoSuchSchema {
@@ -307,7 +307,7 @@ impl Transaction {
                 });
             };
             let dropped = schema.constraints.remove(at);
-            self.own.set_schema(schema);
+            self.write_set.set_schema(schema);
             state.schema_changed = true;
             if let Some(number) = dropped.index {
                 self.remove_index(state, number);
@@ -320,7 +320,7 @@ impl Transaction {
     /// The user of this name, as this transaction sees it.
     #[must_use]
     pub fn user(&self, name: &str) -> Option<UserDescription> {
-        let schema = self.own.schema();
+        let schema = self.write_set.schema();
         let mut users = schema.users.iter();
         users.find(|user| &*user.name == name).cloned()
     }
@@ -331,7 +331,7 @@ impl Transaction {
     /// As [`Transaction::label`].
     pub fn put_user(&self, user: UserDescription) -> Result<()> {
         self.write(|state| {
-            let mut schema = (*self.own.schema()).clone();
+            let mut schema = (*self.write_set.schema()).clone();
             let found = schema
                 .users
                 .binary_search_by(|known| known.name.cmp(&user.name));
@@ -339,7 +339,7 @@ impl Transaction {
                 Ok(at) => schema.users[at] = user,
                 Err(at) => schema.users.insert(at, user),
             }
-            self.own.set_schema(schema);
+            self.write_set.set_schema(schema);
             state.schema_changed = true;
             state.counters.users_changed += 1;
             Ok(())
@@ -352,12 +352,12 @@ impl Transaction {
     /// As [`Transaction::label`].
     pub fn drop_user(&self, name: &str) -> Result<bool> {
         self.write(|state| {
-            let mut schema = (*self.own.schema()).clone();
+            let mut schema = (*self.write_set.schema()).clone();
             let before = schema.users.len();
             schema.users.retain(|user| &*user.name != name);
             let found = schema.users.len() < before;
             if found {
-                self.own.set_schema(schema);
+                self.write_set.set_schema(schema);
                 state.schema_changed = true;
                 state.counters.users_changed += 1;
             }
@@ -391,7 +391,7 @@ impl Transaction {
                 }),
             };
         }
-        let names = self.own.allocator().names();
+        let names = self.write_set.allocator().names();
         let of = match entity {
             SchemaEntity::Node(label) => names.labels.name(label.0),
             SchemaEntity::Relationship(rel_type) => names.types.name(rel_type.0),
@@ -437,7 +437,7 @@ fn check_ends(spec: &ConstraintSpec) -> Result<()> {
 }
 
 /// Keeps the entries of indexes that `schema` still has.
-pub(crate) fn drop_lost_indexes(layer: &mut Layer, schema: &Schema) {
+pub(crate) fn drop_lost_indexes(layer: &mut DeltaLayer, schema: &Schema) {
     let lost: Vec<u32> = layer
         .indexes
         .keys()

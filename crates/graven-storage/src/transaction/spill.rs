@@ -2,30 +2,30 @@
 //!
 //! # How it works
 //! The layer that a transaction writes to is charged as it grows. When it passes its share of the
-//! limit, or the budget has no more, it is sealed: written to temporary pages
-//! ([`crate::delta::lower`]), and an empty one goes on top of it. The transaction's readers see one
-//! stack. Temporary pages are pages of the cache like any other: written to the spill file only
-//! when their frames are wanted, freed with the transaction, gone with the process.
+//! limit, or the budget has no more, it is spilled: written to temporary pages
+//! ([`crate::delta::immutable_delta`]), and an empty one goes on top of it. The transaction's
+//! readers see one stack. Temporary pages are pages of the cache like any other: written to the
+//! spill file only when their frames are wanted, freed with the transaction, gone with the process.
 //!
 //! # Concurrency
 //! Under the transaction's state lock, so that no other thread writes; readers see the stack before
 //! or after.
 
 use super::{CHARGE_BYTES, LIMIT_SHARE, State, Transaction};
-use crate::delta::layer::Layer;
-use crate::delta::lower::{Lower, Net, View};
+use crate::delta::delta_layer::DeltaLayer;
+use crate::delta::immutable_delta::{DeltaView, ImmutableDelta, MergedDelta};
 use crate::store::Store;
 use crate::{Error, Result};
 use graven_pagecache::TemporaryPages;
 use std::sync::Arc;
 
 /// A layer smaller than this is not worth a page of its own for every store.
-const SEAL_BYTES_MIN: u64 = 64 << 10;
+const SPILL_BYTES_MIN: u64 = 64 << 10;
 
-/// How layers are sealed.
+/// How layers are spilled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealing {
-    /// Sealed layers of one tier that are merged into one of the next.
+    /// Spilled layers of one tier that are merged into one of the next.
     pub(crate) tier: usize,
     /// Threads that write.
     pub(crate) threads: usize,
@@ -39,18 +39,18 @@ impl Sealing {
     };
 }
 
-/// `below` with `layer`, sealed, on top; as many layers become one as their age allows.
+/// `below` with `layer`, spilled, on top; as many layers become one as their age allows.
 pub(crate) fn sealed_onto(
     store: &Store,
     pages: &TemporaryPages,
     how: Sealing,
-    below: &[Arc<Lower>],
-    layer: &Layer,
-) -> Result<Arc<[Arc<Lower>]>> {
+    below: &[Arc<ImmutableDelta>],
+    layer: &DeltaLayer,
+) -> Result<Arc<[Arc<ImmutableDelta>]>> {
     let mut below = below.to_vec();
-    let views = vec![View::Memory(layer)];
-    let sealed = Net { views }.seal(pages, store.budget(), how.threads)?;
-    below.push(Arc::new(Lower::Sealed(sealed)));
+    let views = vec![DeltaView::Memory(layer)];
+    let spilled = MergedDelta { views }.spill(pages, store.budget(), how.threads)?;
+    below.push(Arc::new(ImmutableDelta::Spilled(spilled)));
     merge_tiers(store, pages, how, below)
 }
 
@@ -59,8 +59,8 @@ pub(crate) fn merge_tiers(
     store: &Store,
     pages: &TemporaryPages,
     how: Sealing,
-    mut below: Vec<Arc<Lower>>,
-) -> Result<Arc<[Arc<Lower>]>> {
+    mut below: Vec<Arc<ImmutableDelta>>,
+) -> Result<Arc<[Arc<ImmutableDelta>]>> {
     while let Some(from) = same_tier(&below, how.tier) {
         merge_from(store, pages, how, &mut below, from)?;
     }
@@ -72,8 +72,8 @@ pub(crate) fn merged(
     store: &Store,
     pages: &TemporaryPages,
     how: Sealing,
-    below: &[Arc<Lower>],
-) -> Result<Arc<[Arc<Lower>]>> {
+    below: &[Arc<ImmutableDelta>],
+) -> Result<Arc<[Arc<ImmutableDelta>]>> {
     let mut below = below.to_vec();
     if below.len() > 1 {
         merge_from(store, pages, how, &mut below, 0)?;
@@ -86,22 +86,22 @@ fn merge_from(
     store: &Store,
     pages: &TemporaryPages,
     how: Sealing,
-    below: &mut Vec<Arc<Lower>>,
+    below: &mut Vec<Arc<ImmutableDelta>>,
     from: usize,
 ) -> Result<()> {
     let views = below[from..].iter().map(|lower| lower.view()).collect();
-    let merged = Net { views }.seal(pages, store.budget(), how.threads)?;
+    let merged = MergedDelta { views }.spill(pages, store.budget(), how.threads)?;
     below.truncate(from);
-    below.push(Arc::new(Lower::Sealed(merged)));
+    below.push(Arc::new(ImmutableDelta::Spilled(merged)));
     Ok(())
 }
 
 /// Where the newest layers begin that are of one tier, if they are enough to be merged.
-fn same_tier(below: &[Arc<Lower>], count: usize) -> Option<usize> {
+fn same_tier(below: &[Arc<ImmutableDelta>], count: usize) -> Option<usize> {
     let from = below.len().checked_sub(count)?;
-    let tier = |lower: &Arc<Lower>| match &**lower {
-        Lower::Memory { .. } => None,
-        Lower::Sealed(sealed) => Some(sealed.tier),
+    let tier = |lower: &Arc<ImmutableDelta>| match &**lower {
+        ImmutableDelta::Memory { .. } => None,
+        ImmutableDelta::Spilled(spilled) => Some(spilled.tier),
     };
     let newest = tier(below.last()?)?;
     let same = below[from..]
@@ -118,8 +118,8 @@ impl Transaction {
     }
 
     fn charge_layer(&self, state: &mut State) -> Result<()> {
-        let bytes = self.own.layer().bytes();
-        if bytes > self.store.seal_bytes() && self.seal(state)? {
+        let bytes = self.write_set.layer().bytes();
+        if bytes > self.store.spill_bytes() && self.spill(state)? {
             return Ok(());
         }
         if bytes <= state.reservation.bytes() {
@@ -137,7 +137,7 @@ impl Transaction {
         let wanted = bytes.next_multiple_of(CHARGE_BYTES).min(limit);
         match state.reservation.resize(wanted.max(bytes)) {
             Ok(()) => Ok(()),
-            Err(error) => match bytes >= SEAL_BYTES_MIN && self.seal(state)? {
+            Err(error) => match bytes >= SPILL_BYTES_MIN && self.spill(state)? {
                 true => Ok(()),
                 false => Err(error.into()),
             },
@@ -145,13 +145,13 @@ impl Transaction {
     }
 
     /// Puts the layer into temporary pages; `false` for a store that has none.
-    fn seal(&self, state: &mut State) -> Result<bool> {
+    fn spill(&self, state: &mut State) -> Result<bool> {
         let Some(pages) = self.store.temporary_pages() else {
             return Ok(false);
         };
-        let (layer, below) = self.own.look(Layer::clone);
+        let (layer, below) = self.write_set.look(DeltaLayer::clone);
         let below = sealed_onto(&self.store, &pages, Sealing::TRANSACTION, &below, &layer)?;
-        self.own.set_layers(below, Layer::default());
+        self.write_set.set_layers(below, DeltaLayer::default());
         let bytes = state.reservation.bytes();
         state.reservation.shrink(bytes);
         Ok(true)
@@ -236,7 +236,7 @@ mod tests {
             transaction.commit().unwrap();
         }
         let (data, log) = (copy(&data), copy(&log));
-        let layers = |store: &Store| store.commits().applied.settled.layers.below.len();
+        let layers = |store: &Store| store.commits().applied.committed_base.layers.below.len();
         let recovered = open(&copy(&data), &copy(&log), LITTLE, false);
         assert!(layers(&recovered) > 1, "there is something to merge");
         let read = open(&data, &log, LITTLE, true);

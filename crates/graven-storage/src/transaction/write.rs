@@ -66,14 +66,14 @@ fn of_label<'a>(
 impl Transaction {
     fn labels(&self, node: NodeId) -> Result<Arc<[LabelId]>> {
         // Both ends of most new relationships are of the same transaction.
-        let own = self
-            .own
+        let write_set = self
+            .write_set
             .layer()
             .nodes
             .get(node.0)
             .and_then(NodeChange::labels)
             .cloned();
-        match own {
+        match write_set {
             Some(labels) => Ok(labels),
             None => Ok(self.view.labels_of(node)?.into()),
         }
@@ -87,7 +87,12 @@ impl Transaction {
     pub fn create_node(&self, labels: &[LabelId], properties: Properties<'_>) -> Result<NodeId> {
         self.write(|state| {
             let labels = shared_set(labels);
-            self.create_one(state, &self.own.schema(), &labels, effective(properties))
+            self.create_one(
+                state,
+                &self.write_set.schema(),
+                &labels,
+                effective(properties),
+            )
         })
     }
 
@@ -102,12 +107,12 @@ impl Transaction {
             .iter()
             .try_for_each(|(_, value)| check_depth(value))?;
         let mut edits = Edits::default();
-        let node = self.own.allocator().nodes(1);
+        let node = self.write_set.allocator().nodes(1);
         for index in of_label(schema, labels) {
             let key = Self::key_of_values(index, |key| given(&properties, key));
             self.edit(&mut edits, index, node.0, None, key)?;
         }
-        self.own.change(|layer| {
+        self.write_set.change(|layer| {
             layer.put_node(node, NodeChange::Created(labels.clone()));
             layer.counts.nodes(labels, 1);
             for (key, value) in &properties {
@@ -143,7 +148,7 @@ impl Transaction {
         }
         self.write(|state| {
             let labels = shared_set(labels);
-            let schema = self.own.schema();
+            let schema = self.write_set.schema();
             if of_label(&schema, &labels).any(|index| index.unique) {
                 // Each of them is compared with those before.
                 let created = (0..count)
@@ -152,7 +157,7 @@ impl Transaction {
             }
             let mut values = columns.iter().flat_map(|(_, values)| values);
             values.try_for_each(check_depth)?;
-            let first = self.own.allocator().nodes(count as u64).0;
+            let first = self.write_set.allocator().nodes(count as u64).0;
             let mut edits = Edits::default();
             for index in of_label(&schema, &labels) {
                 for at in 0..count {
@@ -161,7 +166,7 @@ impl Transaction {
                 }
             }
             let counters = &mut state.counters;
-            self.own.change(|layer| {
+            self.write_set.change(|layer| {
                 layer.append_nodes(first, count, &labels);
                 for (key, values) in columns {
                     layer.put_values(ColumnOf::Node(key), |put| {
@@ -197,15 +202,15 @@ impl Transaction {
             properties
                 .iter()
                 .try_for_each(|(_, value)| check_depth(value))?;
-            let id = self.own.allocator().relationship();
+            let id = self.write_set.allocator().relationship();
             let mut edits = Edits::default();
-            for index in &self.own.schema().indexes {
+            for index in &self.write_set.schema().indexes {
                 if index.entity == SchemaEntity::Relationship(rel_type) {
                     let key = Self::key_of_values(index, |key| given(&properties, key));
                     self.edit(&mut edits, index, id.0, None, key)?;
                 }
             }
-            self.own.change(|layer| {
+            self.write_set.change(|layer| {
                 let change = Change::Added;
                 let created = RelationshipChange {
                     rel_type,
@@ -279,14 +284,14 @@ impl Transaction {
             }
         }
         let mut edits = Edits::default();
-        for index in &self.own.schema().indexes {
+        for index in &self.write_set.schema().indexes {
             if concerns(index.entity) && index.keys.contains(&key) {
                 let before = self.key_now(index, id, None)?;
                 let after = self.key_now(index, id, Some((key, value)))?;
                 self.edit(&mut edits, index, id, before, after)?;
             }
         }
-        self.own.change(|layer| {
+        self.write_set.change(|layer| {
             layer.put_value(of, id, value.clone());
             edits.apply(layer);
         });
@@ -328,7 +333,7 @@ impl Transaction {
             }
             let after: Arc<[LabelId]> = label_set(&after).into();
             let mut edits = Edits::default();
-            for index in &self.own.schema().indexes {
+            for index in &self.write_set.schema().indexes {
                 if index.entity == SchemaEntity::Node(label) {
                     let key = self.key_now(index, node.0, None)?;
                     match change {
@@ -337,7 +342,7 @@ impl Transaction {
                     }
                 }
             }
-            self.own.change(|layer| {
+            self.write_set.change(|layer| {
                 layer.counts.nodes(&before, -1);
                 layer.counts.nodes(&after, 1);
                 layer.put_node(node, NodeChange::Labels(after));
@@ -370,13 +375,13 @@ impl Transaction {
         let labels = |node| self.labels(node).unwrap_or_else(|_| Arc::from([]));
         let (start_labels, end_labels) = (labels(start), labels(end));
         let mut edits = Edits::default();
-        for index in &self.own.schema().indexes {
+        for index in &self.write_set.schema().indexes {
             if index.entity == SchemaEntity::Relationship(rel_type) {
                 let key = self.key_now(index, relationship.0, None)?;
                 self.edit(&mut edits, index, relationship.0, key, None)?;
             }
         }
-        self.own.change(|layer| {
+        self.write_set.change(|layer| {
             for key in keys {
                 let of = ColumnOf::Relationship(rel_type, key);
                 layer.put_value(of, relationship.0, PropertyValue::Null);
@@ -443,13 +448,13 @@ impl Transaction {
         };
         let keys = self.view.node_keys(node)?;
         let mut edits = Edits::default();
-        for index in &self.own.schema().indexes {
+        for index in &self.write_set.schema().indexes {
             if index.label().is_some_and(|label| labels.contains(&label)) {
                 let key = self.key_now(index, node.0, None)?;
                 self.edit(&mut edits, index, node.0, key, None)?;
             }
         }
-        self.own.change(|layer| {
+        self.write_set.change(|layer| {
             for key in keys {
                 layer.put_value(ColumnOf::Node(key), node.0, PropertyValue::Null);
             }
@@ -500,7 +505,7 @@ impl Transaction {
         &self,
         mut visit: impl FnMut(&crate::Adjacency) -> Result<()>,
     ) -> Result<()> {
-        let types = self.own.allocator().names().types.list().len() as u32;
+        let types = self.write_set.allocator().names().types.list().len() as u32;
         for rel_type in (0..types).map(TypeId) {
             for direction in [Direction::Out, Direction::In] {
                 visit(&self.view.adjacency(rel_type, direction)?)?;

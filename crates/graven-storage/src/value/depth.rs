@@ -1,10 +1,10 @@
 //! Lists that nest too deep for the file are refused before they are written.
 
 use super::PropertyValue;
-use super::encode::MAX_DEPTH;
+use super::encode::DEPTH_MAX;
 use crate::{Error, Result};
 
-/// Checks that lists in `value` nest at most [`MAX_DEPTH`] deep: what is deeper could not be read.
+/// Checks that lists in `value` nest at most [`DEPTH_MAX`] deep: what is deeper could not be read.
 ///
 /// # Errors
 /// [`Error::Nesting`].
@@ -18,8 +18,8 @@ pub(crate) fn check_depth(value: &PropertyValue) -> Result<()> {
             _ => true,
         }
     }
-    match fits(value, MAX_DEPTH) {
+    match fits(value, DEPTH_MAX) {
         true => Ok(()),
-        false => Err(Error::Nesting { limit: MAX_DEPTH }),
+        false => Err(Error::Nesting { limit: DEPTH_MAX }),
     }
 }

@@ -28,7 +28,7 @@ use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint, unzigzag, z
 use std::sync::Arc;
 
 /// Lists nest at most this deep in a stored value.
-pub const MAX_DEPTH: usize = 64;
+pub const DEPTH_MAX: usize = 64;
 
 /// Appends the tagged bytes of `value`.
 pub(crate) fn put_value(out: &mut Vec<u8>, value: &PropertyValue) {
@@ -102,7 +102,7 @@ fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
 
 /// Reads one tagged value.
 pub(crate) fn read_value(reader: &mut Reader<'_>) -> Decoded<PropertyValue> {
-    read_nested(reader, MAX_DEPTH)
+    read_nested(reader, DEPTH_MAX)
 }
 
 /// Goes over a value that [`read_value`] would read, and fails where that would.
@@ -134,7 +134,7 @@ fn read_nested(reader: &mut Reader<'_>, depth_left: usize) -> Decoded<PropertyVa
         }
         7 => {
             if depth_left == 0 {
-                return Err(Malformed(format!("lists nest more than {MAX_DEPTH} deep")));
+                return Err(Malformed(format!("lists nest more than {DEPTH_MAX} deep")));
             }
             // Every element takes a byte at least, so the count is bounded by what is left.
             let count = reader.length()?;

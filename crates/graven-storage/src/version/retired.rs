@@ -58,14 +58,14 @@ impl Retired {
 
 /// Whether a version holds little that the newest does not.
 fn is_like(version: &Version, newest: &Version) -> bool {
-    let (settled, wanted) = (&version.settled, &newest.settled);
-    let same_frozen = match (&settled.layers.frozen, &wanted.layers.frozen) {
+    let (committed_base, wanted) = (&version.committed_base, &newest.committed_base);
+    let same_frozen = match (&committed_base.layers.frozen, &wanted.layers.frozen) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
         (a, b) => a.is_none() && b.is_none(),
     };
     same_frozen
-        && Arc::ptr_eq(&settled.root, &wanted.root)
-        && Arc::ptr_eq(&settled.layers.below, &wanted.layers.below)
+        && Arc::ptr_eq(&committed_base.root, &wanted.root)
+        && Arc::ptr_eq(&committed_base.layers.below, &wanted.layers.below)
         && own_bytes(version, newest) <= OWN_BYTES_MAX
 }
 

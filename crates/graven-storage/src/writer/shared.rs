@@ -3,10 +3,10 @@
 use crate::catalog::{
     Catalog, IndexDescription, RelationshipExtent, StoreKind, TypeStatistics, ValueStatistics,
 };
-use crate::chain::Footprint;
 use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
 use crate::ids::{StoreId, TypeId};
+use crate::overflow_pages::Footprint;
 use crate::sink::{FrontPages, PageSink, PageStream};
 use foldhash::HashMap;
 use parking_lot::Mutex;

@@ -4,7 +4,7 @@
 
 use crate::naive::Naive;
 use crate::transactions::{base, open};
-use graven_io::{Crash, Fault, FaultPlan, FaultyFile, File, MemoryFile, Survival};
+use graven_io::{Crash, CrashOutcome, Fault, FaultPlan, FaultyFile, File, MemoryFile};
 use graven_storage::{Durability, NodeId, PropertyValue, Store, TransactionOptions};
 use std::sync::Arc;
 
@@ -90,10 +90,10 @@ fn acknowledged_commits_survive_a_power_cut_anywhere() {
             drop(store);
             let last = states.last().unwrap();
             for (seed, survival) in [
-                Survival::None,
-                Survival::All,
-                Survival::Prefix,
-                Survival::Any,
+                CrashOutcome::None,
+                CrashOutcome::All,
+                CrashOutcome::Prefix,
+                CrashOutcome::Any,
             ]
             .into_iter()
             .enumerate()

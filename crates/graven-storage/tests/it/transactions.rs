@@ -46,12 +46,12 @@ pub(crate) fn open(data: Arc<dyn File>, log: Arc<dyn File>) -> graven_storage::R
     Store::open_with(data, cache, OpenOptions::new(Box::new(LogFile(log))))
 }
 
-/// As [`open`], with temporary pages for changes of more than `seal_bytes`.
+/// As [`open`], with temporary pages for changes of more than `spill_bytes`.
 pub(crate) fn open_spilling(
     data: Arc<dyn File>,
     log: Arc<dyn File>,
     memory: u64,
-    seal_bytes: Option<u64>,
+    spill_bytes: Option<u64>,
     own_checkpoints: bool,
 ) -> graven_storage::Result<Arc<Store>> {
     let cache = PageCache::new(Config::new(Budget::new(memory)))?;
@@ -60,7 +60,7 @@ pub(crate) fn open_spilling(
     let spill = SpillFile::new(&cache, "temporary", u64::MAX, place)?;
     let mut options = OpenOptions::new(Box::new(LogFile(log)));
     options.spill = Some(Arc::new(spill));
-    options.seal_bytes = seal_bytes;
+    options.spill_bytes = spill_bytes;
     options.own_checkpoints = own_checkpoints;
     options.threads = 3;
     Store::open_with(data, cache, options)
@@ -403,12 +403,12 @@ proptest! {
     #[test]
     fn snapshots_agree_with_a_model(
         steps in proptest::collection::vec((0usize..2, step()), 1..80),
-        seal_bytes in proptest::option::of(0u64..2000),
+        spill_bytes in proptest::option::of(0u64..2000),
         own_checkpoints in any::<bool>(),
     ) {
         let (data, log) = (MemoryFile::new("data"), MemoryFile::new("log"));
         base().build(Arc::new(data.clone())).unwrap();
-        let open = |data, log| open_spilling(data, log, CACHE_BYTES, seal_bytes, own_checkpoints);
+        let open = |data, log| open_spilling(data, log, CACHE_BYTES, spill_bytes, own_checkpoints);
         let faulty = FaultyFile::new(Arc::new(data.clone()), FaultPlan::default());
         let disk = faulty.control();
         let store = open(Arc::new(faulty), Arc::new(log.clone())).unwrap();

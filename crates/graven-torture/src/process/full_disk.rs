@@ -15,7 +15,7 @@ use std::time::Duration;
 use graven_random::SplitMix64;
 
 use super::child::{Fill, Task};
-use super::told::Living;
+use super::child_log::ChildProcess;
 use super::{Ledger, MakeChild, ProcessReport, ProcessTorture, child};
 use crate::Failure;
 
@@ -66,8 +66,8 @@ impl ProcessTorture {
         path: &Path,
         task: Task,
         random: &mut SplitMix64,
-    ) -> Result<super::told::Told, Failure> {
-        let mut living = Living::start(child, path, task)?;
+    ) -> Result<super::child_log::ChildLog, Failure> {
+        let mut living = ChildProcess::start(child, path, task)?;
         match task {
             Task::Fill(Fill { killed: false, .. }) => living.finish(),
             _ => {

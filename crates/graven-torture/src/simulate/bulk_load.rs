@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use graven_io::{Crash, FaultPlan, Survival};
+use graven_io::{Crash, CrashOutcome, FaultPlan};
 use graven_storage::{GraphBuilder, PropertyValue, Uniqueness};
 
 use crate::Failure;
 use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
+use crate::fault_injection::FaultInjection;
 use crate::model::{Graph, INDEXED};
-use crate::sabotage::Sabotage;
 use graven_random::SplitMix64;
 
 /// A small database with an index. With `tortured` it is made a second time with a crash in front
@@ -25,7 +25,7 @@ use graven_random::SplitMix64;
 pub(super) fn run(
     seed: u64,
     tortured: bool,
-    sabotage: Option<Sabotage>,
+    injection: Option<FaultInjection>,
     points: &mut BTreeMap<String, u64>,
 ) -> Result<(Images, Graph), Failure> {
     let builder = graph(seed);
@@ -38,14 +38,14 @@ pub(super) fn run(
     build(&disk)?;
     let images = disk.images(Crash {
         seed,
-        survival: Survival::None,
+        survival: CrashOutcome::None,
     });
     let loaded = match check::read(&images, Promise::Kept).map_err(setup)? {
         Some(found) => found.graph,
         None => return Err(setup("the base is damaged".to_owned())),
     };
     if tortured {
-        let disk = Disk::new(&Images::empty(), &FaultPlan::default(), sabotage);
+        let disk = Disk::new(&Images::empty(), &FaultPlan::default(), injection);
         disk.phase("bulk load");
         let cuts = Arc::new(Mutex::new(Cuts {
             seed,

@@ -9,7 +9,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use graven_io::{Crash, FaultPlan, Survival};
+use graven_io::{Crash, CrashOutcome, FaultPlan};
 use graven_storage::Durability;
 
 use super::Watch;
@@ -27,12 +27,12 @@ const CUTS: usize = 3;
 /// The process ends, the system goes on.
 const END: Crash = Crash {
     seed: 0,
-    survival: Survival::All,
+    survival: CrashOutcome::All,
 };
 /// Only what was synced is left.
 const POWER_CUT: Crash = Crash {
     seed: 0,
-    survival: Survival::None,
+    survival: CrashOutcome::None,
 };
 
 impl Watch {
@@ -43,7 +43,7 @@ impl Watch {
         let cuts: Vec<Crash> = (0..CUTS)
             .map(|_| Crash {
                 seed: self.random.bits(),
-                survival: Survival::Any,
+                survival: CrashOutcome::Any,
             })
             .collect();
         let (lost, made) = live(images, seed, (unsynced, COMMITS), &cuts)?;

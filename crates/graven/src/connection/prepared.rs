@@ -2,12 +2,12 @@
 
 use super::Connection;
 use crate::error::Error;
-use crate::instance::{Inner, Place};
+use crate::instance::{Backend, Instance};
 use crate::params::Params;
-use crate::plan_cache::{Planned, Remembered};
+use crate::plan_cache::{CachedPlan, CompiledStatement};
 use crate::query_result::QueryResult;
 use graven_exec::Deadline;
-use graven_io::Local;
+use graven_io::ProcessLocal;
 use graven_storage::Snapshot;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct Prepared {
     text: Arc<str>,
     connection: Connection,
     /// The plan used last.
-    remembered: Local<Mutex<Option<Remembered>>>,
+    remembered: ProcessLocal<Mutex<Option<CachedPlan>>>,
 }
 
 impl Clone for Prepared {
@@ -51,9 +51,9 @@ impl Prepared {
     }
 
     fn query_on(&self, connection: &Connection, params: &Params) -> Result<QueryResult, Error> {
-        let inner = match connection.db.place()? {
-            Place::Here(inner) => inner,
-            Place::There(_) => return connection.query(&self.text, params),
+        let inner = match connection.db.backend()? {
+            Backend::Local(inner) => inner,
+            Backend::Remote(_) => return connection.query(&self.text, params),
         };
         connection.cancel.reset();
         let deadline = connection.deadline();
@@ -66,17 +66,17 @@ impl Prepared {
         Prepared {
             text,
             connection,
-            remembered: Local::default(),
+            remembered: ProcessLocal::default(),
         }
     }
 
     fn plan(
         &self,
-        inner: &Inner,
+        inner: &Instance,
         params: &Params,
         snapshot: &Snapshot,
         deadline: Option<Deadline>,
-    ) -> Result<Planned, Error> {
+    ) -> Result<CompiledStatement, Error> {
         // Read before planning: a plan made meanwhile counts as older than it is.
         let generation = inner.plans.generation();
         let nodes = snapshot.node_count();
@@ -92,7 +92,7 @@ impl Prepared {
         }
         let connection = &self.connection;
         let planned = connection.plan(inner, &self.text, params, snapshot, deadline)?;
-        *remembered = Remembered::new(&planned, params, nodes, generation);
+        *remembered = CachedPlan::new(&planned, params, nodes, generation);
         Ok(planned)
     }
 }

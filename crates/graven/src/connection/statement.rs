@@ -1,16 +1,16 @@
 //! Statements of a connection: from the text to the operators that run.
 
-use super::{Connection, Occasion, Prepared, Run};
-use crate::attach;
+use super::{Connection, Prepared, Run, StatementContext};
 use crate::error::Error;
-use crate::instance::{Inner, Place};
+use crate::instance::{Backend, Instance};
 use crate::params::Params;
-use crate::plan_cache::{self, Planned, texts_of};
-use crate::procedures::OnDatabase;
+use crate::plan_cache::{self, CompiledStatement, texts_of};
+use crate::procedures::DatabaseProcedures;
 use crate::query_result::QueryResult;
-use crate::result::Running;
+use crate::remote;
+use crate::result::LocalCursor;
 use crate::schema::{Asked, Schema};
-use crate::statements::Seat;
+use crate::statements::StatementGuard;
 use crate::within::{Fate, Within};
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
 use graven_exec::{Deadline, ExecContext, Sources, execute_kept};
@@ -39,16 +39,16 @@ impl Connection {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn query(&self, text: &str, params: &Params) -> Result<QueryResult, Error> {
-        let inner = match self.db.place()? {
-            Place::Here(inner) => inner,
-            Place::There(_) if !params.frames().is_empty() => {
+        let inner = match self.db.backend()? {
+            Backend::Local(inner) => inner,
+            Backend::Remote(_) if !params.frames().is_empty() => {
                 return Err(Error::new(
                     "ArgumentError.InvalidSource",
                     "another process owns the database, and a frame cannot go there: write it to a \
                         file, and load that",
                 ));
             }
-            Place::There(attached) => return attach::query(self, attached, text, params),
+            Backend::Remote(attached) => return remote::query(self, attached, text, params),
         };
         self.cancel.reset();
         let deadline = self.deadline();
@@ -60,8 +60,8 @@ impl Connection {
     /// Starts a planned statement; one that writes runs to its end.
     pub(super) fn start(
         &self,
-        inner: &Arc<Inner>,
-        planned: Planned,
+        inner: &Arc<Instance>,
+        planned: CompiledStatement,
         params: &Params,
         snapshot: Snapshot,
         deadline: Option<Deadline>,
@@ -69,18 +69,18 @@ impl Connection {
         self.check_access(inner, &planned)?;
         let text = Arc::clone(&planned.text);
         let flag = self.cancel.flag();
-        let seat = inner
+        let guard = inner
             .statements
-            .enter(Some(text), self.access.user.clone(), flag);
-        self.says(&seat);
+            .register(Some(text), self.access.user.clone(), flag);
+        self.says(&guard);
         if planned.runs_in_transactions() {
             drop(snapshot);
-            return Ok(self.in_transactions(inner, planned, params, seat)?.into());
+            return Ok(self.in_transactions(inner, planned, params, guard)?.into());
         }
-        let begun = seat.begun();
+        let begun = guard.begun();
         // All attempts together have the time of one statement.
-        let occasion = Occasion {
-            seat: &seat,
+        let occasion = StatementContext {
+            guard: &guard,
             begun,
             deadline,
             frames: params.frames(),
@@ -98,8 +98,8 @@ impl Connection {
         let plans = Arc::clone(&planned.physical);
         let run = |plan, snapshot| execute_kept(plan, &plans, snapshot, values, context);
         let acts = planned.acts();
-        let mut running = Running::start(planned, snapshot, begun, run)?;
-        running.sits(seat);
+        let mut running = LocalCursor::start(planned, snapshot, begun, run)?;
+        running.sits(guard);
         if acts {
             running.begin_now()?;
         }
@@ -109,7 +109,7 @@ impl Connection {
     /// The columns of a statement.
     pub(crate) fn columns_of(
         &self,
-        inner: &Inner,
+        inner: &Instance,
         text: &str,
         params: &Params,
     ) -> Result<Arc<[String]>, Error> {
@@ -122,7 +122,7 @@ impl Connection {
     /// both are cancelled together.
     pub(crate) fn run_within(
         &self,
-        inner: &Arc<Inner>,
+        inner: &Arc<Instance>,
         text: &str,
         params: &Params,
     ) -> Result<QueryResult, Error> {
@@ -135,10 +135,10 @@ impl Connection {
     /// Runs a statement to its end in a transaction.
     pub(crate) fn run_in(
         &self,
-        inner: &Arc<Inner>,
+        inner: &Arc<Instance>,
         transaction: &Arc<graven_storage::Transaction>,
         (text, params): (&str, &Params),
-        seat: &Seat,
+        guard: &StatementGuard,
     ) -> Result<QueryResult, Error> {
         self.cancel.reset();
         let deadline = self.deadline();
@@ -153,16 +153,16 @@ impl Connection {
                     it outside of a transaction",
             ));
         }
-        seat.runs(Some(Arc::clone(&planned.text)))?;
+        guard.runs(Some(Arc::clone(&planned.text)))?;
         let run = Run::new(params);
-        let occasion = Occasion {
-            seat,
+        let occasion = StatementContext {
+            guard,
             begun: Instant::now(),
             deadline,
             frames: params.frames(),
         };
         let ran = self.run(inner, &planned, transaction, &run, &occasion);
-        let idle = seat.runs(None);
+        let idle = guard.runs(None);
         let running = ran?;
         idle?;
         Ok(running.into())
@@ -172,23 +172,23 @@ impl Connection {
     /// one that writes runs to its end.
     pub(crate) fn stream_in(
         &self,
-        inner: &Arc<Inner>,
+        inner: &Arc<Instance>,
         transaction: &Arc<graven_storage::Transaction>,
         (text, params): (&str, &Params),
-        (seat, fate): (&Seat, &Arc<Fate>),
+        (guard, fate): (&StatementGuard, &Arc<Fate>),
     ) -> Result<QueryResult, Error> {
         self.cancel.reset();
         let unrecorded = transaction.unrecorded_snapshot();
         let deadline = self.deadline();
         let planned = self.plan(inner, text, params, &unrecorded, deadline)?;
         if planned.writes() || planned.runs_in_transactions() || planned.acts() {
-            return self.run_in(inner, transaction, (text, params), seat);
+            return self.run_in(inner, transaction, (text, params), guard);
         }
         self.check_access(inner, &planned)?;
-        let sitting = seat.sits(Arc::clone(&planned.text))?;
+        let sitting = guard.sits(Arc::clone(&planned.text))?;
         let values = Run::new(params).values;
-        let occasion = Occasion {
-            seat,
+        let occasion = StatementContext {
+            guard,
             begun: Instant::now(),
             deadline,
             frames: params.frames(),
@@ -197,7 +197,7 @@ impl Connection {
         let snapshot = transaction.snapshot();
         let begun = occasion.begun;
         let plans = Arc::clone(&planned.physical);
-        let mut running = Running::start(planned, snapshot, begun, |plan, snapshot| {
+        let mut running = LocalCursor::start(planned, snapshot, begun, |plan, snapshot| {
             execute_kept(plan, &plans, snapshot, values, context)
         })?;
         running.is_within(Within::new(sitting, fate));
@@ -207,17 +207,17 @@ impl Connection {
     /// Runs a statement to its end.
     pub(super) fn run(
         &self,
-        inner: &Arc<Inner>,
-        planned: &Planned,
+        inner: &Arc<Instance>,
+        planned: &CompiledStatement,
         transaction: &Arc<graven_storage::Transaction>,
         run: &Run,
-        occasion: &Occasion<'_>,
-    ) -> Result<Running, Error> {
+        occasion: &StatementContext<'_>,
+    ) -> Result<LocalCursor, Error> {
         let context = self.context(inner, planned, Some(Arc::clone(transaction)), occasion);
         let snapshot = transaction.snapshot();
         let before = transaction.counters();
         let begun = occasion.begun;
-        let result = Running::start(planned.clone(), snapshot, begun, |plan, snapshot| {
+        let result = LocalCursor::start(planned.clone(), snapshot, begun, |plan, snapshot| {
             let values = Arc::clone(&run.values);
             execute_kept(plan, &planned.physical, snapshot, values, context)
         })?;
@@ -226,10 +226,10 @@ impl Connection {
 
     pub(crate) fn context(
         &self,
-        inner: &Arc<Inner>,
-        planned: &Planned,
+        inner: &Arc<Instance>,
+        planned: &CompiledStatement,
         transaction: Option<Arc<graven_storage::Transaction>>,
-        occasion: &Occasion<'_>,
+        occasion: &StatementContext<'_>,
     ) -> ExecContext {
         let mut context = ExecContext {
             budget: Arc::clone(&inner.budget),
@@ -248,15 +248,15 @@ impl Connection {
             transaction_began: self.began,
             only_reads: false,
             transaction: None,
-            meter: Some(occasion.seat.meter()),
+            meter: Some(occasion.guard.meter()),
             tuning: inner.tuning,
         };
         if planned.calls() {
-            context.procedures = Some(Arc::new(OnDatabase {
+            context.procedures = Some(Arc::new(DatabaseProcedures {
                 database: Arc::clone(inner),
                 connection: self.clone(),
                 context: context.clone(),
-                occupant: occasion.seat.occupant(),
+                occupant: occasion.guard.occupant(),
                 depth: 0,
             }));
         }
@@ -271,9 +271,9 @@ impl Connection {
     /// Those of the text, with their place.
     pub fn would_write(&self, text: &str, params: &Params) -> Result<bool, Error> {
         self.cancel.reset();
-        match self.db.place()? {
-            Place::Here(_) => self.writes(text, params),
-            Place::There(_) => Ok(false),
+        match self.db.backend()? {
+            Backend::Local(_) => self.writes(text, params),
+            Backend::Remote(_) => Ok(false),
         }
     }
 
@@ -286,7 +286,11 @@ impl Connection {
     }
 
     /// Refuses a statement that may not be run.
-    pub(crate) fn check_access(&self, inner: &Inner, planned: &Planned) -> Result<(), Error> {
+    pub(crate) fn check_access(
+        &self,
+        inner: &Instance,
+        planned: &CompiledStatement,
+    ) -> Result<(), Error> {
         let needs = planned.needs();
         if self.access.is_unbounded() {
             return Ok(());
@@ -311,8 +315,8 @@ impl Connection {
     /// # Ok::<(), graven::Error>(())
     /// ```
     pub fn prepare(&self, text: &str) -> Result<Prepared, Error> {
-        match self.db.place()? {
-            Place::Here(inner) => {
+        match self.db.backend()? {
+            Backend::Local(inner) => {
                 let snapshot = inner.store.snapshot();
                 let asked = Asked::default();
                 let params = Params::new();
@@ -320,19 +324,19 @@ impl Connection {
                 let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked, files);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
-            Place::There(attached) => self.db.ask(attached, |attached| attached.check(text))?,
+            Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
         Ok(Prepared::new(Arc::from(text), self.clone()))
     }
 
     pub(crate) fn plan(
         &self,
-        inner: &Inner,
+        inner: &Instance,
         text: &str,
         params: &Params,
         snapshot: &Snapshot,
         deadline: Option<Deadline>,
-    ) -> Result<Planned, Error> {
+    ) -> Result<CompiledStatement, Error> {
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
         if let Some(known) = plans.get(text, params, snapshot, nodes) {
@@ -360,7 +364,7 @@ impl Connection {
         // A text that was given up is no wrong one.
         ended()?;
         let counted = asked.counted(nodes);
-        let planned = Planned::new(text, plan?, counted, memory, &inner.registered);
+        let planned = CompiledStatement::new(text, plan?, counted, memory, &inner.registered);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.is_kept() {
             plans.put(

@@ -1,7 +1,7 @@
 //! Other processes attach to the one that owns the file.
 
-use crate::attach::owner::Owner;
-use crate::instance::Inner;
+use crate::instance::Instance;
+use crate::remote::owner::Owner;
 use std::sync::{Arc, PoisonError};
 
 use super::Shared;
@@ -9,7 +9,7 @@ use super::Shared;
 impl Shared {
     /// Lets other processes attach. Where no socket can be made they are told that the database is
     /// in use.
-    pub(super) fn serve(&self, inner: &Arc<Inner>) {
+    pub(super) fn serve(&self, inner: &Arc<Instance>) {
         let listener = inner
             .listener
             .lock()

@@ -6,10 +6,10 @@ use graven_exec::Value;
 use graven_pagecache::shadow::POLICIES;
 
 use super::{Rows, integer};
-use crate::instance::Inner;
+use crate::instance::Instance;
 
 /// Resident pages by kind, label, type and property.
-pub(super) fn contents(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn contents(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let text = |text: Option<&String>| text.map_or(Value::Null, |text| Value::text(text));
     let contents = db.store.snapshot().contents().map_err(|e| e.to_string())?;
     let rows = contents.iter().map(|(part, residency)| {
@@ -31,7 +31,7 @@ pub(super) fn contents(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
 }
 
 /// Predictions from the accesses since the first call, which begins to watch.
-pub(super) fn what_if(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn what_if(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     db.cache.watch().map_err(|e| e.to_string())?;
     let answer = db.cache.what_if(&POLICIES).map_err(|e| e.to_string())?;
     let Some(answer) = answer else {
@@ -55,6 +55,6 @@ pub(super) fn what_if(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
 
 /// Ends watching and forgets what was seen; whether there was anything to end.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn end_what_if(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn end_what_if(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     Ok(vec![vec![Value::Boolean(db.cache.unwatch())]])
 }

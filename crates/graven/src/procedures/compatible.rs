@@ -11,7 +11,7 @@ use graven_cypher::TypeSet;
 use graven_exec::Value;
 
 use super::entry::{Body, Field, Procedure};
-use crate::instance::Inner;
+use crate::instance::Instance;
 use crate::right::Right;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
@@ -150,7 +150,7 @@ pub(super) const TABLE: &[Procedure] = &[
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn components(_: &Arc<Inner>, _: &[Value]) -> Rows {
+fn components(_: &Arc<Instance>, _: &[Value]) -> Rows {
     let versions = Value::list(vec![Value::text(COMPATIBLE_WITH)]);
     let (name, edition) = (Value::text("Neo4j Kernel"), Value::text("community"));
     Ok(vec![vec![name, versions, edition]])
@@ -166,7 +166,7 @@ struct Setting {
     dynamic: bool,
 }
 
-fn settings(db: &Inner) -> Vec<Setting> {
+fn settings(db: &Instance) -> Vec<Setting> {
     let stem = db.path.file_stem().unwrap_or_default();
     vec![
         Setting {
@@ -214,7 +214,7 @@ fn listed(setting: Setting) -> Vec<Value> {
     ]
 }
 
-fn list_config(db: &Arc<Inner>, args: &[Value]) -> Rows {
+fn list_config(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let part = match args {
         [] | [Value::Null] => "",
         [Value::String(part)] => part,
@@ -228,7 +228,7 @@ fn list_config(db: &Arc<Inner>, args: &[Value]) -> Rows {
         .collect())
 }
 
-fn show_settings(db: &Arc<Inner>, args: &[Value]) -> Rows {
+fn show_settings(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let mut wanted = Vec::new();
     if let [Value::List(names)] = args {
         for name in names.iter() {
@@ -254,7 +254,7 @@ fn show_settings(db: &Arc<Inner>, args: &[Value]) -> Rows {
 
 /// One server, which has no address unless it is asked over the network.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn servers(db: &Arc<Inner>, _: &[Value]) -> Rows {
+fn servers(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let stem = db.path.file_stem().unwrap_or_default();
     let name = Value::text(&stem.to_string_lossy());
     Ok(vec![vec![
@@ -266,7 +266,7 @@ fn servers(db: &Arc<Inner>, _: &[Value]) -> Rows {
     ]])
 }
 
-fn routes(_: &Arc<Inner>, args: &[Value]) -> Rows {
+fn routes(_: &Arc<Instance>, args: &[Value]) -> Rows {
     let address = match args.first() {
         Some(Value::Map(context)) => context.get("address").cloned(),
         _ => None,

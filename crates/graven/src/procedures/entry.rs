@@ -8,8 +8,8 @@ use graven_exec::{ExecError, MoreRows, Value};
 use graven_storage::{NodeId, RelId};
 
 use super::inner::Call;
-use super::{OnDatabase, Rows};
-use crate::instance::Inner;
+use super::{DatabaseProcedures, Rows};
+use crate::instance::Instance;
 use crate::right::Right;
 
 /// A name with its kind.
@@ -18,9 +18,9 @@ pub(super) type Field = (&'static str, TypeSet);
 /// What runs a procedure.
 pub(super) enum Body {
     /// It asks the database alone.
-    OfDatabase(fn(&Arc<Inner>, &[Value]) -> Result<Rows, String>),
+    OfDatabase(fn(&Arc<Instance>, &[Value]) -> Result<Rows, String>),
     /// It is given its caller, too.
-    OfCaller(fn(&OnDatabase, &[Value]) -> Result<Rows, ExecError>),
+    OfCaller(fn(&DatabaseProcedures, &[Value]) -> Result<Rows, ExecError>),
     /// It runs statements within the one that calls it.
     OfCall(fn(&Call<'_>, &[Value]) -> Result<Rows, ExecError>),
     /// It is a statement, whose parameters are the arguments.

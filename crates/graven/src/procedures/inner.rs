@@ -25,10 +25,10 @@ use std::sync::Arc;
 use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute};
 use graven_pagecache::{BudgetError, Reservation};
 
-use super::{OnDatabase, Rows};
+use super::{DatabaseProcedures, Rows};
 use crate::error::{Error, READ_MODE};
 use crate::params::Params;
-use crate::plan_cache::Planned;
+use crate::plan_cache::CompiledStatement;
 use crate::right::Right;
 
 /// How deep statements may lie within statements.
@@ -36,7 +36,7 @@ const DEPTH_MAX: usize = 12;
 
 /// A call of a procedure that runs statements.
 pub(crate) struct Call<'a> {
-    pub(super) on: &'a OnDatabase,
+    pub(super) on: &'a DatabaseProcedures,
     pub(super) caller: &'a Caller<'a>,
     pub(super) name: &'a str,
     /// What the procedure may do.
@@ -51,7 +51,7 @@ pub(crate) struct Started {
 
 enum Source {
     Runs(Box<Execution>),
-    Kept(
+    IdleExecution(
         VecDeque<Batch>,
         #[expect(dead_code, reason = "given back on drop")] Reservation,
     ),
@@ -91,7 +91,7 @@ impl Call<'_> {
         &self,
         text: &str,
         params: &[(Arc<str>, Value)],
-    ) -> Result<Planned, ExecError> {
+    ) -> Result<CompiledStatement, ExecError> {
         let on = self.on;
         let mut outlined = Params::new();
         for (name, value) in params {
@@ -153,7 +153,7 @@ impl Call<'_> {
                     memory.grow(bytes).map_err(no_room)?;
                     batches.push_back(batch);
                 }
-                Source::Kept(batches, memory)
+                Source::IdleExecution(batches, memory)
             }
         };
         Ok(Started {
@@ -206,7 +206,7 @@ impl MoreRows for Started {
     fn next(&mut self) -> Result<Option<Rows>, ExecError> {
         let batch = match &mut self.rows {
             Source::Runs(execution) => execution.next_batch().map_err(own)?,
-            Source::Kept(batches, _) => batches.pop_front(),
+            Source::IdleExecution(batches, _) => batches.pop_front(),
         };
         Ok(batch.map(|batch| (0..batch.len()).map(|row| batch.row(row)).collect()))
     }

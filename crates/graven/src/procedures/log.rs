@@ -5,10 +5,10 @@ use std::sync::Arc;
 use graven_exec::Value;
 
 use super::{Rows, integer};
-use crate::instance::Inner;
+use crate::instance::Instance;
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn stats(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn stats(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let stats = db.store.log_stats();
     let milliseconds = |nanoseconds: u64| Value::Float(nanoseconds as f64 / 1e6);
     Ok(vec![vec![

@@ -9,7 +9,7 @@ use graven_storage::{
     RelationshipEnds, SchemaEntity,
 };
 
-use crate::instance::Inner;
+use crate::instance::Instance;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 
@@ -92,7 +92,7 @@ fn keys(catalog: &Catalog, keys: &[KeyId]) -> Value {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn indexes(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.indexes().iter().map(|index| {
@@ -126,7 +126,7 @@ pub(super) fn indexes(db: &Arc<Inner>, _: &[Value]) -> Rows {
 
 /// Indexes and constraints of relationships: name, type, properties, status, relationship type.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn relationship_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn relationship_schema(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let row = |name: &Arc<str>, kind: &str, of: SchemaEntity, own: &[KeyId], status: Value| {
@@ -171,7 +171,7 @@ pub(super) fn relationship_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn constraints(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let mut id = 0;
@@ -212,7 +212,7 @@ pub(super) fn constraints(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn indexes_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn indexes_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.indexes().iter().map(|index| {
@@ -258,7 +258,7 @@ fn pattern(
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn constraints_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn constraints_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let rows = catalog.constraints().iter().map(|constraint| {
@@ -283,7 +283,7 @@ pub(super) fn constraints_described(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn node_schema(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn node_schema(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let catalog = snapshot.catalog();
     let of_nodes = catalog.indexes().iter().filter_map(|index| {

@@ -11,21 +11,21 @@ use graven_exec::{ExecError, Value};
 use graven_storage::PropertyValue;
 use graven_storage::value::{DateTime, Duration};
 
-use super::{OnDatabase, described};
-use crate::instance::Inner;
+use super::{DatabaseProcedures, described};
+use crate::instance::Instance;
 use crate::right::Right;
-use crate::statements::Occupant;
+use crate::statements::RunningStatement;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
 
 /// The name of a database: that of its file.
-fn name(db: &Inner) -> Value {
+fn name(db: &Instance) -> Value {
     let stem = db.path.file_stem().unwrap_or_default();
     Value::text(&stem.to_string_lossy())
 }
 
 /// The id of a database: that of its file.
-fn id(db: &Inner) -> Value {
+fn id(db: &Instance) -> Value {
     let bytes = db.store.uuid();
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Value::text(&digits)
@@ -57,25 +57,25 @@ fn moment(time: SystemTime) -> Value {
 }
 
 /// Whether the caller may see and end what this one runs: its own, or any user's if it is an admin.
-fn concerns(caller: &OnDatabase, occupant: &Occupant) -> bool {
+fn concerns(caller: &DatabaseProcedures, running: &RunningStatement) -> bool {
     let access = caller.access();
-    access.is_admin(&caller.database.store) || access.user.is_some() && access.user == occupant.user
+    access.is_admin(&caller.database.store) || access.user.is_some() && access.user == running.user
 }
 
 pub(super) fn transactions(
-    caller: &OnDatabase,
+    caller: &DatabaseProcedures,
     args: &[Value],
 ) -> Result<Vec<Vec<Value>>, ExecError> {
     let wanted = ids(args).map_err(argument)?;
     let db = &caller.database;
     let mut rows = Vec::new();
-    for occupant in db.statements.list() {
-        let id = occupant.id();
+    for running in db.statements.list() {
+        let id = running.id();
         let named = wanted.is_empty() || wanted.iter().any(|w| **w == *id);
-        if !named || !concerns(caller, &occupant) {
+        if !named || !concerns(caller, &running) {
             continue;
         }
-        let elapsed = occupant.begun.elapsed();
+        let elapsed = running.begun.elapsed();
         let at = SystemTime::now() - elapsed;
         let elapsed = PropertyValue::Duration(Duration {
             months: 0,
@@ -83,20 +83,20 @@ pub(super) fn transactions(
             seconds: i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX),
             nanoseconds: elapsed.subsec_nanos(),
         });
-        let memory = occupant.memory.load(Ordering::Relaxed);
+        let memory = running.memory.load(Ordering::Relaxed);
         rows.push(vec![
             name(db),
             Value::text(&id),
             Value::text(""),
             Value::text(""),
             Value::text(""),
-            occupant.user.clone().map_or(Value::Null, Value::String),
-            Value::String(occupant.text()),
+            running.user.clone().map_or(Value::Null, Value::String),
+            Value::String(running.text()),
             moment(at),
-            Value::text(occupant.status()),
+            Value::text(running.status()),
             Value::from(elapsed),
             super::integer(memory),
-            occupant.metadata(),
+            running.metadata(),
         ]);
     }
     Ok(rows)
@@ -106,17 +106,20 @@ fn argument(message: String) -> ExecError {
     ExecError::Argument { message }
 }
 
-pub(super) fn terminate(caller: &OnDatabase, args: &[Value]) -> Result<Vec<Vec<Value>>, ExecError> {
+pub(super) fn terminate(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
     let statements = &caller.database.statements;
     let told = ids(args).map_err(argument)?.into_iter().map(|id| {
         let found = statements.list().into_iter().find(|it| *it.id() == *id);
-        let found = found.filter(|occupant| concerns(caller, occupant));
+        let found = found.filter(|running| concerns(caller, running));
         let ended = found.is_some() && statements.terminate(&id);
         let message = match ended {
             true => "Transaction terminated.",
             false => "Transaction not found.",
         };
-        let user = found.and_then(|occupant| occupant.user.clone());
+        let user = found.and_then(|running| running.user.clone());
         let user = user.map_or(Value::Null, Value::String);
         vec![Value::String(id), user, Value::text(message)]
     });
@@ -124,7 +127,7 @@ pub(super) fn terminate(caller: &OnDatabase, args: &[Value]) -> Result<Vec<Vec<V
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn procedures(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn procedures(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let rows = described(&db.registered).into_iter().map(|procedure| {
         let text = |text: &str| Value::text(text);
         let on_system = Value::Boolean(false);
@@ -148,7 +151,7 @@ pub(super) fn procedures(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
+pub(super) fn functions(_: &Arc<Instance>, args: &[Value]) -> Rows {
     // There are no others.
     if matches!(args, [Value::Boolean(false)]) {
         return Ok(Vec::new());
@@ -200,7 +203,7 @@ pub(super) fn functions(_: &Arc<Inner>, args: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn databases(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn databases(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let (yes, text) = (Value::Boolean(true), |text: &str| Value::text(text));
     let writer = db.store.read_only().is_none();
     let row = |name: Value, kind: &str, aliases: Vec<Value>, is_default: Value| {
@@ -234,13 +237,13 @@ pub(super) fn databases(db: &Arc<Inner>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn info(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn info(db: &Arc<Instance>, _: &[Value]) -> Rows {
     Ok(vec![vec![id(db), name(db), Value::Null]])
 }
 
 /// What Neo4j calls the database of all databases: there is one file, so that its id is that of the
 /// file.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn system(db: &Arc<Inner>, _: &[Value]) -> Rows {
+pub(super) fn system(db: &Arc<Instance>, _: &[Value]) -> Rows {
     Ok(vec![vec![id(db), Value::text("system"), Value::Null]])
 }

@@ -9,7 +9,7 @@ use graven_exec::{ExecError, Value};
 use super::contents::{ends, integer, labels, quoted, strings, types};
 use super::entry::{Body, Field, Procedure, procedure};
 use super::inner::Call;
-use super::{OnDatabase, Rows, contents};
+use super::{DatabaseProcedures, Rows, contents};
 use crate::right::Right;
 
 const SECTION: &[Field] = &[("section", TypeSet::STRING)];
@@ -90,7 +90,7 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[], 0),
         Right::Read,
         &[("metadata", TypeSet::MAP)],
-        Body::OfCaller(|caller, _| Ok(vec![vec![caller.occupant.metadata()]])),
+        Body::OfCaller(|caller, _| Ok(vec![vec![caller.running.metadata()]])),
     ),
     procedure(
         "tx.setMetaData",
@@ -117,14 +117,14 @@ fn told(args: &[Value], message: &str) -> Result<Rows, String> {
 /// Bytes of what may be said of a transaction: as many as Neo4j takes.
 const SAID_MAX: usize = 2048;
 
-fn set_metadata(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn set_metadata(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let failed = |message: String| ExecError::Procedure {
         name: "tx.setMetaData".to_owned(),
         message,
     };
     match args.first() {
         Some(said @ Value::Map(_)) if said.heap_bytes() <= 8 * SAID_MAX => {
-            caller.occupant.set_metadata(said.clone());
+            caller.running.set_metadata(said.clone());
             Ok(Rows::new())
         }
         Some(Value::Map(_)) => {

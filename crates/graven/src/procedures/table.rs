@@ -4,7 +4,7 @@ use graven_cypher::TypeSet;
 use graven_exec::Value;
 
 use super::entry::{Body, Procedure};
-use super::{cache, care, contents, list, log, schema_list, show, user, warm};
+use super::{cache, contents, list, log, maintenance, schema_list, show, user, warm};
 use crate::right::Right;
 use crate::tables;
 
@@ -448,7 +448,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("entries", TypeSet::INTEGER),
             ("problem", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(care::check),
+        run: Body::OfDatabase(maintenance::check),
     },
     Procedure {
         name: "graven.checkpoint",
@@ -463,7 +463,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("fileBytes", TypeSet::INTEGER),
             ("heldBytes", TypeSet::INTEGER),
         ],
-        run: Body::OfDatabase(care::checkpoint),
+        run: Body::OfDatabase(maintenance::checkpoint),
     },
     Procedure {
         name: "graven.info",
@@ -488,7 +488,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("policy", TypeSet::STRING),
             ("holders", TypeSet::MAP),
         ],
-        run: Body::OfDatabase(care::info),
+        run: Body::OfDatabase(maintenance::info),
     },
     Procedure {
         name: "graven.log.stats",

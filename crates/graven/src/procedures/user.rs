@@ -5,8 +5,8 @@ use std::sync::Arc;
 use graven_exec::{ExecError, Value};
 use graven_storage::{Role, UserDescription};
 
-use super::{OnDatabase, Rows};
-use crate::instance::Inner;
+use super::{DatabaseProcedures, Rows};
+use crate::instance::Instance;
 
 fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
     let flag = |is_set: fn(&UserDescription) -> bool| {
@@ -22,7 +22,7 @@ fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn users(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn users(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let snapshot = db.store.snapshot();
     let users = snapshot.users().iter();
     let rows = users.map(|user| row(Value::String(Arc::clone(&user.name)), user.role, Some(user)));
@@ -31,7 +31,7 @@ pub(super) fn users(db: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
 
 /// One row: without a name where the user is unknown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecError> {
+pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
     let access = caller.access();
     let listed = access
         .listed
@@ -46,12 +46,12 @@ pub(super) fn current(caller: &OnDatabase, _: &[Value]) -> Result<Rows, ExecErro
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn roles(_: &Arc<Inner>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn roles(_: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
     let roles = Role::ALL.into_iter();
     Ok(roles.map(|role| vec![Value::text(role.name())]).collect())
 }
 
-pub(super) fn is_password(db: &Arc<Inner>, args: &[Value]) -> Result<Rows, String> {
+pub(super) fn is_password(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
     let [Value::String(name), Value::String(password)] = args else {
         return Err("give the name of a user and a password as texts".to_owned());
     };

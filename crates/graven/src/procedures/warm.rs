@@ -5,7 +5,7 @@ use std::path::Path;
 use graven_exec::{ExecError, Refused, Value};
 use graven_storage::warm;
 
-use super::{OnDatabase, Rows, integer};
+use super::{DatabaseProcedures, Rows, integer};
 
 fn failed(name: &str, message: String) -> ExecError {
     ExecError::Procedure {
@@ -31,7 +31,7 @@ fn file<'a>(name: &str, args: &'a [Value]) -> Result<&'a str, ExecError> {
 }
 
 /// Writes which segments are in memory.
-pub(super) fn save(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+pub(super) fn save(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "graven.cache.save";
     let file = file(NAME, args)?;
     let to = caller.access().files.new_file(Path::new(file));
@@ -49,7 +49,7 @@ pub(super) fn save(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecErro
 }
 
 /// Reads what a saved set names.
-pub(super) fn load(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+pub(super) fn load(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "graven.cache.load";
     let file = file(NAME, args)?;
     let from = caller.access().files.existing(Path::new(file));

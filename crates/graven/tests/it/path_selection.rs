@@ -1,8 +1,8 @@
 //! Goal: which paths a pattern selects: the modes and selectors of Neo4j 5, and the conditions that
 //! count before and after.
 
-use crate::dialect::{refused, rows};
 use crate::graph::{Social, social};
+use crate::neo4j_compat::{refused, rows};
 
 #[test]
 fn what_every_match_does_may_be_said() {

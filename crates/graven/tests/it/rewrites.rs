@@ -217,6 +217,6 @@ fn rows_do_not_carry_the_list_they_were_unwound_from() {
         ),
     ] {
         let text = format!("{list} {rest}");
-        assert_eq!(crate::dialect::rows(&social, &text), [found], "{text}");
+        assert_eq!(crate::neo4j_compat::rows(&social, &text), [found], "{text}");
     }
 }

@@ -177,8 +177,8 @@ fn rounds_without_time_get_on() {
     config.create = true;
     config.memory = 1 << 20;
     config.threads = 2;
-    config.tuning.divide_always = true;
-    config.tuning.alone = Duration::ZERO;
+    config.tuning.force_parallel = true;
+    config.tuning.parallel_after = Duration::ZERO;
     let db = Database::open(folder.path().join("rounds.graven"), config).expect("created");
     let connection = db.connect().with_timeout(Some(Duration::from_secs(30)));
     run(&connection, "CREATE (:Hub {i: 1})").expect("a node");

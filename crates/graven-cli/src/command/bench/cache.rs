@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use graven_io::IoMode;
-use graven_lab::bench_cache::{CacheBench, Half};
+use graven_lab::bench_cache::{CacheBench, Phase};
 use indicatif::ProgressBar;
 
 use crate::argument;
@@ -78,9 +78,9 @@ impl Cache {
         }
         let mut bench = CacheBench {
             half: match self.only {
-                None => Half::Both,
-                Some(Only::Hits) => Half::Hits,
-                Some(Only::Misses) => Half::Misses,
+                None => Phase::Both,
+                Some(Only::Hits) => Phase::Hits,
+                Some(Only::Misses) => Phase::Misses,
             },
             directory: self.directory,
             io: match self.io {

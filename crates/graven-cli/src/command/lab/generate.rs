@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::output::Output;
 use crate::failure::Failure;
-use crate::progress::Phases;
+use crate::progress::ProgressReporter;
 
 /// Write a synthetic trace: scan, loop, zipf, walk, bfs or mixed.
 #[derive(Args, Debug)]
@@ -81,7 +81,7 @@ impl Generate {
             scanned: 0,
             queries: 0,
         };
-        let mut phases = Phases::new();
+        let mut phases = ProgressReporter::new();
         let count = usize::try_from(self.accesses).map_err(Failure::failed)?;
         for (at, access) in self.workload.accesses(self.seed).take(count).enumerate() {
             written.scanned += u64::from(access.flags & FLAG_SCAN != 0);

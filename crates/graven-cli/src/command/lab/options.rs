@@ -7,7 +7,7 @@ use graven_import::{Progress, Unit};
 use graven_trace::{Format, ReadOptions};
 
 use crate::argument;
-use crate::progress::Phases;
+use crate::progress::ProgressReporter;
 
 /// How traces are read.
 #[derive(Args, Debug)]
@@ -45,7 +45,7 @@ pub(crate) fn policies(lists: &[String]) -> Vec<String> {
 pub(crate) fn with_bar<T>(
     run: impl FnOnce(&mut dyn FnMut(&str, u64, u64) -> ControlFlow<()>) -> T,
 ) -> T {
-    let mut phases = Phases::new();
+    let mut phases = ProgressReporter::new();
     let outcome = run(&mut |phase, done, total| {
         phases.show(Progress {
             phase,

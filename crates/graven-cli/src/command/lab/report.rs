@@ -158,7 +158,9 @@ impl Report {
 }
 
 /// Makes something with a bar that names what is done.
-fn with_bar<T>(make: impl FnOnce(study::Tell<'_>) -> Result<T, LabError>) -> Result<T, LabError> {
+fn with_bar<T>(
+    make: impl FnOnce(study::StudyProgress<'_>) -> Result<T, LabError>,
+) -> Result<T, LabError> {
     options::with_bar(|report| {
         make(&mut |what| match report(what, 0, 0) {
             ControlFlow::Continue(()) => Ok(()),

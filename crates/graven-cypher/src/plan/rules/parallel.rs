@@ -20,10 +20,10 @@
 
 use std::sync::Arc;
 
-use super::pattern_count::MATCHES;
+use super::count_matches::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
 use crate::plan::mutant::{self, Mutant};
-use crate::plan::{Direction, HangingPattern, Operator, Plan, PlanNode, VarId, VarKind, Variable};
+use crate::plan::{CountTree, Direction, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 
@@ -122,7 +122,7 @@ impl Dividing<'_> {
             | O::Expand { input, .. }
             | O::ExpandInto { input, .. }
             | O::VarExpand { input, .. }
-            | O::PatternCount { input, .. }
+            | O::CountMatches { input, .. }
             | O::Unwind { input, .. }
             | O::Apply { input, .. }
             | O::Optional { input, .. }
@@ -194,9 +194,9 @@ impl Dividing<'_> {
         let rows = input.estimated_rows;
         let lists = match &node.op {
             O::Expand { pattern, .. } | O::ExpandInto { pattern, .. } => {
-                1 + pattern.ends.joined.len()
+                1 + pattern.ends.joins.len()
             }
-            O::PatternCount { patterns, .. } => {
+            O::CountMatches { patterns, .. } => {
                 let entries = patterns
                     .iter()
                     .map(|(_, hanging)| self.entries(hanging, rows));
@@ -214,7 +214,7 @@ impl Dividing<'_> {
 
     /// Entries of lists that are read for what hangs on so many nodes: none for a mere degree, and
     /// no list twice.
-    fn entries(&self, hanging: &HangingPattern, nodes: f64) -> f64 {
+    fn entries(&self, hanging: &CountTree, nodes: f64) -> f64 {
         if hanging.branches.is_empty() {
             return 0.0;
         }
@@ -272,7 +272,7 @@ fn one_by_one(node: &PlanNode) -> Option<&PlanNode> {
         | O::ExpandInto { input, .. }
         | O::VarExpand { input, .. }
         | O::ReachableCount { input, .. }
-        | O::PatternCount { input, .. }
+        | O::CountMatches { input, .. }
         | O::BuildPath { input, .. }
         | O::Unwind { input, .. } => Some(input),
         O::Apply { input, inner }
@@ -292,7 +292,7 @@ fn gains_by_many_rows(node: &PlanNode) -> bool {
         || !pattern.distinct_from.is_empty()
         || !pattern.disjoint_from.is_empty();
     let decodes_other_ends = (rel.is_some() || told_apart) && pattern.direction != Direction::Out;
-    decodes_other_ends || !pattern.ends.joined.is_empty()
+    decodes_other_ends || !pattern.ends.joins.is_empty()
 }
 
 fn calls_procedures(node: &PlanNode) -> bool {

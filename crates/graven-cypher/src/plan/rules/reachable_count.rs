@@ -4,26 +4,26 @@
 //! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that
 //! binds `to` becomes [`Operator::ReachableCount`], which answers per input row without listing the
 //! ends. Conditions may read the row besides `to`; that the end is another node than one of the row
-//! goes into the pattern (`EndConditions::unlike`).
+//! goes into the pattern (`ExpandFilter::not_equal`).
 //!
 //! # Invariants
-//! * CY-60 The grouping keys determine everything the search reads (`plan/facts.rs`): two input
-//!   rows of one group reach the same set. Before the search keys are computed and rows made
-//!   distinct in the keys and the variables read. Since the former determine the latter, each group
-//!   is then one row and its count the group's; equal values listed twice by `UNWIND` cost one
-//!   search.
+//! * CY-60 The grouping keys determine everything the search reads
+//!   (`plan/functional_dependencies.rs`): two input rows of one group reach the same set. Before
+//!   the search keys are computed and rows made distinct in the keys and the variables read. Since
+//!   the former determine the latter, each group is then one row and its count the group's; equal
+//!   values listed twice by `UNWIND` cost one search.
 //! * CY-61 A group without any end has no row in the original: such counts are dropped above when
 //!   there are keys. Without keys the original gives one row always: the sum over at most one row
 //!   is that row's count, or 0.
 
 use std::collections::BTreeSet;
 
-use super::end_conditions::absorb_condition;
+use super::push_filters_into_expand::absorb_condition;
 use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
-use crate::plan::facts::Facts;
+use crate::plan::functional_dependencies::FunctionalDependencies;
 use crate::plan::mutant::{self, Mutant};
 use crate::plan::variables::{conjunction, conjuncts, is_volatile};
-use crate::plan::{EndConditions, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
+use crate::plan::{ExpandFilter, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 
@@ -83,7 +83,7 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     if to != counted || keys_on_end {
         return None;
     }
-    let facts = Facts::of(input, schema);
+    let facts = FunctionalDependencies::of(input, schema);
     let mut reads = search.op.reads();
     reads.extend(conditions.iter().flat_map(Expr::variables));
     reads.remove(to);
@@ -128,14 +128,14 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
     else {
         return;
     };
-    let mut ends = EndConditions::default();
+    let mut ends = ExpandFilter::default();
     conditions.retain(|condition| !absorb_condition(condition, to, &mut ends, variables));
-    let EndConditions {
+    let ExpandFilter {
         labels: end_labels,
-        unlike,
+        not_equal,
         ..
     } = ends;
-    pattern.ends.unlike = unlike;
+    pattern.ends.not_equal = not_equal;
     let (count, _) = aggregates.pop().expect("one aggregate");
     let rows = input.estimated_rows;
     let mut below = input;

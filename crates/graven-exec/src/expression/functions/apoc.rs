@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::growth::{Text, charge, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::equality::equivalent;
 use crate::value::{Map, Value};
 
@@ -84,7 +84,7 @@ fn integer(function: &str, value: &Value) -> Result<i64> {
 }
 
 /// The value of a property of a node, relationship or map; none where it is absent.
-fn property(rt: &Runtime, function: &str, item: &Value, name: &str) -> Result<Option<Value>> {
+fn property(rt: &QueryContext, function: &str, item: &Value, name: &str) -> Result<Option<Value>> {
     let properties = match item {
         Value::Node(id) => rt.all_node_properties(id.0)?,
         Value::Relationship(id) => rt.all_relationship_properties(id.0)?,

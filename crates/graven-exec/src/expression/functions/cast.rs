@@ -20,7 +20,7 @@ use graven_storage::{PropertyType, PropertyValue, SchemaEntity};
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::sources;
 use crate::value::Value;
 use crate::value::convert::to_stored;
@@ -215,7 +215,7 @@ fn wide(value: &Value) -> Option<Value> {
     })
 }
 
-fn cast(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn cast(_: &QueryContext, args: &[Value]) -> Result<Value> {
     thread_local!(static LAST: RefCell<Option<(Arc<str>, Target)>> = const { RefCell::new(None) });
     let Value::String(wanted) = &args[1] else {
         return Err(wrong("cast", "the name of a type", &args[1]));
@@ -237,7 +237,7 @@ fn cast(_: &Runtime, args: &[Value]) -> Result<Value> {
     })
 }
 
-fn next_serial(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn next_serial(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Value::String(table), Value::String(key)) = (&args[0], &args[1]) else {
         return Err(wrong(
             "graven.nextSerial",

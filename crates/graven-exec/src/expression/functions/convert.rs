@@ -4,7 +4,7 @@ use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::Items;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// A conversion, and its lenient form that gives null where the strict one raises a type error.
@@ -14,12 +14,12 @@ macro_rules! conversion {
             Function {
                 name: $strict,
                 arity: (1, 1),
-                body: |_: &Runtime, args: &[Value]| $f(&args[0]),
+                body: |_: &QueryContext, args: &[Value]| $f(&args[0]),
             },
             Function {
                 name: $lenient,
                 arity: (1, 1),
-                body: |_: &Runtime, args: &[Value]| match $f(&args[0]) {
+                body: |_: &QueryContext, args: &[Value]| match $f(&args[0]) {
                     Err(ExecError::Value { .. }) => Ok(Value::Null),
                     other => other,
                 },

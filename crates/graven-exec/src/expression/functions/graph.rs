@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::wrong;
 use crate::error::Result;
 use crate::expression::signature::{Function, MANY};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::{Standing, Value};
 use crate::writing::computed_names;
 
@@ -96,7 +96,7 @@ fn as_integer(id: u64) -> Value {
     Value::Integer(i64::try_from(id).unwrap_or(i64::MAX))
 }
 
-fn id(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn id(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(as_integer(id.0)),
@@ -108,7 +108,7 @@ fn id(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn element_id(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn element_id(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(Value::text(&rt.element_id('n', id.0))),
@@ -121,7 +121,7 @@ fn element_id(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn labels(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(Value::list(
@@ -138,7 +138,7 @@ fn labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// The first label of a node, or the type of a relationship.
-fn first_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn first_label(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Node(id) => {
             let first = rt.labels_of(id.0)?.into_iter().next();
@@ -148,7 +148,7 @@ fn first_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn is_labeled(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_labeled(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Node(id) => Ok(Value::Boolean(!rt.labels_of(id.0)?.is_empty())),
@@ -157,17 +157,17 @@ fn is_labeled(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn has_all_labels(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn has_all_labels(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     has_labels(rt, args, false)
 }
 
-fn has_any_label(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn has_any_label(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     has_labels(rt, args, true)
 }
 
 /// Whether a node or relationship has all of the labels or types that the second argument names, or
 /// with `any` one.
-fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
+fn has_labels(rt: &QueryContext, args: &[Value], any: bool) -> Result<Value> {
     let names = computed_names(&args[1])?;
     if args[0].is_null() {
         return Ok(Value::Null);
@@ -189,7 +189,7 @@ fn has_labels(rt: &Runtime, args: &[Value], any: bool) -> Result<Value> {
     Ok(Value::Boolean(!any))
 }
 
-fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn rel_type(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::String(rt.type_name(rt.relationship_type(id.0)?))),
@@ -202,7 +202,7 @@ fn rel_type(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Map(map) if map.standing().is_some() => Ok(Value::map(map.entries().to_vec())),
         Value::Null | Value::Map(_) => Ok(args[0].clone()),
@@ -213,7 +213,7 @@ fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// Behind map projections: all entries, later maps win, null maps are skipped.
-fn merge_maps(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn merge_maps(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let mut entries = Vec::new();
     for arg in args {
         match arg {
@@ -225,7 +225,7 @@ fn merge_maps(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::map(entries))
 }
 
-fn keys(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn keys(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let entries = match &args[0] {
         Value::Null => return Ok(Value::Null),
         Value::Map(map) => map.entries().to_vec(),
@@ -241,7 +241,7 @@ fn keys(rt: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn start_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn start_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.0)),
@@ -252,7 +252,7 @@ fn start_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn end_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn end_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.1)),
@@ -263,7 +263,7 @@ fn end_node(rt: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn nodes(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn nodes(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Path(path) => Ok(Value::List(
@@ -276,7 +276,7 @@ fn nodes(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn relationships(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn relationships(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Path(path) => Ok(Value::List(
@@ -289,7 +289,7 @@ fn relationships(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn length(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn length(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Path(path) => Ok(as_integer(path.relationships.len() as u64)),

@@ -4,7 +4,7 @@ use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
 
@@ -79,7 +79,7 @@ fn count(n: usize) -> Value {
 }
 
 /// The list in order: `ASC` or `DESC`, `NULLS FIRST` or `NULLS LAST`.
-fn sort(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn sort(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let word = |value: &Value, [first, second]: [&str; 2]| match value {
         Value::String(word) if word.eq_ignore_ascii_case(first) => Ok(false),
         Value::String(word) if word.eq_ignore_ascii_case(second) => Ok(true),
@@ -109,7 +109,7 @@ fn sort(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// `a || b`: unlike `+` it converts nothing and appends no elements.
-fn concatenate(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn concatenate(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match (&args[0], &args[1]) {
         (Value::Null, Value::Null | Value::String(_) | Value::List(_))
         | (Value::String(_) | Value::List(_), Value::Null) => Ok(Value::Null),
@@ -126,7 +126,7 @@ fn concatenate(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn size(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn size(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::List(items) => Ok(count(items.len())),
@@ -144,21 +144,21 @@ fn list<'a>(function: &str, value: &'a Value) -> Result<Option<&'a [Value]>> {
     }
 }
 
-fn head(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn head(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(list("head", &args[0])?
         .and_then(<[_]>::first)
         .cloned()
         .unwrap_or_default())
 }
 
-fn last(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn last(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(list("last", &args[0])?
         .and_then(<[_]>::last)
         .cloned()
         .unwrap_or_default())
 }
 
-fn tail(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn tail(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(list("tail", &args[0])?.map_or(Value::Null, |items| {
         Value::List(items.get(1..).unwrap_or_default().into())
     }))
@@ -167,7 +167,7 @@ fn tail(_: &Runtime, args: &[Value]) -> Result<Value> {
 /// Elements a `range` may have: beyond it the list itself would be gigabytes.
 const RANGE_MAX: u128 = 1 << 26;
 
-fn range(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn range(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let range = Range::new(args)?;
     if range.len > RANGE_MAX {
         return Err(ExecError::Argument {
@@ -240,7 +240,7 @@ impl Range {
     }
 }
 
-fn reverse(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn reverse(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::List(items) => Ok(Value::List(items.iter().rev().cloned().collect())),
@@ -249,7 +249,7 @@ fn reverse(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn is_empty(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_empty(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::List(items) => Ok(items.is_empty().into()),
@@ -259,7 +259,7 @@ fn is_empty(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn coalesce(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn coalesce(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(args
         .iter()
         .find(|v| !v.is_null())
@@ -267,11 +267,11 @@ fn coalesce(_: &Runtime, args: &[Value]) -> Result<Value> {
         .unwrap_or_default())
 }
 
-fn exists(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn exists(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok((!args[0].is_null()).into())
 }
 
-fn null_if(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn null_if(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let equal = crate::value::equality::equals(&args[0], &args[1]) == Some(true);
     Ok(if equal { Value::Null } else { args[0].clone() })
 }

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 
@@ -94,7 +94,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     float_function!("haversin", |x: f64| (1.0 - x.cos()) / 2.0),
 ];
 
-fn abs(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn abs(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Integer(i) => {
@@ -109,7 +109,7 @@ fn abs(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn sign(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn sign(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Integer(i) => Ok(Value::Integer(i.signum())),
@@ -120,7 +120,7 @@ fn sign(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn is_nan(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_nan(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Integer(_) => Ok(false.into()),
@@ -129,7 +129,7 @@ fn is_nan(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn atan2(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn atan2(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
@@ -141,7 +141,7 @@ fn atan2(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// Milliseconds since 1970-01-01 UTC at which the statement began.
-fn timestamp(rt: &Runtime, _: &[Value]) -> Result<Value> {
+fn timestamp(rt: &QueryContext, _: &[Value]) -> Result<Value> {
     let now = rt.shared.clock.statement();
     let millis = now.seconds.saturating_mul(1000);
     Ok(Value::Integer(

@@ -23,7 +23,7 @@ use fancy_regex::{Input, Regex, RegexBuilder};
 
 use crate::error::{ExecError, Result};
 use crate::growth::Growth;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// Steps back that one match may take.
@@ -51,7 +51,11 @@ thread_local!(static LAST: RefCell<Vec<Compiled>> = const { RefCell::new(Vec::ne
 ///
 /// # Errors
 /// A pattern that is none, or that takes too many steps.
-pub(in crate::expression) fn matches(rt: &Runtime, text: &Value, pattern: &Value) -> Result<Value> {
+pub(in crate::expression) fn matches(
+    rt: &QueryContext,
+    text: &Value,
+    pattern: &Value,
+) -> Result<Value> {
     let (Value::String(text), Value::String(pattern)) = (text, pattern) else {
         return Ok(Value::Null);
     };
@@ -164,7 +168,7 @@ fn compile(pattern: &Arc<str>) -> Result<Compiled> {
 }
 
 impl Compiled {
-    fn matches(&self, rt: &Runtime, text: &str) -> Result<bool> {
+    fn matches(&self, rt: &QueryContext, text: &str) -> Result<bool> {
         let held = rt.growth.held();
         if self.backtracks {
             rt.growth.charge(

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 
@@ -37,7 +37,7 @@ const MODES: [(&str, Mode); 7] = [
 ];
 
 /// The function.
-pub(super) fn round(_: &Runtime, args: &[Value]) -> Result<Value> {
+pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }

@@ -19,7 +19,7 @@ use graven_storage::value::Point;
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::arithmetic::as_float;
 use crate::value::{Map, Value};
 
@@ -73,7 +73,7 @@ fn refused(message: String) -> ExecError {
     ExecError::Argument { message }
 }
 
-fn point(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn point(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Map(map) => of_map(map),
@@ -190,7 +190,7 @@ fn as_point(value: &Value) -> Option<&Point> {
 
 /// Metres on the globe, units of the axes elsewhere; null between different systems and for what is
 /// no point.
-fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Some(a), Some(b)) = (as_point(&args[0]), as_point(&args[1])) else {
         return Ok(Value::Null);
     };
@@ -212,7 +212,7 @@ fn distance(_: &Runtime, args: &[Value]) -> Result<Value> {
 
 /// Whether a point lies in the box of two corners, borders included. On the globe a box may cross
 /// the date line.
-fn within_box(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn within_box(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let points = [&args[0], &args[1], &args[2]].map(as_point);
     let [Some(point), Some(low), Some(high)] = points else {
         return Ok(Value::Null);

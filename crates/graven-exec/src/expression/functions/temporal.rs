@@ -16,7 +16,7 @@ use graven_temporal::{Clock, Field, Fields, Kind, Zone, make};
 use super::wrong;
 use crate::error::Result;
 use crate::expression::signature::Function;
-use crate::runtime::{Moment, Runtime};
+use crate::query_context::{Moment, QueryContext};
 use crate::value::{Map, Value};
 
 /// Constructor, clocks and `truncate` of one type.
@@ -161,7 +161,7 @@ fn fields(map: &Map) -> Option<Fields> {
     Some(entries.map(|(k, v)| (k.to_string(), field(v))).collect())
 }
 
-fn construct(kind: Kind, rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn construct(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let clock = clock(rt.shared.clock.statement());
     Ok(match args.first() {
         None => stored(clock.now(kind, None)?),
@@ -193,7 +193,7 @@ fn now(kind: Kind, moment: Moment, args: &[Value]) -> Result<Value> {
     Ok(stored(clock(moment).now(kind, zone.as_ref())?))
 }
 
-fn truncated(kind: Kind, rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn truncated(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
@@ -282,7 +282,7 @@ fn epoch(seconds: i64, nanoseconds: i64) -> Result<Value> {
     ))
 }
 
-fn from_epoch(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn from_epoch(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match (&args[0], &args[1]) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
         (Value::Integer(seconds), Value::Integer(nanoseconds)) => epoch(*seconds, *nanoseconds),
@@ -292,7 +292,7 @@ fn from_epoch(_: &Runtime, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn from_epoch_millis(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn from_epoch_millis(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Integer(millis) => {

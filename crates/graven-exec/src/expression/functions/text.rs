@@ -4,7 +4,7 @@ use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Items, Text};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// A function from text to text that passes null on.
@@ -141,7 +141,7 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Result<Value> {
     Ok(Value::text(s))
 }
 
-fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn replace(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
     }
@@ -158,7 +158,7 @@ fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
     replaced.value()
 }
 
-fn split(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn split(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
     }
@@ -193,7 +193,7 @@ fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
     Ok(())
 }
 
-fn substring(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn substring(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
     }
@@ -209,7 +209,7 @@ fn substring(_: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn left(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn left(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
     }
@@ -222,7 +222,7 @@ fn left(_: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn right(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn right(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
     }
@@ -233,7 +233,7 @@ fn right(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// The text in a Unicode normal form, `NFC` if none is named.
-fn normalize(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn normalize(_: &QueryContext, args: &[Value]) -> Result<Value> {
     use unicode_normalization::UnicodeNormalization;
     if has_null(args) {
         return Ok(Value::Null);
@@ -255,14 +255,14 @@ fn normalize(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// `x IS NFC NORMALIZED`: null for what is no text.
-fn is_normalized(runtime: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_normalized(runtime: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::String(_) => Ok(Value::Boolean(normalize(runtime, args)? == args[0])),
         _ => Ok(Value::Null),
     }
 }
 
-fn char_length(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn char_length(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::String(s) => Ok(Value::Integer(

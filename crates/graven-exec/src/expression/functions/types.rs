@@ -13,7 +13,7 @@ use graven_storage::PropertyValue;
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
@@ -247,7 +247,7 @@ impl Type {
     }
 }
 
-fn is_typed(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_typed(_: &QueryContext, args: &[Value]) -> Result<Value> {
     thread_local!(static LAST: RefCell<Option<(Arc<str>, Type)>> = const { RefCell::new(None) });
     let Value::String(wanted) = &args[1] else {
         return Err(wrong("IS ::", "a type", &args[1]));

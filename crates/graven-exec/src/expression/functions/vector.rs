@@ -7,7 +7,7 @@
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 
@@ -51,7 +51,7 @@ fn both(function: &str, args: &[Value]) -> Result<Option<Vec<(f64, f64)>>> {
     pairs.collect::<Result<_>>().map(Some)
 }
 
-fn cosine(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn cosine(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(pairs) = both("vector.similarity.cosine", args)? else {
         return Ok(Value::Null);
     };
@@ -68,7 +68,7 @@ fn cosine(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::Float(f64::midpoint(1.0, cosine)))
 }
 
-fn euclidean(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn euclidean(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(pairs) = both("vector.similarity.euclidean", args)? else {
         return Ok(Value::Null);
     };

@@ -16,7 +16,7 @@ use super::accumulator::Results;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::{ExecError, Result};
-use crate::operators::row_key::KeyTable;
+use crate::operators::row_key::GroupTable;
 use crate::threads::{cut, on_threads};
 use crate::value::Value;
 
@@ -46,7 +46,7 @@ struct Share {
     /// them as numbers.
     keys: VecDeque<Batch>,
     part_start: usize,
-    table: KeyTable,
+    table: GroupTable,
     accumulators: Vec<Results>,
     /// The row in which each group appeared first; none if there is one share.
     firsts: Vec<u64>,

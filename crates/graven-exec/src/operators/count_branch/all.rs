@@ -7,20 +7,20 @@ use std::ops::ControlFlow;
 use super::Branch;
 use crate::error::ExecError;
 use crate::memory::Memory;
-use crate::operators::all_numbers::All;
-use crate::operators::all_numbers::AllNumbers;
-use crate::operators::all_numbers::Filling;
-use crate::operators::all_numbers::Numbers;
-use crate::operators::all_numbers::{CHECKED_LISTS, Filled, SPARSE};
+use crate::operators::adjacency_cache::THREADS_FROM;
+use crate::operators::adjacency_cache::ids_of;
+use crate::operators::adjacency_cache::pieces_of;
 use crate::operators::counts::memory;
 use crate::operators::counts::overflow;
-use crate::operators::lists::part_lists::is_wanted;
-use crate::operators::whole_lists::THREADS_FROM;
-use crate::operators::whole_lists::ids_of;
-use crate::operators::whole_lists::pieces_of;
+use crate::operators::dense_counts::All;
+use crate::operators::dense_counts::DenseCounts;
+use crate::operators::dense_counts::DensifyPolicy;
+use crate::operators::dense_counts::Numbers;
+use crate::operators::dense_counts::{CHECKED_LISTS, Filled, SPARSE};
+use crate::operators::neighbor_batch::csr_lists::is_wanted;
+use crate::query_context::QueryContext;
 use crate::reading_threads::on_reading_threads;
-use crate::runtime::Runtime;
-use crate::standby::Tag;
+use crate::worker_pool::JobKey;
 use graven_storage::Adjacency;
 use graven_storage::NodeId;
 use graven_storage::NodeSet;
@@ -35,13 +35,13 @@ impl Branch {
     ///
     /// # Errors
     /// Only that the statement is cancelled or out of time (EX-59).
-    pub(super) fn all_numbers(&mut self, rt: &Runtime) -> Result<Option<Arc<AllNumbers>>> {
+    pub(super) fn dense_counts(&mut self, rt: &QueryContext) -> Result<Option<Arc<DenseCounts>>> {
         let mut behind = Vec::with_capacity(self.branches.len());
         for branch in &mut self.branches {
-            match branch.all_numbers(rt)? {
+            match branch.dense_counts(rt)? {
                 Some(numbers) => behind.push(numbers),
                 None => {
-                    self.filling = Filling::never();
+                    self.filling = DensifyPolicy::never();
                     return Ok(None);
                 }
             }
@@ -49,7 +49,7 @@ impl Branch {
         let joint = self.known.all();
         let mut all = joint.lock();
         if let All::Unknown = &*all {
-            *all = match self.find_all(&behind, joint.tag(), rt) {
+            *all = match self.find_all(&behind, joint.key(), rt) {
                 Ok(Some(numbers)) => All::Known(Arc::new(numbers)),
                 Err(error @ (ExecError::Cancelled | ExecError::TimedOut { .. })) => {
                     return Err(error);
@@ -63,7 +63,7 @@ impl Branch {
                 Ok(Some(Arc::clone(numbers)))
             }
             _ => {
-                self.filling = Filling::never();
+                self.filling = DensifyPolicy::never();
                 Ok(None)
             }
         }
@@ -73,10 +73,10 @@ impl Branch {
     /// much memory.
     fn find_all(
         &self,
-        behind: &[Arc<AllNumbers>],
-        tag: Tag,
-        rt: &Runtime,
-    ) -> Result<Option<AllNumbers>> {
+        behind: &[Arc<DenseCounts>],
+        tag: JobKey,
+        rt: &QueryContext,
+    ) -> Result<Option<DenseCounts>> {
         let Some(span) = self.known.span() else {
             return Ok(None);
         };
@@ -95,9 +95,9 @@ impl Branch {
     fn fill<N: TryFrom<u64> + Send>(
         &self,
         span: &Range<u64>,
-        behind: &[Arc<AllNumbers>],
-        tag: Tag,
-        rt: &Runtime,
+        behind: &[Arc<DenseCounts>],
+        tag: JobKey,
+        rt: &QueryContext,
     ) -> Result<Option<Filled<N>>> {
         let ids = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
         let mut charged = memory(&rt.budget);
@@ -144,10 +144,10 @@ impl Branch {
     fn find_range<N: TryFrom<u64>>(
         &self,
         range: &Range<u64>,
-        behind: &[Arc<AllNumbers>],
+        behind: &[Arc<DenseCounts>],
         to: &mut [MaybeUninit<N>],
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<bool> {
         memory.charge(to.len().saturating_mul(9))?;
         let mut sums = vec![0_u64; to.len()];
@@ -172,7 +172,11 @@ impl Branch {
     }
 
     /// The numbers of `nodes`, which ascend, if those of all branches behind are there.
-    pub(super) fn sums_of_all(&mut self, nodes: &[u64], rt: &Runtime) -> Result<Option<Vec<u64>>> {
+    pub(super) fn sums_of_all(
+        &mut self,
+        nodes: &[u64],
+        rt: &QueryContext,
+    ) -> Result<Option<Vec<u64>>> {
         let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
             return Ok(None);
         };
@@ -215,9 +219,9 @@ impl Branch {
         &self,
         set: NodeSet<'_>,
         first: u64,
-        behind: &[Arc<AllNumbers>],
+        behind: &[Arc<DenseCounts>],
         sums: &mut [u64],
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<()> {
         let all_count = self.pattern.ends_lie_in(&self.ends)?;
         for part in &self.pattern.parts {
@@ -258,7 +262,7 @@ impl Branch {
 
     /// Adds to `sum` what hangs on these ends in the only branch.
     #[inline]
-    fn add_only(&self, ends: &[u32], numbers: &AllNumbers, sum: &mut u64) -> Result<()> {
+    fn add_only(&self, ends: &[u32], numbers: &DenseCounts, sum: &mut u64) -> Result<()> {
         let Numbers::Narrow(narrow) = &numbers.numbers else {
             let ends = ends.iter().map(|end| u64::from(*end));
             return self.add(ends, std::slice::from_ref(&numbers), sum);
@@ -279,7 +283,7 @@ impl Branch {
     fn add(
         &self,
         ends: impl Iterator<Item = u64>,
-        behind: &[impl std::ops::Deref<Target = AllNumbers>],
+        behind: &[impl std::ops::Deref<Target = DenseCounts>],
         sum: &mut u64,
     ) -> Result<()> {
         for end in ends {

@@ -14,7 +14,7 @@ use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::memory::Memory;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::spill::{RowReader, RowRun, Spill};
 
 /// Rows decoded at a time of each run, and about how many of their bytes.
@@ -65,7 +65,7 @@ impl Merge {
         limit: usize,
         spill: &Spill,
         memory: &mut Memory,
-        rt: &Runtime,
+        rt: &QueryContext,
     ) -> Result<Self> {
         let longest = runs.iter().map(RowRun::longest).max().unwrap_or(0);
         let each = spill.buffer_bytes() * 2 + CURSOR_BYTES.max(longest) * DECODED;
@@ -113,7 +113,7 @@ impl Merge {
         Ok(merge)
     }
 
-    fn write(mut self, spill: &Spill, rt: &Runtime) -> Result<RowRun> {
+    fn write(mut self, spill: &Spill, rt: &QueryContext) -> Result<RowRun> {
         let mut writer = spill.writer();
         while let Some(batch) = self.next(rt)? {
             for row in 0..batch.len() {
@@ -124,7 +124,7 @@ impl Merge {
     }
 
     /// The next rows.
-    pub(super) fn next(&mut self, rt: &Runtime) -> Result<Option<Batch>> {
+    pub(super) fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         rt.check_cancelled()?;
         let wanted = self.left.min(BATCH_ROWS);
         let room = rt.batch_bytes();

@@ -6,28 +6,28 @@ use crate::error::{ExecError, Result};
 use crate::expression::Compiled;
 use crate::layout::Layout;
 use crate::operators::aggregate::{Aggregate, Call};
+use crate::operators::correlated_count::CorrelatedCountPlan;
 use crate::operators::count_branch::BranchPlan;
-use crate::operators::end_lists::EndListsPlan;
+use crate::operators::count_cache::SharedCounts;
+use crate::operators::count_matches::{CountMatches, CountTreeRootPlan};
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
-use crate::operators::index_scan::{IndexScan, Part, Sought};
-use crate::operators::known_numbers::SharedNumbers;
-use crate::operators::list_aggregate::{ListAggregate, ListCall};
+use crate::operators::index_scan::{IndexCondition, IndexScan, Sought};
+use crate::operators::list_aggregate::{ListAggregate, ListAggregateFn};
+use crate::operators::neighbor_filter::NeighborFilterPlan;
 use crate::operators::parallel::Slot;
-use crate::operators::pattern_count::{HangingPlan, PatternCount};
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
 use crate::operators::reachable_expand::ReachableExpand;
-use crate::operators::row_branch::RowBranchPlan;
 use crate::operators::scan::{NodeScan, Nodes};
 use crate::operators::seek::{NodeSeek, SeekBy};
 use crate::operators::shortest_paths::ShortestPaths;
 use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::pattern::Shape;
+use crate::query_context::QueryContext;
 use crate::reachability::Bounds;
-use crate::runtime::Runtime;
 use graven_cypher::Span;
 use graven_cypher::plan::{
-    AggregateCall, AggregateFunction, Expr, HangingPattern, Inclusion, IndexPart, Operator as P,
+    AggregateCall, AggregateFunction, CountTree, Expr, Inclusion, IndexPart, Operator as P,
     PlanNode, VarExpandMode, VarId,
 };
 
@@ -137,11 +137,13 @@ impl Planner<'_> {
             None => Ok::<_, ExecError>(None),
         };
         let part = match part {
-            IndexPart::All => Part::All,
-            IndexPart::StartsWith(text) => Part::StartsWith(self.compiled(&layout, text)?),
-            IndexPart::Contains(text) => Part::Contains(self.compiled(&layout, text)?),
-            IndexPart::EndsWith(text) => Part::EndsWith(self.compiled(&layout, text)?),
-            IndexPart::Range { low, high } => Part::Range {
+            IndexPart::All => IndexCondition::All,
+            IndexPart::StartsWith(text) => {
+                IndexCondition::StartsWith(self.compiled(&layout, text)?)
+            }
+            IndexPart::Contains(text) => IndexCondition::Contains(self.compiled(&layout, text)?),
+            IndexPart::EndsWith(text) => IndexCondition::EndsWith(self.compiled(&layout, text)?),
+            IndexPart::Range { low, high } => IndexCondition::Range {
                 low: bound(low)?,
                 high: bound(high)?,
             },
@@ -201,7 +203,7 @@ impl Planner<'_> {
             }));
         }
         let mut lists =
-            EndListsPlan::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
+            NeighborFilterPlan::new(pattern, from, *to, &layout, self.rt)?.expecting(expected);
         if rel.is_none() {
             lists = lists.without_relationships(pattern);
         }
@@ -217,7 +219,7 @@ impl Planner<'_> {
             let input = node.input(0, start)?;
             let lists = lists.start(start.rt)?;
             let expand = Expand::new(input, lists, columns, &start.rt.budget);
-            Ok(Box::new(expand.told(threshold).keeping(keeps)))
+            Ok(Box::new(expand.with_bound(threshold).keeping(keeps)))
         });
         Ok(made.choosing(told, "within the bound of TopN"))
     }
@@ -256,7 +258,7 @@ impl Planner<'_> {
             && pattern.distinct_ends.is_empty()
             && pattern.disjoint_from.is_empty()
             && !pattern.ends.read_the_row()
-            && self.settled;
+            && self.is_snapshot_stable;
         let of_the_row = |expr: &Expr| {
             let read = expr.variables();
             !read.contains(to) && rel.is_none_or(|rel| !read.contains(&rel))
@@ -270,13 +272,13 @@ impl Planner<'_> {
         let calls = aggregates
             .iter()
             .map(|(_, call)| self.list_call(call, *rel, *to));
-        let Some(own) = calls.collect::<Option<Vec<ListCall>>>() else {
+        let Some(own) = calls.collect::<Option<Vec<ListAggregateFn>>>() else {
             return Ok(None);
         };
         let source = self.node(source)?;
         let layout = source.layout.clone();
         let from = slot(&layout, *from)?;
-        let lists = EndListsPlan::new(pattern, from, *to, &layout, self.rt)?;
+        let lists = NeighborFilterPlan::new(pattern, from, *to, &layout, self.rt)?;
         let labels: Vec<_> = labels
             .iter()
             .flat_map(|(_, own)| own.iter().cloned())
@@ -284,9 +286,9 @@ impl Planner<'_> {
         let lists = lists.with_labels(&labels);
         let whole = (layout.width()..).zip(&own).map(|(slot, call)| Call {
             function: match call {
-                ListCall::Count => AggregateFunction::Sum,
-                ListCall::Least(_) => AggregateFunction::Min,
-                ListCall::Largest(_) => AggregateFunction::Max,
+                ListAggregateFn::Count => AggregateFunction::Sum,
+                ListAggregateFn::Min(_) => AggregateFunction::Min,
+                ListAggregateFn::Max(_) => AggregateFunction::Max,
             },
             argument: Some(Compiled::Slot(slot)),
             parameter: None,
@@ -294,7 +296,7 @@ impl Planner<'_> {
             at: Span::default(),
         });
         let whole: Arc<[Call]> = whole.collect();
-        let own: Arc<[ListCall]> = own.into();
+        let own: Arc<[ListAggregateFn]> = own.into();
         let vars = keys.iter().map(|(var, _)| *var);
         let vars = vars.chain(aggregates.iter().map(|(var, _)| *var)).collect();
         let keys = self.compile_all(&layout, keys.iter().map(|(_, key)| key))?;
@@ -314,7 +316,12 @@ impl Planner<'_> {
     }
 
     /// An aggregate that whole lists give.
-    fn list_call(&self, call: &AggregateCall, rel: Option<VarId>, to: VarId) -> Option<ListCall> {
+    fn list_call(
+        &self,
+        call: &AggregateCall,
+        rel: Option<VarId>,
+        to: VarId,
+    ) -> Option<ListAggregateFn> {
         let property = || match call.argument.as_ref()? {
             Expr::Property { base, key, .. } => match **base {
                 Expr::Variable(var) if Some(var) == rel => Some(self.rt.key_id(key)),
@@ -323,13 +330,15 @@ impl Planner<'_> {
             _ => None,
         };
         match call.function {
-            AggregateFunction::CountStar => Some(ListCall::Count),
+            AggregateFunction::CountStar => Some(ListAggregateFn::Count),
             AggregateFunction::Count if !call.distinct => match call.argument.as_ref()? {
-                Expr::Variable(var) if *var == to || Some(*var) == rel => Some(ListCall::Count),
+                Expr::Variable(var) if *var == to || Some(*var) == rel => {
+                    Some(ListAggregateFn::Count)
+                }
                 _ => None,
             },
-            AggregateFunction::Min => property().map(ListCall::Least),
-            AggregateFunction::Max => property().map(ListCall::Largest),
+            AggregateFunction::Min => property().map(ListAggregateFn::Min),
+            AggregateFunction::Max => property().map(ListAggregateFn::Max),
             _ => None,
         }
     }
@@ -401,9 +410,9 @@ impl Planner<'_> {
             } => {
                 let input = self.node(input)?;
                 let mut layout = input.layout.clone();
-                let unlike = &pattern.ends.unlike;
+                let not_equal = &pattern.ends.not_equal;
                 let end =
-                    self.end_condition(&layout, *to, end_labels, unlike, end_filter.as_ref())?;
+                    self.end_condition(&layout, *to, end_labels, not_equal, end_filter.as_ref())?;
                 let shape = Arc::new(Shape::new(pattern, &layout, self.rt)?);
                 let bounds = Bounds {
                     min: *min,
@@ -428,7 +437,7 @@ impl Planner<'_> {
     pub(super) fn pattern_count(
         &mut self,
         input: &PlanNode,
-        patterns: &[(VarId, HangingPattern)],
+        patterns: &[(VarId, CountTree)],
         count: VarId,
     ) -> Result<Made> {
         let expected = input.estimated_rows * self.handed_in;
@@ -441,28 +450,30 @@ impl Planner<'_> {
             let pattern = &hanging.pattern;
             if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
                 let branch = BranchPlan::new(hanging, self.rt)?;
-                return Ok(HangingPlan::Node(from, branch));
+                return Ok(CountTreeRootPlan::Node(from, branch));
             }
-            let lists = EndListsPlan::new(pattern, from, hanging.end, &layout, self.rt)?;
+            let lists = NeighborFilterPlan::new(pattern, from, hanging.end, &layout, self.rt)?;
             let lists = lists.expecting(expected);
-            Ok(HangingPlan::Row(RowBranchPlan::new(
+            Ok(CountTreeRootPlan::Row(CorrelatedCountPlan::new(
                 lists, hanging, self.rt,
             )?))
         });
-        let patterns: Vec<HangingPlan> = patterns.collect::<Result<_>>()?;
+        let patterns: Vec<CountTreeRootPlan> = patterns.collect::<Result<_>>()?;
         let count = layout.slot_or_add(count);
         let keeps = self.divided.is_some();
-        let by_row = patterns.iter().any(|it| matches!(it, HangingPlan::Row(_)));
+        let by_row = patterns
+            .iter()
+            .any(|it| matches!(it, CountTreeRootPlan::Row(_)));
         let made = Made::new([input], layout, move |node, start| {
             let input = node.input(0, start)?;
             let numbers = match &start.numbers {
                 Some(numbers) => numbers.of_branch(place),
-                None => SharedNumbers::default(),
+                None => SharedCounts::default(),
             };
             let hanging = (0..).zip(&patterns);
             let hanging = hanging.map(|(at, it)| it.start(&numbers.of_branch(at), start.rt));
             let hanging = hanging.collect::<Result<_>>()?;
-            let counted = PatternCount::new(input, hanging, count, expected, keeps);
+            let counted = CountMatches::new(input, hanging, count, expected, keeps);
             Ok(Box::new(counted))
         });
         Ok(made.choosing(by_row, "ends chosen row by row"))
@@ -473,7 +484,7 @@ impl Planner<'_> {
         layout: &Layout,
         to: VarId,
         labels: &[Arc<str>],
-        unlike: &[VarId],
+        not_equal: &[VarId],
         filter: Option<&Expr>,
     ) -> Result<EndCondition> {
         let mut vars = layout.vars().to_vec();
@@ -481,15 +492,15 @@ impl Planner<'_> {
         let filter = filter
             .map(|f| self.compile(&Layout::new(vars), f))
             .transpose()?;
-        let unlike = unlike.iter().map(|var| slot(layout, *var));
-        let unlike = unlike.collect::<Result<_>>()?;
+        let not_equal = not_equal.iter().map(|var| slot(layout, *var));
+        let not_equal = not_equal.collect::<Result<_>>()?;
         let width = layout.width();
-        Ok(EndCondition::new(labels, unlike, filter, width))
+        Ok(EndCondition::new(labels, not_equal, filter, width))
     }
 }
 
 /// What a scan finds.
-pub(super) fn scanned(op: &P, rt: &Runtime) -> Nodes {
+pub(super) fn scanned(op: &P, rt: &QueryContext) -> Nodes {
     match op {
         P::LabelScan { label, .. } => Nodes::Labelled(rt.label_id(label)),
         _ => Nodes::All,

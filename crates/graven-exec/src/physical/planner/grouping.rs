@@ -7,9 +7,9 @@ use super::{Made, Node, Planner, is_hidden, project, slot, sorting};
 use crate::error::Result;
 use crate::expression::Compiled;
 use crate::layout::Layout;
+use crate::operators::adjacent_distinct::AdjacentDistinct;
 use crate::operators::aggregate::{Aggregate, Call};
 use crate::operators::distinct::Distinct;
-use crate::operators::distinct_runs::DistinctRuns;
 use graven_cypher::plan::{AggregateCall, Expr, Operator as P, PlanNode, VarId};
 
 impl Planner<'_> {
@@ -53,7 +53,7 @@ impl Planner<'_> {
                 if *runs {
                     return Ok(Made::new([input], layout, move |node, start| {
                         let input = node.input(0, start)?;
-                        Ok(Box::new(DistinctRuns::new(input, Arc::clone(&slots))))
+                        Ok(Box::new(AdjacentDistinct::new(input, Arc::clone(&slots))))
                     }));
                 }
                 if is_parallel || is_part {

@@ -8,15 +8,15 @@ use super::{Divided, Made, Node, Planner, project};
 use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::operators::argument::{Argument, ArgumentSlot};
-use crate::operators::known_numbers::SharedNumbers;
+use crate::operators::count_cache::SharedCounts;
 use crate::operators::morsels::MorselSlot;
 use crate::operators::parallel::{MakeWorker, Parallel, Slot, Source, Worker};
-use crate::operators::sort::threshold::Best;
+use crate::operators::sort::top_n_bound::SharedTopNBound;
 use crate::pattern::Shape;
 use crate::physical::node::Start;
 use crate::profile::{ProfileCells, inputs};
-use crate::runtime::Runtime;
-use graven_cypher::plan::{Expr, HangingPattern, Operator as P, PlanNode, VarId};
+use crate::query_context::QueryContext;
+use graven_cypher::plan::{CountTree, Expr, Operator as P, PlanNode, VarId};
 
 impl Planner<'_> {
     /// The bottom of the copies of a pipeline whose rows are divided.
@@ -68,8 +68,9 @@ impl Planner<'_> {
             let made = Made::new([pipeline], layout, move |node, start| {
                 let source = source.start(start)?;
                 let pipeline = Pipeline::new(&node.inputs[0], start.cells);
-                let worker =
-                    move |rt: &Runtime| pipeline.worker(Slot::Rows(ArgumentSlot::default()), rt);
+                let worker = move |rt: &QueryContext| {
+                    pipeline.worker(Slot::Rows(ArgumentSlot::default()), rt)
+                };
                 let first = worker(start.rt)?;
                 let make: MakeWorker = Box::new(worker);
                 let source = Source::Rows(source, make);
@@ -105,7 +106,7 @@ impl Planner<'_> {
         let mut copy = Planner {
             rt: self.rt,
             nodes: self.nodes,
-            settled: self.settled,
+            is_snapshot_stable: self.is_snapshot_stable,
             writes: self.writes,
             arguments: Vec::new(),
             asked: BTreeSet::new(),
@@ -137,8 +138,8 @@ impl Planner<'_> {
 struct Pipeline {
     root: Node,
     cells: Option<ProfileCells>,
-    best: Best,
-    numbers: SharedNumbers,
+    best: SharedTopNBound,
+    numbers: SharedCounts,
 }
 
 impl Pipeline {
@@ -146,13 +147,13 @@ impl Pipeline {
         Self {
             root: Arc::clone(root),
             cells: cells.cloned(),
-            best: Best::default(),
-            numbers: SharedNumbers::default(),
+            best: SharedTopNBound::default(),
+            numbers: SharedCounts::default(),
         }
     }
 
     /// The pipeline of one thread, over what is left in the slot.
-    fn worker(&self, slot: Slot, rt: &Runtime) -> Result<Worker> {
+    fn worker(&self, slot: Slot, rt: &QueryContext) -> Result<Worker> {
         let rt = rt.for_worker();
         let mut start = Start::new(&rt, self.cells.as_ref());
         start.divided = Some(slot.clone());
@@ -164,18 +165,17 @@ impl Pipeline {
 }
 
 /// The patterns whose lists of the nodes of a scan the operator above it visits, all of them.
-fn visited(scan: &P, above: &P, rt: &Runtime) -> Vec<Shape> {
+fn visited(scan: &P, above: &P, rt: &QueryContext) -> Vec<Shape> {
     let (P::LabelScan { var, .. } | P::AllNodesScan { var, .. }) = scan else {
         return Vec::new();
     };
     let whole = |pattern| Shape::of_all(pattern, rt);
     match above {
         P::Expand { from, pattern, .. } if from == var => vec![whole(pattern)],
-        P::PatternCount { patterns, .. } => {
+        P::CountMatches { patterns, .. } => {
             // Degrees are found without visiting lists.
-            let reads_lists = |hanging: &HangingPattern| {
-                !hanging.branches.is_empty() || !hanging.labels.is_empty()
-            };
+            let reads_lists =
+                |hanging: &CountTree| !hanging.branches.is_empty() || !hanging.labels.is_empty();
             let own = patterns.iter().filter(|(from, _)| from == var);
             let own = own.filter(|(_, hanging)| reads_lists(hanging));
             own.map(|(_, hanging)| whole(&hanging.pattern)).collect()

@@ -8,7 +8,7 @@ use super::{HIDDEN, Made, Node, Planner, is_hidden, project, slot};
 use crate::error::Result;
 use crate::expression::Compiled;
 use crate::layout::Layout;
-use crate::operators::sort::threshold::Threshold;
+use crate::operators::sort::top_n_bound::TopNBound;
 use crate::operators::sort::{Sort, SortPlan, SortedColumn};
 use graven_storage::KeyId;
 
@@ -41,11 +41,11 @@ pub(super) fn top_n(
 ) -> Made {
     let made = Made::new([input], layout, move |node, start| {
         let best = start.best.take().filter(|_| shares);
-        let threshold = tells.map(|(key, direction)| Threshold::new(key, direction));
+        let threshold = tells.map(|(key, direction)| TopNBound::new(key, direction));
         start.threshold.clone_from(&threshold);
         let input = node.input(0, start)?;
         let top = Sort::new(input, Arc::clone(&plan), start.rt);
-        let top = top.telling(threshold).sharing(best);
+        let top = top.with_bound(threshold).sharing(best);
         Ok(Box::new(match exhaustive {
             true => top.exhaustive(),
             false => top,

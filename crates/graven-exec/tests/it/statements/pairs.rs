@@ -115,51 +115,51 @@ pub(super) const PAIRS: &[(&str, &str, &str)] = &[
         "MATCH (a)-[r:R]->(b) MATCH (b)-[q:R]-(c:B) WHERE id(r) <> id(q) RETURN a.id, b.id, c.id",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c:B)-[:R]-(a) RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(d) = id(a) AND \
             id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) AND c:B RETURN count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:R]-(a), (c)-[:S]->(e:B) RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[s:R]-(d) WHERE id(d) = id(a) AND \
             id(q) <> id(r) AND id(r) <> id(s) AND id(q) <> id(s) MATCH (c)-[:S]->(e:B) RETURN \
             count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) WHERE a <> c RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) AND \
             id(a) <> id(c) RETURN count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) RETURN a.x AS x, count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) RETURN \
             a.x AS x, count(d)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c)-[:S]->(d) WHERE a <> c AND NOT EXISTS { (a)-[:S]-(c) } \
             RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) MATCH (c)-[:S]->(d) WHERE id(q) <> id(r) AND \
             id(a) <> id(c) AND size([(a)-[:S]-(c) | 1]) = 0 RETURN count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b)-[:R]-(c:A) WHERE EXISTS { (c)-[:S]->(a) } RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (b)-[r:R]-(c) WHERE id(q) <> id(r) AND size([(c)-[:S]->(a) | \
             1]) > 0 RETURN count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a)-[:R]-(b)-[:R]-(c)-[:R]-(d)-[:R]-(a) RETURN count(*)",
         "MATCH (a)-[q:R]-(b)-[r:R]-(c)-[s:R]-(d)-[t:R]-(a) WHERE id(q) >= 0 AND id(r) >= 0 AND \
             id(s) >= 0 AND id(t) >= 0 RETURN count(*)",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]-(b), (a)-[:R]-(c) WHERE b <> c RETURN count(*)",
         "MATCH (a:A)-[q:R]-(b) MATCH (a)-[r:R]-(c) WHERE id(q) <> id(r) AND id(b) <> id(c) RETURN \
             count(*)",
@@ -514,7 +514,7 @@ pub(super) const PAIRS: &[(&str, &str, &str)] = &[
             size([(a)<-[:S]-(c)<-[:R]-(b) | c]) AS n",
     ),
     (
-        "PatternCount",
+        "CountMatches",
         "MATCH (a:A)-[:R]->(b)-[:S]->(c)-[:R]->(d) MATCH (a)-[:S]->(e)<-[:R]-(d) RETURN count(*)",
         "MATCH (a:A)-[:R]->(b)-[:S]->(c)-[q:R]->(d) WITH a, d, q MATCH (a)-[:S]->(e) MATCH \
             (e)<-[:R]-(f) WHERE id(f) = id(d) RETURN sum(CASE WHEN id(q) < 0 THEN 0 ELSE 1 END)",

@@ -8,11 +8,11 @@ use crate::bench_commit::{CommitBench, Measurement, Workload};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::statistics::{self, Claim};
-use crate::study::{Page, Section, Study, Table, Tell, Verdict, shown};
+use crate::study::{Page, Section, Study, StudyProgress, Table, Verdict, shown};
 
 const CLIENTS: [usize; 5] = [1, 2, 4, 8, 16];
 
-pub(super) fn add(page: &mut Page, study: &Study, tell: Tell<'_>) -> Result<(), LabError> {
+pub(super) fn add(page: &mut Page, study: &Study, tell: StudyProgress<'_>) -> Result<(), LabError> {
     let bench = CommitBench {
         directory: study.scratch.clone(),
         memory: 128 << 20,

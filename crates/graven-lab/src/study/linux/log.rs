@@ -4,7 +4,7 @@ use super::Files;
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::statistics::{self, Claim, Interval};
-use crate::study::{Page, Section, Table, Tell, Verdict, shown};
+use crate::study::{Page, Section, StudyProgress, Table, Verdict, shown};
 use crate::write_test::{LogSync, StoreAccess, WriteTest};
 
 /// A variant of the guide's first run.
@@ -60,7 +60,7 @@ fn variants(files: &Files) -> Vec<Variant> {
     ]
 }
 
-pub(super) fn add(page: &mut Page, files: &Files, tell: Tell<'_>) -> Result<(), LabError> {
+pub(super) fn add(page: &mut Page, files: &Files, tell: StudyProgress<'_>) -> Result<(), LabError> {
     let mut all = variants(files);
     for round in 1..=files.rounds {
         for variant in &mut all {

@@ -5,7 +5,7 @@ use super::{Files, WAYS};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::statistics::{self, Claim};
-use crate::study::{Page, Section, Table, Tell, Verdict, shown};
+use crate::study::{Page, Section, StudyProgress, Table, Verdict, shown};
 use crate::write_test::kernel::Sample;
 use crate::write_test::{Canonical, Report, WriteTest};
 
@@ -26,7 +26,7 @@ pub(super) struct Measured {
     rounds: Vec<[Canonical; 2]>,
 }
 
-pub(super) fn measure(files: &Files, tell: Tell<'_>) -> Result<Measured, LabError> {
+pub(super) fn measure(files: &Files, tell: StudyProgress<'_>) -> Result<Measured, LabError> {
     let mut rounds = Vec::new();
     for round in 1..=files.rounds {
         let mut run = |at: usize| {

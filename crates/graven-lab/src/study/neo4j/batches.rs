@@ -7,7 +7,7 @@ use super::{SIZES, WARM_UP, setting};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::replay::{Replayed, Stage};
-use crate::study::{Section, Study, Table, Tell};
+use crate::study::{Section, Study, StudyProgress, Table};
 
 const BATCHES: [u32; 5] = [1, 4, 16, 32, 64];
 const PROTOCOLS: [&str; 2] = ["batched", "combining"];
@@ -21,7 +21,7 @@ fn policy(protocol: &str, batch: u32) -> String {
 pub(super) fn replays(
     study: &Study,
     stage: &Stage,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Vec<Replayed>, LabError> {
     let accesses = if study.quick { 30_000 } else { 200_000 };
     let part = stage.first(WARM_UP + accesses);

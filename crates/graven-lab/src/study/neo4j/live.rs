@@ -9,7 +9,7 @@ use graven_import::{ImportOptions, ImportSource};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::measurement::Measurement;
-use crate::study::{Section, Study, Table, Tell, layout};
+use crate::study::{Section, Study, StudyProgress, Table, layout};
 use crate::three_hop::{self, Length, Questions};
 
 const MEMORY_MIB: [u64; 3] = [2, 4, 8];
@@ -23,7 +23,10 @@ const POLICIES: [&str; 5] = [
 
 /// Asks the question by every policy and amount of memory: the starts and the runs; nothing where
 /// there is no data.
-pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<(Vec<i64>, Vec<Measurement>), LabError> {
+pub(super) fn ask(
+    study: &Study,
+    tell: StudyProgress<'_>,
+) -> Result<(Vec<i64>, Vec<Measurement>), LabError> {
     let folder = tempfile::tempdir_in(&study.scratch)
         .map_err(LabError::io(&study.scratch, "making a folder"))?;
     let Some((database, params)) = database(study, folder.path().join("social.graven"), tell)?
@@ -65,7 +68,7 @@ pub(super) fn ask(study: &Study, tell: Tell<'_>) -> Result<(Vec<i64>, Vec<Measur
 fn database(
     study: &Study,
     made: PathBuf,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Option<(PathBuf, PathBuf)>, LabError> {
     if let (Some(database), Some(params)) = (&study.database, &study.params) {
         return Ok(Some((database.clone(), params.clone())));

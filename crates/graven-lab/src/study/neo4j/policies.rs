@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::replay::{EvictorChoice, Replayed, Setting, Stage};
 use crate::simulate::Run;
-use crate::study::{Section, Study, Table, Tell, find};
+use crate::study::{Section, Study, StudyProgress, Table, find};
 
 /// Policies by what a hit does, so that a panel has few lines.
 const FAMILIES: [(&str, &[&str]); 4] = [
@@ -132,7 +132,7 @@ pub(super) fn finding(runs: &[Run]) -> String {
 pub(super) fn replays(
     study: &Study,
     stage: &Stage,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Vec<Replayed>, LabError> {
     let threads: &[usize] = if study.quick { &[1, 2] } else { &[1, 2, 4, 8] };
     let accesses = if study.quick { 20_000 } else { 150_000 };
@@ -264,7 +264,7 @@ pub(super) struct Compared {
 pub(super) fn engine_and_simulator(
     study: &Study,
     stage: &Stage,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Vec<Compared>, LabError> {
     let pages = SIZES[1];
     let mut compared = Vec::new();

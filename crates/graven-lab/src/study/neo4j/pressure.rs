@@ -6,7 +6,7 @@ use graven::IoMode;
 use super::{POLICIES, SIZES, WARM_UP, setting};
 use crate::error::LabError;
 use crate::replay::{self, Replayed, Stage};
-use crate::study::{Section, Study, Table, Tell, find};
+use crate::study::{Section, Study, StudyProgress, Table, find};
 
 /// Hit ratios of Neo4j's page cache itself on the recorded pins, one thread: trace, pages, ratio.
 const MUNINN: [(&str, u64, f64); 6] = [
@@ -22,7 +22,7 @@ const MUNINN: [(&str, u64, f64); 6] = [
 pub(super) fn replays(
     study: &Study,
     stage: &Stage,
-    tell: Tell<'_>,
+    tell: StudyProgress<'_>,
 ) -> Result<Vec<Replayed>, LabError> {
     let threads: &[usize] = if study.quick { &[1, 2] } else { &[1, 2, 4, 8] };
     let mut runs = Vec::new();

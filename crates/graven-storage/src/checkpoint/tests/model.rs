@@ -4,7 +4,7 @@ use crate::catalog::{Catalog, IndexDescription, StoreKind};
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,
 };
-use crate::data_file::Root;
+use crate::data_file::FileRoot;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::index::key::{KEY_BYTES_MAX, key_bytes};
@@ -42,7 +42,7 @@ pub(super) struct Graph {
 
 impl Graph {
     /// What a root holds.
-    pub(super) fn read(root: &Root) -> Graph {
+    pub(super) fn read(root: &FileRoot) -> Graph {
         let catalog = &root.catalog;
         let mut graph = Graph {
             next_node: catalog.next_node,
@@ -82,7 +82,7 @@ impl Graph {
         graph
     }
 
-    fn read_lists(&mut self, root: &Root, rel_type: TypeId) {
+    fn read_lists(&mut self, root: &FileRoot, rel_type: TypeId) {
         let forward = root.adjacency(rel_type, Direction::Out);
         let nodes: Vec<u64> = self.nodes.keys().copied().collect();
         let mut neighbours = Vec::new();
@@ -378,7 +378,7 @@ impl Changes for Difference {
 }
 
 /// Every reading operation agrees with `graph`.
-pub(super) fn compare(root: &Arc<Root>, graph: &Graph) {
+pub(super) fn compare(root: &Arc<FileRoot>, graph: &Graph) {
     let found = Graph::read(root);
     assert_eq!(found.next_relationship, graph.next_relationship);
     for (id, node) in &graph.nodes {
@@ -401,7 +401,7 @@ pub(super) fn compare(root: &Arc<Root>, graph: &Graph) {
     }
 }
 
-fn compare_lists(root: &Root, graph: &Graph, rel_type: TypeId) {
+fn compare_lists(root: &FileRoot, graph: &Graph, rel_type: TypeId) {
     let of_type = || {
         graph
             .relationships
@@ -450,7 +450,7 @@ fn compare_lists(root: &Root, graph: &Graph, rel_type: TypeId) {
     }
 }
 
-fn compare_counts(root: &Root, graph: &Graph) {
+fn compare_counts(root: &FileRoot, graph: &Graph) {
     let statistics = &root.catalog.statistics;
     assert_eq!(statistics.nodes, graph.nodes.len() as u64);
     assert_eq!(statistics.relationships, graph.relationships.len() as u64);
@@ -476,7 +476,7 @@ fn compare_counts(root: &Root, graph: &Graph) {
     }
 }
 
-fn compare_index(root: &Root, graph: &Graph, description: &IndexDescription) {
+fn compare_index(root: &FileRoot, graph: &Graph, description: &IndexDescription) {
     let (label, key) = (description.label().unwrap(), description.keys[0]);
     let columns = vec![root.column(StoreKind::NodeColumn(key))];
     let index = Index::new(root.pages.clone(), description.clone(), columns, None);

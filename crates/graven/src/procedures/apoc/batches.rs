@@ -12,7 +12,7 @@ use graven_exec::{ExecError, Value};
 
 use super::super::contents::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::{OnDatabase, Rows, integer};
+use super::super::{DatabaseProcedures, Rows, integer};
 use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::materialise::Materialiser;
@@ -90,7 +90,7 @@ fn failed(name: &str, message: String) -> ExecError {
 }
 
 /// An error of a statement within.
-fn inside((caller, name): (&OnDatabase, &str), error: &Error) -> ExecError {
+fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecError {
     let context = &caller.context;
     if let Err(stopped) = graven_exec::Deadline::check(context.deadline, &context.cancel) {
         return stopped;
@@ -104,12 +104,16 @@ fn inside((caller, name): (&OnDatabase, &str), error: &Error) -> ExecError {
 }
 
 /// Where statements run that have transactions of their own: as long as the caller may.
-fn own_connection(caller: &OnDatabase) -> Connection {
+fn own_connection(caller: &DatabaseProcedures) -> Connection {
     let left = caller.context.deadline.map(|deadline| deadline.left());
     caller.connection.clone().with_timeout(left)
 }
 
-fn parameters(caller: &OnDatabase, name: &str, given: Option<&Value>) -> Result<Params, ExecError> {
+fn parameters(
+    caller: &DatabaseProcedures,
+    name: &str,
+    given: Option<&Value>,
+) -> Result<Params, ExecError> {
     let mut params = Params::new();
     if let Some(Value::Map(map)) = given {
         let mut outside = Materialiser::new(caller.database.store.snapshot());
@@ -134,7 +138,7 @@ fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, ExecError> {
     }
 }
 
-fn iterate(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "apoc.periodic.iterate";
     let begun = Instant::now();
     let (iterate, action) = (text(NAME, &args[0])?, text(NAME, &args[1])?);
@@ -224,7 +228,7 @@ fn iterate(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
     ]])
 }
 
-fn commit(caller: &OnDatabase, args: &[Value]) -> Result<Rows, ExecError> {
+fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "apoc.periodic.commit";
     let begun = Instant::now();
     let statement = text(NAME, &args[0])?;

@@ -14,7 +14,7 @@ use super::super::inner::Call;
 
 /// What becomes of a property that several have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum IdleExecution {
     /// The first value.
     First,
     /// The last value.
@@ -24,16 +24,16 @@ enum Kept {
 }
 
 /// How keys are treated: the first entry that fits decides.
-struct Policy(Vec<(Option<Arc<str>>, Kept)>);
+struct Policy(Vec<(Option<Arc<str>>, IdleExecution)>);
 
 impl Policy {
     /// What the configuration says: one word, or a map of keys to words.
     fn of(call: &Call<'_>, given: Option<&Value>) -> Result<Self, ExecError> {
         let word = |value: &Value| match value {
             Value::String(word) => match word.to_lowercase().as_str() {
-                "discard" => Ok(Kept::First),
-                "overwrite" | "override" => Ok(Kept::Last),
-                "combine" => Ok(Kept::All),
+                "discard" => Ok(IdleExecution::First),
+                "overwrite" | "override" => Ok(IdleExecution::Last),
+                "combine" => Ok(IdleExecution::All),
                 other => Err(call.failed(format!(
                     "properties are `discard`, `overwrite` or `combine`, not {other}"
                 ))),
@@ -44,7 +44,7 @@ impl Policy {
             ))),
         };
         match given {
-            None | Some(Value::Null) => Ok(Policy(vec![(None, Kept::Last)])),
+            None | Some(Value::Null) => Ok(Policy(vec![(None, IdleExecution::Last)])),
             Some(Value::Map(map)) => {
                 let mut all = Vec::new();
                 for (key, value) in map.entries() {
@@ -59,11 +59,11 @@ impl Policy {
         }
     }
 
-    fn for_key(&self, key: &str) -> Kept {
+    fn for_key(&self, key: &str) -> IdleExecution {
         let mut all = self.0.iter();
         let fits = |name: &Option<Arc<str>>| name.as_ref().is_none_or(|name| **name == *key);
         all.find(|(name, _)| fits(name))
-            .map_or(Kept::Last, |(_, kept)| *kept)
+            .map_or(IdleExecution::Last, |(_, kept)| *kept)
     }
 
     /// The properties of these maps, the first one's first, as one map.
@@ -80,9 +80,9 @@ impl Policy {
         }
         let one = |(key, values): (Arc<str>, Vec<Value>)| {
             let value = match self.for_key(&key) {
-                Kept::First => values[0].clone(),
-                Kept::Last => values[values.len() - 1].clone(),
-                Kept::All => combined(values),
+                IdleExecution::First => values[0].clone(),
+                IdleExecution::Last => values[values.len() - 1].clone(),
+                IdleExecution::All => combined(values),
             };
             (key, value)
         };

@@ -6,7 +6,7 @@ use super::{Element, Set, integer, list, property, set, size, wrong};
 use crate::error::Result;
 use crate::expression::signature::Function;
 use crate::growth::{Items, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 use crate::value::order::total_order;
@@ -138,7 +138,7 @@ fn average(function: &str, value: &Value) -> Result<Value> {
     }
 }
 
-fn contains(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn contains(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.contains", &args[0])?.unwrap_or_default();
     let wanted = Element(&args[1]);
     Ok(Value::Boolean(
@@ -146,7 +146,7 @@ fn contains(_: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn contains_all(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn contains_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.containsAll", &args[0])?.unwrap_or_default();
     let Some(wanted) = list("apoc.coll.containsAll", &args[1])? else {
         return Ok(Value::Boolean(false));
@@ -161,7 +161,7 @@ fn two<'a>(function: &str, args: &'a [Value]) -> Result<(&'a [Value], &'a [Value
     Ok((first, list(function, &args[1])?.unwrap_or_default()))
 }
 
-fn disjunction(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn disjunction(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (first, second) = two("apoc.coll.disjunction", args)?;
     let (in_first, in_second) = (set(first), set(second));
     let only_first = first
@@ -173,7 +173,7 @@ fn disjunction(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(distinct(only_first.chain(only_second)))
 }
 
-fn intersection(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn intersection(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (first, second) = two("apoc.coll.intersection", args)?;
     let known = set(second);
     Ok(distinct(
@@ -181,7 +181,7 @@ fn intersection(_: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn subtract(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn subtract(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
@@ -207,7 +207,7 @@ fn union(args: &[Value], once: bool) -> Result<Value> {
     all.value()
 }
 
-fn is_equal_collection(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn is_equal_collection(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (first, second) = two("apoc.coll.isEqualCollection", args)?;
     let (first, second) = (counted(first), counted(second));
     Ok(Value::Boolean(first == second))
@@ -230,7 +230,7 @@ fn in_order(items: &[Value]) -> Vec<(&Value, usize)> {
     firsts.map(|item| (item, counts[&Element(item)])).collect()
 }
 
-fn frequencies(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn frequencies(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.frequencies", &args[0])? else {
         return Ok(Value::list(Vec::new()));
     };
@@ -245,20 +245,20 @@ fn frequencies(_: &Runtime, args: &[Value]) -> Result<Value> {
     rows.value()
 }
 
-fn frequencies_as_map(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn frequencies_as_map(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.frequenciesAsMap", &args[0])?.unwrap_or_default();
     let entries = in_order(items).into_iter();
     let entries = entries.map(|(item, times)| Ok((super::key(item)?, count(times))));
     Ok(Value::map(entries.collect::<Result<_>>()?))
 }
 
-fn duplicates(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn duplicates(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.duplicates", &args[0])?.unwrap_or_default();
     let several = in_order(items).into_iter().filter(|(_, times)| *times > 1);
     Ok(Value::list(several.map(|(item, _)| item.clone()).collect()))
 }
 
-fn drop_duplicate_neighbours(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn drop_duplicate_neighbours(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.dropDuplicateNeighbors", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -267,7 +267,7 @@ fn drop_duplicate_neighbours(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::list(kept))
 }
 
-fn fill(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn fill(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let wanted = size("apoc.coll.fill", &args[1])?;
     let mut items = Items::with_room(wanted)?;
     for _ in 0..wanted {
@@ -276,7 +276,7 @@ fn fill(_: &Runtime, args: &[Value]) -> Result<Value> {
     items.value()
 }
 
-fn flatten(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn flatten(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.flatten", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -296,7 +296,7 @@ fn append_flat(flat: &mut Items, items: &[Value], deep: bool, outer: bool) -> Re
     Ok(())
 }
 
-fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.indexOf", &args[0])?.unwrap_or_default();
     let wanted = Element(&args[1]);
     let found = items.iter().position(|item| Element(item) == wanted);
@@ -329,7 +329,7 @@ fn insert(args: &[Value], all: bool) -> Result<Value> {
     result.value()
 }
 
-fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn replace(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.set", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -342,7 +342,7 @@ fn replace(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::list(result))
 }
 
-fn remove(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn remove(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.remove", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -372,7 +372,7 @@ fn pairs(value: &Value, last: bool) -> Result<Value> {
     rows.value()
 }
 
-fn zip(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn zip(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
@@ -389,7 +389,7 @@ fn zip(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// Sorts maps or nodes by a property, the largest first; `^name` gives the smallest first.
-fn sort_by_property(rt: &Runtime, function: &str, args: &[Value]) -> Result<Value> {
+fn sort_by_property(rt: &QueryContext, function: &str, args: &[Value]) -> Result<Value> {
     let function = format!("apoc.coll.{function}");
     let items = list(&function, &args[0])?.unwrap_or_default();
     let Some(name) = super::text(&function, &args[1])? else {

@@ -8,7 +8,7 @@ use super::{list, map, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Text, charge, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
 
 /// The version of APOC whose functions these are: that of the compatible release of Neo4j.
@@ -137,13 +137,13 @@ fn value_of(json: &Json, left: usize) -> Option<Value> {
     })
 }
 
-fn to_json(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn to_json(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let mut out = Text::default();
     write_json(rt, &args[0], &mut out)?;
     out.value()
 }
 
-fn write_json(rt: &Runtime, value: &Value, out: &mut Text) -> Result<()> {
+fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
     match value {
         Value::Null => out.push("null"),
         Value::Boolean(b) => out.push(if *b { "true" } else { "false" }),
@@ -184,7 +184,7 @@ fn write_json(rt: &Runtime, value: &Value, out: &mut Text) -> Result<()> {
     }
 }
 
-fn write_map(rt: &Runtime, map: &Map, out: &mut Text) -> Result<()> {
+fn write_map(rt: &QueryContext, map: &Map, out: &mut Text) -> Result<()> {
     out.push("{")?;
     for (at, (key, item)) in map.entries().iter().enumerate() {
         if at > 0 {
@@ -215,7 +215,7 @@ pub(super) fn type_name(value: &Value) -> String {
 }
 
 /// Fails with the message where the predicate holds; true otherwise, so that it fits into WHERE.
-fn validate_predicate(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn validate_predicate(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let function = "apoc.util.validatePredicate";
     match &args[0] {
         Value::Boolean(true) => {}

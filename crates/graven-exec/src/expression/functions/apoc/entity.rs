@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::expression::functions::number::random_uuid;
 use crate::expression::property::index;
 use crate::expression::signature::Function;
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
@@ -35,7 +35,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 ];
 
 /// Keys and values of a node, relationship or map; none of null.
-fn entries(rt: &Runtime, function: &str, value: &Value) -> Result<Option<Vec<(Arc<str>, Value)>>> {
+fn entries(
+    rt: &QueryContext,
+    function: &str,
+    value: &Value,
+) -> Result<Option<Vec<(Arc<str>, Value)>>> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Map(map) => map.entries().to_vec(),
@@ -45,7 +49,7 @@ fn entries(rt: &Runtime, function: &str, value: &Value) -> Result<Option<Vec<(Ar
     }))
 }
 
-fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.any.properties";
     let Some(mut all) = entries(rt, name, &args[0])? else {
         return Ok(Value::Null);
@@ -62,7 +66,7 @@ fn properties(rt: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::map(all))
 }
 
-fn property(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn property(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.any.property";
     match (&args[0], text(name, &args[1])?) {
         (Value::Null, _) | (_, None) => Ok(Value::Null),
@@ -74,7 +78,7 @@ fn property(rt: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// The types of properties by their keys.
-fn types(rt: &Runtime, args: &[Value]) -> Result<Value> {
+fn types(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(all) = entries(rt, "apoc.meta.cypher.types", &args[0])? else {
         return Ok(Value::Null);
     };

@@ -6,7 +6,7 @@ use super::{Set, key, list, map, property, set, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
 
 type Entries = Vec<(Arc<str>, Value)>;
@@ -160,7 +160,7 @@ fn merged(function: &str, maps: &[Value]) -> Result<Value> {
     made(all)
 }
 
-fn set_key(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn set_key(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let new = match &args[1] {
         Value::Null => Vec::new(),
         name => vec![(key(name)?, args[2].clone())],
@@ -168,7 +168,7 @@ fn set_key(_: &Runtime, args: &[Value]) -> Result<Value> {
     with("apoc.map.setKey", &args[0], new)
 }
 
-fn clean(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn clean(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let keys = list("apoc.map.clean", &args[1])?.unwrap_or_default();
     let values = list("apoc.map.clean", &args[2])?.unwrap_or_default();
     let (keys, values): (Set<'_>, Set<'_>) = (set(keys), set(values));
@@ -189,7 +189,7 @@ fn clean(_: &Runtime, args: &[Value]) -> Result<Value> {
     made(fits)
 }
 
-fn flatten(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn flatten(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(of) = map("apoc.map.flatten", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -230,7 +230,7 @@ fn missing(function: &str, name: &str) -> ExecError {
     }
 }
 
-fn get(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn get(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let function = "apoc.map.get";
     let Some(name) = text(function, &args[1])? else {
         return Ok(Value::Null);
@@ -275,7 +275,7 @@ fn several(function: &str, args: &[Value], as_map: bool) -> Result<Value> {
     }
 }
 
-fn values(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn values(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let function = "apoc.map.values";
     let Some(of) = map(function, &args[0])? else {
         return Ok(Value::list(Vec::new()));
@@ -304,7 +304,7 @@ fn values(_: &Runtime, args: &[Value]) -> Result<Value> {
     values.value()
 }
 
-fn remove_keys(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn remove_keys(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let function = "apoc.map.removeKeys";
     let Some(of) = map(function, &args[0])? else {
         return Ok(Value::Null);
@@ -340,7 +340,7 @@ fn without(of: &Map, keys: &Set<'_>, deep: bool) -> Result<Value> {
 }
 
 /// A map from the value of a key to the maps, nodes or relationships that have it.
-fn group_by(rt: &Runtime, args: &[Value], all: bool) -> Result<Value> {
+fn group_by(rt: &QueryContext, args: &[Value], all: bool) -> Result<Value> {
     let function = "apoc.map.groupBy";
     let items = list(function, &args[0])?.unwrap_or_default();
     let Some(name) = text(function, &args[1])? else {
@@ -370,7 +370,7 @@ fn group_by(rt: &Runtime, args: &[Value], all: bool) -> Result<Value> {
     made(entries.collect())
 }
 
-fn sorted_properties(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn sorted_properties(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(of) = map("apoc.map.sortedProperties", &args[0])? else {
         return Ok(Value::Null);
     };

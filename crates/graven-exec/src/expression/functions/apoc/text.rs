@@ -8,7 +8,7 @@ use super::{integer, list, size, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Text, charge, work};
-use crate::runtime::Runtime;
+use crate::query_context::QueryContext;
 use crate::value::Value;
 
 /// A function of texts.
@@ -172,7 +172,7 @@ fn cleaned(text: &str) -> String {
     text.collect::<String>().to_lowercase()
 }
 
-fn char_at(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn char_at(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Some(text), false) = (text("apoc.text.charAt", &args[0])?, args[1].is_null()) else {
         return Ok(Value::Null);
     };
@@ -181,7 +181,7 @@ fn char_at(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(found.map_or(Value::Null, |c| Value::Integer(i64::from(u32::from(c)))))
 }
 
-fn code(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn code(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args[0].is_null() {
         return Ok(Value::Null);
     }
@@ -190,7 +190,7 @@ fn code(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(c.map_or(Value::Null, |c| Value::text(c.encode_utf8(&mut [0; 4]))))
 }
 
-fn join(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn join(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Some(items), Some(between)) = (
         list("apoc.text.join", &args[0])?,
         text("apoc.text.join", &args[1])?,
@@ -249,7 +249,7 @@ fn distance(args: &[Value]) -> Result<Value> {
     Ok(Value::Integer(i64::try_from(distance).unwrap_or(i64::MAX)))
 }
 
-fn similarity(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn similarity(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let [Some(a), Some(b)] = both("apoc.text.levenshteinSimilarity", args)? else {
         return Ok(Value::Null);
     };
@@ -262,7 +262,7 @@ fn similarity(_: &Runtime, args: &[Value]) -> Result<Value> {
     ))
 }
 
-fn hamming(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn hamming(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let [Some(a), Some(b)] = both("apoc.text.hammingDistance", args)? else {
         return Ok(Value::Null);
     };
@@ -276,7 +276,7 @@ fn hamming(_: &Runtime, args: &[Value]) -> Result<Value> {
 }
 
 /// Twice the pairs of neighbouring letters that both have, as a share of all pairs.
-fn sorensen_dice(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn sorensen_dice(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let [Some(a), Some(b)] = both("apoc.text.sorensenDiceSimilarity", args)? else {
         return Ok(Value::Null);
     };
@@ -308,7 +308,7 @@ fn sorensen_dice(_: &Runtime, args: &[Value]) -> Result<Value> {
     Ok(Value::Float(2.0 * shared as f64 / all as f64))
 }
 
-fn index_of(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let [Some(of), Some(wanted)] = both("apoc.text.indexOf", args)? else {
         return Ok(Value::Null);
     };
@@ -358,7 +358,7 @@ fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
     out.value()
 }
 
-fn repeat(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn repeat(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Some(of), false) = (text("apoc.text.repeat", &args[0])?, args[1].is_null()) else {
         return Ok(Value::Null);
     };
@@ -371,7 +371,7 @@ fn repeat(_: &Runtime, args: &[Value]) -> Result<Value> {
     out.value()
 }
 
-fn slug(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn slug(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(of) = text("apoc.text.slug", &args[0])? else {
         return Ok(Value::Null);
     };
@@ -399,7 +399,7 @@ fn url_encoded(text: &str) -> String {
     out
 }
 
-fn url_decode(_: &Runtime, args: &[Value]) -> Result<Value> {
+fn url_decode(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(of) = text("apoc.text.urldecode", &args[0])? else {
         return Ok(Value::Null);
     };
