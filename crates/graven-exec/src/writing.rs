@@ -29,6 +29,9 @@ use crate::memory::Memory;
 use crate::value::Value;
 use crate::value::convert::to_stored;
 
+/// A table and one of its keys, by name.
+type TableKey = (Arc<str>, Arc<str>);
+
 /// The writing side of a running statement.
 pub(crate) struct Writer {
     transaction: Arc<Transaction>,
@@ -37,7 +40,7 @@ pub(crate) struct Writer {
     /// Whether a relationship type has come to be that operators made before do not follow.
     outrun: AtomicBool,
     /// The next number of the key of a table, by the names of both.
-    serials: Mutex<HashMap<(Arc<str>, Arc<str>), i64>>,
+    serials: Mutex<HashMap<TableKey, i64>>,
     needs: Needs,
     /// Relationships deleted by this statement, where it may still ask for their types or return
     /// them.

@@ -242,20 +242,20 @@ pub enum Error {
     },
     /// A property is not of the type that a constraint demands.
     #[error("{constraint}: the property {key} of {holder} with label or type {entity} must be \
-            {wanted}, not {}", .value.type_name())]
+            {wanted}, not {found}")]
     WrongType {
         /// Name of the constraint.
-        constraint: String,
+        constraint: Box<str>,
         /// Label or type.
-        entity: String,
+        entity: Box<str>,
         /// The property.
-        key: String,
+        key: Box<str>,
         /// The type as it was declared.
-        wanted: String,
-        /// What the property is.
-        value: PropertyValue,
+        wanted: Box<str>,
+        /// The type of the value.
+        found: &'static str,
         /// The node or relationship that has it, with its id.
-        holder: String,
+        holder: Box<str>,
     },
     /// A relationship joins nodes that a constraint does not allow, or too many.
     #[error("{constraint}: {holder} of type {rel_type} {what}")]

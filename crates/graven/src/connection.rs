@@ -180,7 +180,7 @@ impl Connection {
     /// Notes at this place what is said of what sits there.
     pub(crate) fn says(&self, guard: &StatementGuard) {
         if let Some(said) = &self.metadata {
-            guard.occupant().set_metadata(said.clone());
+            guard.running().set_metadata(said.clone());
         }
     }
 

@@ -94,7 +94,7 @@ pub(crate) struct DatabaseProcedures {
     /// What that statement runs with.
     pub(crate) context: ExecContext,
     /// Its place among those that run, or that of its transaction.
-    pub(crate) occupant: Arc<RunningStatement>,
+    pub(crate) running: Arc<RunningStatement>,
     /// How many statements it lies within.
     pub(crate) depth: usize,
 }
@@ -157,7 +157,7 @@ impl DatabaseProcedures {
             database: Arc::clone(&self.database),
             connection: self.connection.clone(),
             context: self.context.clone(),
-            occupant: Arc::clone(&self.occupant),
+            running: Arc::clone(&self.running),
             depth: self.depth + 1,
         }
     }

@@ -67,7 +67,7 @@ pub(crate) struct StatementGuard {
     statements: Arc<StatementRegistry>,
     running: Arc<RunningStatement>,
     /// What page caches know it by, if one scores running transactions.
-    running: Option<RunningTransaction>,
+    pages: Option<RunningTransaction>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -104,7 +104,7 @@ impl StatementRegistry {
         let guard = StatementGuard {
             statements: Arc::clone(self),
             running,
-            running: RunningTransaction::begin(),
+            pages: RunningTransaction::begin(),
         };
         guard.works();
         guard
@@ -174,7 +174,7 @@ impl RunningStatement {
 }
 
 impl StatementGuard {
-    /// What sits here.
+    /// The statement or transaction.
     pub(crate) fn running(&self) -> Arc<RunningStatement> {
         Arc::clone(&self.running)
     }
@@ -184,14 +184,14 @@ impl StatementGuard {
         Arc::clone(&self.running.memory)
     }
 
-    /// The calling thread works for what sits here from now on.
+    /// From now on the calling thread works for this statement or transaction.
     pub(crate) fn works(&self) {
-        if let Some(running) = &self.running {
-            running.works();
+        if let Some(pages) = &self.pages {
+            pages.works();
         }
     }
 
-    /// The id by which others name what sits here.
+    /// The id by which other statements name it.
     pub(crate) fn id(&self) -> String {
         self.running.id()
     }

@@ -382,7 +382,7 @@ impl Parser<'_> {
         let base = Box::new(base);
         if self.at_kuzu_slice() {
             let from = self.kuzu_slice_start()?;
-            return self.kuzu_slice(base, from);
+            return self.kuzu_slice(*base, from);
         }
         if self.eat(TokenKind::DotDot) {
             let dots = self.last_span();

@@ -512,7 +512,7 @@ impl Parser<'_> {
     }
 
     /// `list[from:to]` counts from 1 and holds both ends.
-    pub(super) fn kuzu_slice(&mut self, base: Box<Expr>, from: Option<Expr>) -> Result<ExprKind> {
+    pub(super) fn kuzu_slice(&mut self, base: Expr, from: Option<Expr>) -> Result<ExprKind> {
         let at = self.expect(TokenKind::Colon, "`:`")?.span;
         let from = match from {
             Some(from) => from,
@@ -527,7 +527,7 @@ impl Parser<'_> {
             text: "list_slice".into(),
             span: at,
         };
-        let mut args = vec![*base, from, to];
+        let mut args = vec![base, from, to];
         let slice = self.kuzu_function(&name, &mut args)?;
         slice.ok_or_else(|| self.unexpected("`..`"))
     }

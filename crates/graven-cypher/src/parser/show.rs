@@ -449,7 +449,7 @@ impl Parser<'_> {
         if filter.is_some() || bounds.is_some() {
             let all = Projection::of_all(span);
             let projection = Projection {
-                star: all.star.clone(),
+                star: all.star,
                 items: Vec::new(),
                 ..bounds.unwrap_or(all)
             };

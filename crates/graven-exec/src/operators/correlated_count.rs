@@ -348,7 +348,7 @@ impl CorrelatedCount {
                     false => row..loaded,
                 };
                 row = run.end;
-                if to_one && self.to_one_run(run.clone(), &mut counts[run.clone()])? {
+                if to_one && self.run_of_to_one(run.clone(), &mut counts[run.clone()])? {
                     continue;
                 }
                 for (count, row) in counts[run.clone()].iter_mut().zip(run) {
@@ -393,7 +393,7 @@ impl CorrelatedCount {
     }
 
     /// The numbers of rows that share the node of the join; `false` where its list is not marked.
-    fn to_one_run(&mut self, rows: Range<usize>, counts: &mut [u64]) -> Result<bool> {
+    fn run_of_to_one(&mut self, rows: Range<usize>, counts: &mut [u64]) -> Result<bool> {
         let Some(by) = self.lists.go_to_marks(rows.start, rows.len())? else {
             return Ok(false);
         };

@@ -31,7 +31,6 @@ use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 
 /// What hangs on the rows.
-#[expect(clippy::large_enum_variant, reason = "one for each pattern of a plan")]
 pub(crate) enum CountTreeRoot {
     /// On the node in a column; the number depends on nothing else.
     Node(usize, Branch),

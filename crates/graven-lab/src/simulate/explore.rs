@@ -59,11 +59,11 @@ pub fn page(runs: &[Run], command: &str) -> Result<String, LabError> {
             run.share_of_min,
         );
     }
-    let _ = write!(
+    let _ = writeln!(
         page,
         "</tbody></table></div><p class=\"note\">Made by <code>{}</code> with Graven {}.</p>\
          </main><script type=\"application/json\" id=\"runs\">{json}</script><script>{}</script>\
-         </body></html>\n",
+         </body></html>",
         escape(command),
         env!("CARGO_PKG_VERSION"),
         include_str!("explore.js"),

@@ -149,12 +149,12 @@ impl Transaction {
                 let snapshot = self.snapshot();
                 let catalog = snapshot.catalog();
                 return Err(Error::WrongType {
-                    constraint: constraint.name.to_string(),
-                    entity: catalog.entity_name(constraint.entity).to_owned(),
-                    key: catalog.key_name(*key).map_or("?", |name| name).to_owned(),
-                    wanted: of.to_string(),
-                    value,
-                    holder: holder_name(constraint.entity, id),
+                    constraint: (*constraint.name).into(),
+                    entity: catalog.entity_name(constraint.entity).into(),
+                    key: catalog.key_name(*key).map_or("?", |name| name).into(),
+                    wanted: of.to_string().into(),
+                    found: value.type_name(),
+                    holder: holder_name(constraint.entity, id).into(),
                 });
             }
         }

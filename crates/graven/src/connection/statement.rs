@@ -256,7 +256,7 @@ impl Connection {
                 database: Arc::clone(inner),
                 connection: self.clone(),
                 context: context.clone(),
-                occupant: occasion.guard.occupant(),
+                running: occasion.guard.running(),
                 depth: 0,
             }));
         }

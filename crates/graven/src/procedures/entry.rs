@@ -28,8 +28,11 @@ pub(super) enum Body {
     /// It is a statement that is made of the arguments, which are its parameters, too.
     Made(fn(&Named<'_>) -> Result<String, String>),
     /// As [`Body::OfCall`], with rows that are made when they are asked for.
-    Streams(fn(&Call<'_>, &[Value]) -> Result<Box<dyn MoreRows>, ExecError>),
+    Streams(Streams),
 }
+
+/// Makes the rows of a procedure when they are asked for.
+pub(super) type Streams = fn(&Call<'_>, &[Value]) -> Result<Box<dyn MoreRows>, ExecError>;
 
 /// Arguments by name.
 pub(super) struct Named<'a>(pub(super) &'a [(Arc<str>, Value)]);

@@ -275,10 +275,13 @@ fn properties(catalog: &Catalog, entity: SchemaEntity, sampled: &[&Sampled]) -> 
     Value::map(all)
 }
 
+/// Labels of start and end, and how many relationships join them.
+type LabelPair = (LabelId, LabelId, u64);
+
 fn schema(call: &Call<'_>, _: &[Value]) -> Answer {
     let catalog = call.caller.snapshot.catalog();
     let mut all: Vec<(Arc<str>, Value)> = Vec::new();
-    let mut of_types: Vec<(Arc<str>, Value, Vec<(LabelId, LabelId, u64)>)> = Vec::new();
+    let mut of_types: Vec<(Arc<str>, Value, Vec<LabelPair>)> = Vec::new();
     for (rel_type, name) in types(catalog) {
         let met = count(call, &format!("()-[r:{}]->()", quoted(name)))?;
         if met == 0 {

@@ -34,12 +34,15 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     },
 ];
 
+/// Keys and their values.
+type Entries = Vec<(Arc<str>, Value)>;
+
 /// Keys and values of a node, relationship or map; none of null.
 fn entries(
     rt: &QueryContext,
     function: &str,
     value: &Value,
-) -> Result<Option<Vec<(Arc<str>, Value)>>> {
+) -> Result<Option<Entries>> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Map(map) => map.entries().to_vec(),
