@@ -241,8 +241,10 @@ pub enum Error {
         holder: String,
     },
     /// A property is not of the type that a constraint demands.
-    #[error("{constraint}: the property {key} of {holder} with label or type {entity} must be \
-            {wanted}, not {found}")]
+    #[error(
+        "{constraint}: the property {key} of {holder} with label or type {entity} must be \
+            {wanted}, not {found}"
+    )]
     WrongType {
         /// Name of the constraint.
         constraint: Box<str>,

@@ -38,11 +38,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 type Entries = Vec<(Arc<str>, Value)>;
 
 /// Keys and values of a node, relationship or map; none of null.
-fn entries(
-    rt: &QueryContext,
-    function: &str,
-    value: &Value,
-) -> Result<Option<Entries>> {
+fn entries(rt: &QueryContext, function: &str, value: &Value) -> Result<Option<Entries>> {
     Ok(Some(match value {
         Value::Null => return Ok(None),
         Value::Map(map) => map.entries().to_vec(),
