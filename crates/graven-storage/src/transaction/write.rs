@@ -280,6 +280,8 @@ impl Transaction {
         if value.is_null() {
             let column = self.view.column(of);
             if !column.map_or(Ok(false), |column| column.has(id))? {
+                // Nothing is written because nothing was there, which has been read.
+                self.own.read_column(of, &[id]);
                 return Ok(());
             }
         }

@@ -59,5 +59,9 @@ fn add_reads(node: &PlanNode, read: &mut BTreeSet<VarId>) {
         // What is handed in is in the rows around, though nothing may look at it in the end.
         read.extend(vars);
     }
+    if let Operator::Optional { nulls, .. } = &node.op {
+        // Its rows have these columns, though nothing may look at them in the end.
+        read.extend(nulls);
+    }
     node.op.reads_inside(read);
 }
