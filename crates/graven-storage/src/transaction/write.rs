@@ -281,7 +281,7 @@ impl Transaction {
             let column = self.view.column(of);
             if !column.map_or(Ok(false), |column| column.has(id))? {
                 // Nothing is written because nothing was there, which has been read.
-                self.own.read_column(of, &[id]);
+                self.write_set.read_column(of, &[id]);
                 return Ok(());
             }
         }
