@@ -114,13 +114,18 @@ pub fn export_cypher(
     let mut graph = Graph::begin(connection)?;
     let (label, key) = graph.free_names()?;
     let (label, key) = (name(&label), name(&key));
+    let mut late = Vec::new();
     if schema == Schema::With {
         writeln!(
             out,
             "CREATE INDEX exported_ids FOR (n:{label}) ON (n.{key});"
         )?;
         for statement in graph.schema()? {
-            writeln!(out, "{statement};")?;
+            // A default would fill in what is null, a serial number what is written next.
+            match statement.contains(" DEFAULT ") || statement.contains(" IS :: SERIAL") {
+                true => late.push(statement),
+                false => writeln!(out, "{statement};")?,
+            }
         }
     }
     let mut exported = Exported::default();
@@ -159,6 +164,9 @@ pub fn export_cypher(
     }
     if schema == Schema::With {
         writeln!(out, "DROP INDEX exported_ids;")?;
+        for statement in late {
+            writeln!(out, "{statement};")?;
+        }
     }
     out.flush()?;
     if bytes > 0 {

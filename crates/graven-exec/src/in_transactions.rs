@@ -79,6 +79,7 @@ pub fn execute_in_transactions(
         batches.snapshot(),
         None,
     );
+    rt.charge_params()?;
     let physical = PhysicalPlan::new(&plan, &rt)?;
     let profiled = plan.mode == graven_cypher::plan::PlanMode::Profile;
     let cells = profiled.then(|| ProfileCells::new(physical.nodes));

@@ -149,6 +149,10 @@ impl Writer {
     /// Takes note of what a procedure has deleted, and of names that it has brought about and that
     /// the statement's snapshot does not know.
     pub(crate) fn after_call(&self, before: &BeforeCall, known: &Snapshot) {
+        // It may have taken numbers that are counted here.
+        let mut serials = self.serials.lock().unwrap_or_else(PoisonError::into_inner);
+        serials.clear();
+        drop(serials);
         let now = self.transaction.counters();
         if now.nodes_deleted > before.counters.nodes_deleted
             || now.relationships_deleted > before.counters.relationships_deleted

@@ -5,7 +5,8 @@
 //! copied before a value is made. Delimiter, header and kinds come from the first records
 //! ([`Options::sample`]), of at most [`SAMPLE_BYTES`]: the delimiter by which most records have the
 //! same number of fields, more than one; a header where the first record is of texts only that are
-//! unlike each other. A field is null where it is empty and has no quotes.
+//! unlike each other, or, where columns are declared, that has one of their names in its place. A
+//! field is null where it is empty and has no quotes.
 //!
 //! # Invariants
 //! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields,
@@ -359,7 +360,7 @@ pub(crate) fn sniff(
     name: &str,
     open: &dyn Fn() -> Result<File>,
     options: &Options,
-    declared: bool,
+    declared: Option<&[Column]>,
 ) -> Result<(Dialect, Vec<Column>)> {
     let mut dialect = Dialect::of(options);
     if options.delimiter.is_none() {
@@ -382,7 +383,10 @@ pub(crate) fn sniff(
     dialect.header = match (options.header, rows.first()) {
         (Some(header), _) => header,
         (None, None) => false,
-        (None, Some(first)) => !declared && has_names(first, rows.get(1..).unwrap_or_default()),
+        (None, Some(first)) => match declared {
+            Some(declared) => names_some(first, declared),
+            None => has_names(first, rows.get(1..).unwrap_or_default()),
+        },
     };
     let names = match dialect.header {
         true if !rows.is_empty() => rows.remove(0),
@@ -425,6 +429,15 @@ fn both(a: Kind, b: Kind) -> Kind {
 }
 
 /// Whether the first record holds names: texts that differ, and no value of another kind.
+/// Whether a declared column has its name in its place, in whatever case.
+fn names_some(first: &[Option<String>], declared: &[Column]) -> bool {
+    let mut pairs = first.iter().zip(declared);
+    pairs.any(|(text, column)| {
+        let text = text.as_deref();
+        text.is_some_and(|text| text.trim().eq_ignore_ascii_case(&column.name))
+    })
+}
+
 fn has_names(first: &[Option<String>], rows: &[Vec<Option<String>>]) -> bool {
     let named = |text: &Option<String>| {
         let text = text.as_deref();

@@ -13,19 +13,20 @@
 const DEPTH_MAX: usize = 256;
 
 /// Most levels of what is passed over.
-const PASSED_MAX: usize = 32;
+const PASSED_MAX: usize = 64;
 
 /// Why a description is refused.
 ///
 /// # Errors
-/// Its columns nest too deep. What is no description is left to the library.
+/// Its columns nest too deep, or how deep they nest cannot be told.
 pub(crate) fn check(description: &[u8]) -> Result<(), String> {
     let mut input = Input(description);
     match input.depth() {
         Some(depth) if depth > DEPTH_MAX => Err(format!(
             "has columns that nest more than {DEPTH_MAX} levels deep, which cannot be read"
         )),
-        _ => Ok(()),
+        Some(_) => Ok(()),
+        None => Err("has no description of its columns that can be read".to_owned()),
     }
 }
 
@@ -213,7 +214,7 @@ mod tests {
         bytes
     }
 
-    /// Goal: depth is counted, siblings are not; what is cut or damaged is left to the library.
+    /// Goal: depth is counted, siblings are not; what is cut is refused.
     #[test]
     fn columns_that_nest_too_deep_are_refused() {
         let wide = description(&[3, 0, 2, 0, 0, 1, 0]);
@@ -225,8 +226,9 @@ mod tests {
         assert!(check(&description(&chain)).is_ok());
         let deep = description(&vec![1; 60_000]);
         assert!(check(&deep).expect_err("too deep").contains("256 levels"));
+        let columns_end = wide.len() - 3;
         for end in 0..wide.len() {
-            assert!(check(&wide[..end]).is_ok());
+            assert_eq!(check(&wide[..end]).is_ok(), end >= columns_end, "{end}");
         }
     }
 }

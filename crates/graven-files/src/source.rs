@@ -105,7 +105,7 @@ pub fn describe(
             match format {
                 Format::Csv => {
                     let opened = || open(name);
-                    let (found, columns) = csv::sniff(name, &opened, options, declared.is_some())?;
+                    let (found, columns) = csv::sniff(name, &opened, options, declared)?;
                     dialect = Some(found);
                     columns
                 }

@@ -290,6 +290,9 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("exp", "f"),
     ("floor", "f"),
     ("graven.is_normalized", "sn"),
+    ("cast", "vy"),
+    ("graven.label", "N"),
+    ("graven.sort", "lss"),
     ("graven.is_typed", "iy"),
     ("haversin", "f"),
     ("head", "l"),
@@ -395,6 +398,9 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
 pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str> {
     if name == "exists" {
         return Some("exists takes a property or a pattern");
+    }
+    if name == "graven.nextSerial" {
+        return Some("it numbers what a statement writes");
     }
     let letters = CALLS.iter().find(|(known, _)| *known == name)?.1;
     let huge = |l: char| kind(l).is_some_and(|all| !all[3].is_empty());

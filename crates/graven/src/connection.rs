@@ -34,6 +34,8 @@ pub struct Connection {
     access: Access,
     /// What is said of its statements and transactions: a map.
     metadata: Option<graven_exec::Value>,
+    /// How many procedures run its statements within each other.
+    depth: usize,
 }
 
 pub use prepared::Prepared;
@@ -89,7 +91,14 @@ impl Connection {
             began: None,
             access: Access::default(),
             metadata: None,
+            depth: 0,
         }
+    }
+
+    /// The same connection, for statements that a procedure runs so deep within others.
+    pub(crate) fn at_depth(mut self, depth: usize) -> Connection {
+        self.depth = depth;
+        self
     }
 
     /// Whether a commit of this name is known.

@@ -304,6 +304,8 @@ fn export_to(
         written: Vec::new(),
     };
     let (key, label) = (quoted(&export.key), quoted(&export.label));
+    // A default would fill in what is null, a serial number what is written next.
+    let late: Vec<String> = schema.extract_if(.., |text| gives_values(text)).collect();
     schema.push(format!(
         "CREATE INDEX graven_exported FOR (n:{label}) ON (n.{key})"
     ));
@@ -311,6 +313,7 @@ fn export_to(
     copy.extend(export.relationships()?);
     copy.push(format!("MATCH (n:{label}) REMOVE n:{label}, n.{key}"));
     copy.push("DROP INDEX graven_exported".to_owned());
+    copy.extend(late);
     export.transaction.rollback();
     for (name, statements) in [("schema.cypher", schema), ("copy.cypher", copy)] {
         let path = folder.join(name);
@@ -319,6 +322,12 @@ fn export_to(
         written.map_err(|error| failed(&path, &error))?;
     }
     Ok(export.written)
+}
+
+/// Whether a statement of the schema makes a constraint that gives new nodes and relationships
+/// values: it comes after the data.
+fn gives_values(statement: &str) -> bool {
+    statement.contains(" DEFAULT ") || statement.contains(" IS :: SERIAL")
 }
 
 /// Runs the statements of an exported folder; how many there were.

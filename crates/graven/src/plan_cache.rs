@@ -60,6 +60,8 @@ pub(crate) struct PlanProperties {
     secret: bool,
     /// It does something, though it changes nothing in the database.
     acts: bool,
+    /// It calls a procedure that has transactions of its own.
+    makes_transactions: bool,
     /// It depends on files, which may be others the next time.
     on_files: bool,
 }
@@ -82,6 +84,11 @@ impl CompiledStatement {
     /// What running it needs, and whether it concerns only the user that runs it.
     pub(crate) fn needs(&self) -> (Right, bool) {
         self.does.needs
+    }
+
+    /// Whether a procedure of it has transactions of its own.
+    pub(crate) fn makes_transactions(&self) -> bool {
+        self.does.makes_transactions
     }
 
     /// Whether it does something, whether or not its rows are read.

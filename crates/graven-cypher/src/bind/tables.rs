@@ -214,6 +214,14 @@ impl Binder<'_> {
             hints: Vec::new(),
             filter: None,
         };
+        // What is there already stays.
+        let value = ExprKind::Call {
+            name: named("coalesce", at),
+            distinct: false,
+            star: false,
+            args: vec![target.clone(), value],
+        };
+        let value = expr(value, at);
         let set = ClauseKind::Set(vec![SetItem::Property { target, value }]);
         for kind in [found, set] {
             self.clause(&Clause { kind, span: at }, false, steps)?;

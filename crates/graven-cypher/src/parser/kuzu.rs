@@ -274,14 +274,38 @@ const FUNCTIONS: &[(&str, usize, &str)] = &[
 
 /// Parts of dates, times and durations, and the components that they are here.
 const PARTS: &[(&str, &str)] = &[
-    ("year", "$1.year"),
-    ("years", "$1.year"),
-    ("y", "$1.year"),
-    ("month", "$1.month"),
-    ("months", "$1.month"),
-    ("day", "$1.day"),
-    ("days", "$1.day"),
-    ("d", "$1.day"),
+    (
+        "year",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "years",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "y",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "month",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
+    ),
+    (
+        "months",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
+    ),
+    (
+        "day",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
+    (
+        "days",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
+    (
+        "d",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
     ("decade", "$1.year / 10"),
     ("decades", "$1.year / 10"),
     ("century", "($1.year - 1) / 100 + 1"),
@@ -292,12 +316,30 @@ const PARTS: &[(&str, &str)] = &[
     ("quarters", "$1.quarter"),
     ("week", "$1.week"),
     ("weeks", "$1.week"),
-    ("hour", "$1.hour"),
-    ("hours", "$1.hour"),
-    ("h", "$1.hour"),
-    ("minute", "$1.minute"),
-    ("minutes", "$1.minute"),
-    ("m", "$1.minute"),
+    (
+        "hour",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "hours",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "h",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "minute",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
+    (
+        "minutes",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
+    (
+        "m",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
     ("second", "$1.second"),
     ("seconds", "$1.second"),
     ("s", "$1.second"),
@@ -501,14 +543,54 @@ impl Parser<'_> {
             let message = format!("`{template}` is no expression");
             return Err(self.error(at, Code::UnexpectedSyntax, message));
         };
-        fill(&mut item.expr, at, args);
+        // What stands in several places is evaluated once, and the text does not grow by it.
+        let variable = |idx: usize| Name {
+            text: format!("  argument {idx}").into(),
+            span: at,
+        };
+        let is_plain = |arg: &Expr| {
+            use ExprKind as K;
+            matches!(
+                arg.kind,
+                K::Null
+                    | K::Boolean(_)
+                    | K::Integer(_)
+                    | K::Float(_)
+                    | K::Variable(_)
+                    | K::Parameter(_)
+            )
+        };
+        let mut given = args.to_vec();
+        let mut bound = Vec::new();
+        for (idx, arg) in given.iter_mut().enumerate() {
+            if template.matches(&format!("${idx}")).count() > 1 && !is_plain(arg) {
+                let name = self.make(ExprKind::Variable(variable(idx)), at)?;
+                bound.push((idx, std::mem::replace(arg, name)));
+            }
+        }
+        fill(&mut item.expr, at, &given);
         let tallest = args.iter().map(|arg| arg.height).max().unwrap_or(0);
         let height = tallest.saturating_add(item.expr.height);
         if height > super::HEIGHT_MAX {
             return Err(self.too_deep());
         }
+        item.expr.height = height;
         self.tallest = self.tallest.max(height);
-        Ok(item.expr.kind)
+        let mut body = item.expr;
+        for (idx, arg) in bound {
+            let all = ExprKind::ListComprehension {
+                name: variable(idx),
+                list: Box::new(self.make(ExprKind::List(vec![arg]), at)?),
+                filter: None,
+                map: Some(Box::new(body)),
+            };
+            let only = ExprKind::Index {
+                base: Box::new(self.make(all, at)?),
+                index: Box::new(self.make(ExprKind::Integer(0), at)?),
+            };
+            body = self.make(only, at)?;
+        }
+        Ok(body.kind)
     }
 
     /// `list[from:to]` counts from 1 and holds both ends.
@@ -553,7 +635,6 @@ impl Parser<'_> {
         let negative = self.eat(TokenKind::Minus);
         let token = self.advance();
         let number = crate::lexer::integer(self.text, token, negative)?;
-        let number = if negative { -number.abs() } else { number };
         self.make(ExprKind::Integer(number), token.span).map(Some)
     }
 }

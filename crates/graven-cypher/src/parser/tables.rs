@@ -280,7 +280,7 @@ impl Parser<'_> {
                 {
                     open -= 1;
                 }
-                TokenKind::End => return Err(self.unexpected("the rest of a type")),
+                TokenKind::End if open > 0 => return Err(self.unexpected("the rest of a type")),
                 _ if open > 0 => {}
                 _ => break,
             }
@@ -406,6 +406,11 @@ impl Parser<'_> {
             filter = self.where_clause()?;
         } else if self.is_word("WHERE") {
             filter = self.where_clause()?;
+        }
+        // Alone, a call gives its columns in their own order; `RETURN *` would sort them.
+        let ends = matches!(self.peek(2), TokenKind::End | TokenKind::Semicolon);
+        if self.is_word("RETURN") && self.peek(1) == TokenKind::Star && ends {
+            self.next += 2;
         }
         let call = ProcedureCall {
             name: Name {

@@ -153,7 +153,24 @@ pub fn total_order(a: &Value, b: &Value) -> Ordering {
             .cmp(&b.nodes)
             .then_with(|| a.relationships.cmp(&b.relationships)),
         (Value::Stored(x), Value::Stored(y)) => super::convert::order_stored(x, y),
-        _ => type_rank(a).cmp(&type_rank(b)),
+        _ => {
+            // What stands for a node among nodes, by id; the node itself comes first.
+            let stands = |value: &Value| matches!(value, Value::Map(_));
+            let by_rank = type_rank(a).cmp(&type_rank(b));
+            by_rank
+                .then_with(|| entity_id(a).cmp(&entity_id(b)))
+                .then_with(|| stands(a).cmp(&stands(b)))
+        }
+    }
+}
+
+/// The id of a node or relationship, or of what stands for one.
+fn entity_id(value: &Value) -> Option<u64> {
+    match value {
+        Value::Node(id) => Some(id.0),
+        Value::Relationship(id) => Some(id.0),
+        Value::Map(map) => map.standing().map(Standing::id),
+        _ => None,
     }
 }
 

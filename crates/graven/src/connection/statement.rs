@@ -86,6 +86,14 @@ impl Connection {
             frames: params.frames(),
         };
         if planned.writes() {
+            if planned.makes_transactions() {
+                // On a conflict it is run again, and what it has committed would be there twice.
+                return Err(Error::new(
+                    "Transaction.ImplicitOnly",
+                    "a statement that writes cannot call apoc.periodic.*, which has transactions \
+                        of its own: run them one after the other",
+                ));
+            }
             let run = Run::new(params);
             let done = self.autocommit(inner, planned.merges(), |transaction| {
                 self.run(inner, &planned, transaction, &run, &occasion)
@@ -257,7 +265,7 @@ impl Connection {
                 connection: self.clone(),
                 context: context.clone(),
                 running: occasion.guard.running(),
-                depth: 0,
+                depth: self.depth,
             }));
         }
         context.transaction = transaction;

@@ -53,6 +53,11 @@ impl CompiledStatement {
                         Operator::Procedure { name, .. } => procedures::acts(name, registry),
                         _ => false,
                     })),
+            makes_transactions: runs
+                && plan.root.any(&|op| match op {
+                    Operator::Procedure { name, .. } => name.starts_with("apoc.periodic."),
+                    _ => false,
+                }),
             on_files: writes_file || loads,
             kind,
             write: runs && kind != StatementKind::Reads,

@@ -93,10 +93,25 @@ impl Procedure {
     pub(super) fn named(&self, args: &[Value]) -> Result<Vec<(Arc<str>, Value)>, ExecError> {
         let mut named = Vec::with_capacity(self.arguments.len());
         for (at, (name, _)) in self.arguments.iter().enumerate() {
-            let given = args.get(at).cloned().unwrap_or_default();
+            let given = args.get(at);
             let value = match ONE_OR_MORE.contains(name) {
-                true => self.entities(name, given)?,
-                false => given,
+                // Left out, it means all; a null or a list of nulls means none.
+                true if at >= self.arguments.len() - self.optional => {
+                    let given = given.cloned().unwrap_or(Value::list(Vec::new()));
+                    let named = self.entities(name, given.clone())?;
+                    let of_nulls = match &given {
+                        Value::List(items) => !items.is_empty(),
+                        other => other.is_null(),
+                    };
+                    match &named {
+                        Value::List(known) if known.is_empty() && of_nulls => {
+                            Value::list(vec![Value::Null])
+                        }
+                        _ => named,
+                    }
+                }
+                true => self.entities(name, given.cloned().unwrap_or_default())?,
+                false => given.cloned().unwrap_or_default(),
             };
             named.push((Arc::from(*name), value));
         }

@@ -22,7 +22,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute};
+use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute_kept};
 use graven_pagecache::{BudgetError, Reservation};
 
 use super::{DatabaseProcedures, Rows};
@@ -32,7 +32,9 @@ use crate::plan_cache::CompiledStatement;
 use crate::right::Right;
 
 /// How deep statements may lie within statements.
-const DEPTH_MAX: usize = 12;
+pub(super) const DEPTH_MAX: usize = 12;
+/// What is said beyond it.
+pub(super) const TOO_DEEP: &str = "statements call each other more than 12 deep";
 
 /// A call of a procedure that runs statements.
 pub(crate) struct Call<'a> {
@@ -98,13 +100,10 @@ impl Call<'_> {
             outlined = outlined.with(Arc::clone(name), outline(value));
         }
         let (connection, deadline) = (&on.connection, on.context.deadline);
-        let planned = connection.plan(
-            &on.database,
-            text,
-            &outlined,
-            self.caller.snapshot,
-            deadline,
-        );
+        // Which plan is taken changes no answer.
+        let unrecorded = (self.caller.transaction).map(|known| known.unrecorded_snapshot());
+        let snapshot = unrecorded.as_ref().unwrap_or(self.caller.snapshot);
+        let planned = connection.plan(&on.database, text, &outlined, snapshot, deadline);
         planned.map_err(|error| self.refused(&error))
     }
 
@@ -116,9 +115,7 @@ impl Call<'_> {
     ) -> Result<Started, ExecError> {
         let on = self.on;
         if on.depth >= DEPTH_MAX {
-            return Err(self.failed(format!(
-                "statements call each other more than {DEPTH_MAX} deep"
-            )));
+            return Err(self.failed(TOO_DEEP));
         }
         let planned = self.plan(text, &params)?;
         let checked = on.connection.check_access(&on.database, &planned);
@@ -126,6 +123,10 @@ impl Call<'_> {
         let writes = planned.writes();
         if writes && (self.right == Right::Read || self.caller.transaction.is_none()) {
             let told = "the statement writes: a procedure that may is apoc.cypher.doIt";
+            return Err(self.failed(told));
+        }
+        if planned.makes_transactions() && self.caller.transaction.is_some() {
+            let told = "apoc.periodic.* has transactions of its own: call it by itself";
             return Err(self.failed(told));
         }
         if planned.runs_in_transactions() {
@@ -142,7 +143,8 @@ impl Call<'_> {
         let values: graven_exec::Params = params.into_iter().collect();
         let snapshot = self.caller.snapshot.clone();
         let plan = Arc::clone(&planned.plan);
-        let mut execution = execute(plan, snapshot, Arc::new(values), context).map_err(own)?;
+        let execution = execute_kept(plan, &planned.physical, snapshot, Arc::new(values), context);
+        let mut execution = execution.map_err(own)?;
         let rows = match writes || planned.acts() {
             false => Source::Runs(Box::new(execution)),
             true => {

@@ -117,12 +117,25 @@ fn told(args: &[Value], message: &str) -> Result<Rows, String> {
 /// Bytes of what may be said of a transaction: as many as Neo4j takes.
 const SAID_MAX: usize = 2048;
 
+fn holds_entity(value: &Value) -> bool {
+    match value {
+        Value::Node(_) | Value::Relationship(_) | Value::Path(_) => true,
+        Value::List(items) => items.iter().any(holds_entity),
+        Value::Map(map) => map.entries().iter().any(|(_, value)| holds_entity(value)),
+        _ => false,
+    }
+}
+
 fn set_metadata(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let failed = |message: String| ExecError::Procedure {
         name: "tx.setMetaData".to_owned(),
         message,
     };
     match args.first() {
+        // Another statement, which may not see the node, reads it.
+        Some(said) if holds_entity(said) => Err(failed(
+            "the data holds a node, relationship or path: give its properties".to_owned(),
+        )),
         Some(said @ Value::Map(_)) if said.heap_bytes() <= 8 * SAID_MAX => {
             caller.running.set_metadata(said.clone());
             Ok(Rows::new())

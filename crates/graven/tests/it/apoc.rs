@@ -490,3 +490,76 @@ fn what_graph_stores_call_is_there() {
     assert_eq!(row.values()[1].to_string(), "{x: 1}");
     assert_eq!(g.texts("RETURN size(apoc.create.uuid())"), ["36"]);
 }
+
+/// A batch that calls itself ends with an error, not with the process.
+#[test]
+fn batches_call_each_other_only_so_deep() {
+    let graph = empty();
+    let statement = "CALL apoc.periodic.commit($s, {s: $s}) YIELD updates RETURN updates";
+    let params = Params::new().with("s", statement);
+    let rows = graph.db.connect().query(statement, &params);
+    let failed = rows.and_then(|rows| rows.collect::<Result<Vec<_>, _>>());
+    let error = failed.expect_err("it never ends");
+    assert!(error.message().contains("deep"), "{error}");
+}
+
+/// What has committed batches must not run again on a conflict.
+#[test]
+fn batches_are_no_part_of_statements_that_write() {
+    let graph = empty();
+    graph.rows("CREATE (:P {n: 0})");
+    for text in [
+        "MATCH (p:P) SET p.s = 1 WITH p \
+         CALL apoc.periodic.commit('MATCH (p:P) SET p.n = p.n + 1 RETURN 0') YIELD updates \
+         RETURN updates",
+        "CALL apoc.cypher.doIt('CALL apoc.periodic.commit(\"RETURN 0\") YIELD updates RETURN 1', {}) \
+         YIELD value RETURN value",
+    ] {
+        graph.code(text);
+    }
+    assert_eq!(graph.texts("MATCH (p:P) RETURN p.n"), ["0"]);
+}
+
+#[test]
+fn nodes_that_are_not_there_name_none() {
+    let graph = empty();
+    graph.rows("CREATE (:Q {k: 1}), (:Q {k: 2})");
+    for nodes in ["[n]", "n"] {
+        graph.rows(&format!(
+            "OPTIONAL MATCH (n:Old) CALL apoc.refactor.rename.label('Q', 'New', {nodes}) \
+             YIELD total RETURN total"
+        ));
+    }
+    assert_eq!(graph.texts("MATCH (n:New) RETURN count(n)"), ["0"]);
+}
+
+/// Nodes and what stands for nodes have one order.
+#[test]
+fn virtual_nodes_are_sorted_among_nodes() {
+    let graph = empty();
+    graph.rows("UNWIND range(1, 40) AS i CREATE (:S {i: i})");
+    let sorted = "MATCH (s:S) WITH collect(s) AS all \
+         UNWIND range(1, 10) AS i CALL apoc.create.vNode(['V'], {i: i}) YIELD node \
+         WITH all, collect(node) AS made \
+         UNWIND all[0..13] + made + all[13..] AS x WITH x ORDER BY rand() \
+         WITH apoc.coll.sort(collect(x)) AS xs RETURN size(xs)";
+    for _ in 0..10 {
+        assert_eq!(graph.texts(sorted), ["50"]);
+    }
+}
+
+/// A procedure that makes rows of a table and the statement around it number them together.
+#[test]
+fn serial_numbers_of_procedures_and_statements_differ() {
+    let graph = empty();
+    graph.rows("CREATE NODE TABLE T(id SERIAL, v INT64, PRIMARY KEY(id))");
+    graph.rows(
+        "UNWIND [1, 2] AS i CALL (i) { CREATE (t:T {v: i}) WITH i \
+         CALL apoc.cypher.doIt('CREATE (t:T {v: 10}) RETURN t.id AS id', {}) YIELD value \
+         RETURN value } RETURN value",
+    );
+    assert_eq!(
+        graph.texts("MATCH (t:T) RETURN t.id ORDER BY t.id"),
+        ["0", "1", "2", "3"]
+    );
+}

@@ -261,6 +261,50 @@ fn tables_are_made_filled_changed_and_dropped() {
     done(&db, "CREATE (:Person {name: 1})");
 }
 
+/// Defaults and serial numbers change nothing of what is imported.
+#[test]
+fn tables_come_back_with_their_rows() {
+    let Fresh { _dir, db, .. } = fresh();
+    done(
+        &db,
+        "CREATE NODE TABLE T(id SERIAL, age INT16 DEFAULT 18, PRIMARY KEY(id))",
+    );
+    for _ in 0..6 {
+        done(&db, "CREATE (:T)");
+    }
+    done(&db, "MATCH (t:T) WHERE t.id IN [1, 3, 4] DELETE t");
+    done(&db, "MATCH (t:T {id: 2}) SET t.age = null");
+    let all = "MATCH (t:T) RETURN t.id, t.age ORDER BY t.id";
+    assert_eq!(rows(&db, all), ["0 18", "2 NULL", "5 18"]);
+    let folder = _dir.path().join("all");
+    done(&db, &format!("EXPORT DATABASE '{}'", folder.display()));
+    let copy = fresh();
+    done(&copy.db, &format!("IMPORT DATABASE '{}'", folder.display()));
+    assert_eq!(rows(&copy.db, all), rows(&db, all));
+    done(&copy.db, "CREATE (:T)");
+    assert_eq!(rows(&copy.db, all).last().map(String::as_str), Some("6 18"));
+    done(&db, "MATCH (t:T {id: 0}) SET t.score = 99");
+    done(&db, "ALTER TABLE T ADD score INT64 DEFAULT 5");
+    let scores = "MATCH (t:T) RETURN t.score ORDER BY t.id";
+    assert_eq!(rows(&db, scores), ["99", "5", "5"]);
+}
+
+/// An argument that a function needs in several places is evaluated once.
+#[test]
+fn arguments_are_evaluated_once() {
+    let Fresh { _dir, db, .. } = fresh();
+    let deep = format!("RETURN [1, 2]{} AS x", "[1:2]".repeat(60));
+    assert_eq!(rows(&db, &deep), ["[1, 2]"]);
+    let larger = "UNWIND range(1, 200) AS i WITH greatest(rand(), 0.5) AS x RETURN min(x) >= 0.5";
+    assert_eq!(rows(&db, larger), ["true"]);
+    assert_eq!(
+        rows(&db, "RETURN date_part('days', interval('3 days'))"),
+        ["3"]
+    );
+    let long = "RETURN cast({a: [x IN range(1, 1000) | x]} AS STRING) ENDS WITH '1000]}'";
+    assert_eq!(rows(&db, long), ["true"]);
+}
+
 #[test]
 fn tables_take_files_by_their_columns() {
     let Fresh { _dir, db, .. } = fresh();

@@ -20,6 +20,7 @@ use graven_storage::{PropertyType, PropertyValue, SchemaEntity};
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
+use crate::growth::charge;
 use crate::query_context::QueryContext;
 use crate::sources;
 use crate::value::Value;
@@ -52,27 +53,39 @@ enum Target {
     Plain(Kind, PropertyType),
 }
 
+/// Most lists within each other.
+const DEPTH_MAX: usize = 16;
 /// Digits behind the point where none are said.
 const SCALE: u32 = 3;
 
 impl Target {
     fn read(text: &str) -> Option<Target> {
-        let name = text.trim().to_ascii_uppercase();
+        Self::nested(&text.to_ascii_uppercase(), 0)
+    }
+
+    fn nested(text: &str, depth: usize) -> Option<Target> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let name = text.trim();
         if let Some(head) = name.strip_suffix(']') {
             let (element, length) = head.rsplit_once('[')?;
             let length = match length.trim() {
                 "" => None,
                 digits => Some(digits.parse().ok()?),
             };
-            return Some(Target::List(Box::new(Target::read(element)?), length));
+            return Some(Target::List(
+                Box::new(Target::nested(element, depth + 1)?),
+                length,
+            ));
         }
         if let Some(element) = name.strip_prefix("LIST<") {
-            let element = Target::read(element.strip_suffix('>')?)?;
+            let element = Target::nested(element.strip_suffix('>')?, depth + 1)?;
             return Some(Target::List(Box::new(element), None));
         }
         let (head, inside) = match name.split_once('(') {
             Some((head, inside)) => (head.trim_end(), Some(inside.strip_suffix(')')?)),
-            None => (&*name, None),
+            None => (name, None),
         };
         Some(match (head, inside) {
             ("INT128" | "HUGEINT" | "UINT64", None) => Target::Wide,
@@ -84,7 +97,7 @@ impl Target {
                 })
             }
             ("STRUCT" | "MAP" | "UNION", _) => Target::Map,
-            (_, None) => Target::Plain(Kind::parse(&name)?, PropertyType::parse(&name).ok()?),
+            (_, None) => Target::Plain(Kind::parse(name)?, PropertyType::parse(name).ok()?),
             _ => return None,
         })
     }
@@ -174,7 +187,36 @@ fn text(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(text).collect();
             format!("[{}]", items.join(","))
         }
+        Value::Map(map) => {
+            let entries = map.entries().iter();
+            let entries: Vec<String> = entries
+                .map(|(key, value)| format!("{key}: {}", text(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
         other => other.to_string(),
+    }
+}
+
+/// Charges what a cast of a value makes at most: copies of its lists and maps, as values or text.
+fn charge_copy(value: &Value) -> Result<()> {
+    /// Bytes of a value, and of what a number or date takes as text.
+    const VALUE_BYTES: usize = 48;
+    match value {
+        Value::String(text) => charge(text.len()),
+        Value::List(items) => {
+            charge(items.len() * VALUE_BYTES)?;
+            items.iter().try_for_each(charge_copy)
+        }
+        Value::Map(map) => {
+            charge(map.entries().len() * VALUE_BYTES)?;
+            let mut entries = map.entries().iter();
+            entries.try_for_each(|(key, value)| {
+                charge(key.len())?;
+                charge_copy(value)
+            })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -220,6 +262,7 @@ fn cast(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Value::String(wanted) = &args[1] else {
         return Err(wrong("cast", "the name of a type", &args[1]));
     };
+    charge_copy(&args[0])?;
     LAST.with_borrow_mut(|last| {
         let target = match last {
             Some((text, target)) if Arc::ptr_eq(text, wanted) => target,
@@ -302,6 +345,7 @@ mod tests {
         assert_eq!(to(&text("1970-01-01 10:00:00"), "DATE"), None);
         let time = to(&text("1970-01-01 10:00:00"), "TIMESTAMP").unwrap();
         assert_eq!(to(&time, "DATE"), Some(day));
+        assert!(Target::read(&format!("INT64{}", "[]".repeat(100_000))).is_none());
         assert!(Target::read("WHOLE").is_none() && Target::read("INT64[x]").is_none());
     }
 }

@@ -12,6 +12,7 @@ use graven_exec::{ExecError, Value};
 
 use super::super::contents::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::inner::{DEPTH_MAX, TOO_DEEP};
 use super::super::{DatabaseProcedures, Rows, integer};
 use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
@@ -104,9 +105,13 @@ fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecErr
 }
 
 /// Where statements run that have transactions of their own: as long as the caller may.
-fn own_connection(caller: &DatabaseProcedures) -> Connection {
+fn own_connection(caller: &DatabaseProcedures, name: &str) -> Result<Connection, ExecError> {
+    if caller.depth >= DEPTH_MAX {
+        return Err(failed(name, TOO_DEEP.to_owned()));
+    }
     let left = caller.context.deadline.map(|deadline| deadline.left());
-    caller.connection.clone().with_timeout(left)
+    let connection = caller.connection.clone().with_timeout(left);
+    Ok(connection.at_depth(caller.depth + 1))
 }
 
 fn parameters(
@@ -154,7 +159,7 @@ fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
             return Err(failed(NAME, told));
         }
     };
-    let connection = own_connection(caller);
+    let connection = own_connection(caller, NAME)?;
     let params = parameters(caller, NAME, config("params"))?;
     let columns = connection.columns_of(&caller.database, iterate, &params);
     let columns = columns.map_err(|error| inside((caller, NAME), &error))?;
@@ -164,7 +169,7 @@ fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
     let iterate = iterate.trim().trim_end_matches(';');
     let status = quoted(STATUS);
     let statement = format!(
-        "CALL () {{ {iterate} }} CALL ({names}) {{ {action} }} IN TRANSACTIONS OF {rows} ROWS \
+        "CALL () {{ {iterate}\n}} CALL ({names}) {{ {action}\n}} IN TRANSACTIONS OF {rows} ROWS \
             ON ERROR CONTINUE REPORT STATUS AS {status} \
             RETURN {status}.transactionId AS id, {status}.committed AS committed, \
                 {status}.errorMessage AS message, count(*) AS met"
@@ -235,7 +240,7 @@ fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     let params = parameters(caller, NAME, args.get(1))?;
     let (mut updates, mut executions) = (0u64, 0u64);
     loop {
-        let connection = own_connection(caller);
+        let connection = own_connection(caller, NAME)?;
         let result = connection.run_within(&caller.database, statement, &params);
         let mut result = result.map_err(|error| inside((caller, NAME), &error))?;
         let mut done = 0;
