@@ -7,7 +7,9 @@
 //! the compact form of Thrift.
 //!
 //! # Invariants
-//! * FI-12 No page is unpacked, and no piece of a file read, that takes more than the limit.
+//! * FI-12 No page is unpacked, and no piece of a file read, that takes more than the limit by its
+//!   header. The library unpacks gzip and LZ4 to their end before it compares: a page of these that
+//!   unpacks to more than its header says takes what it unpacks to.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
