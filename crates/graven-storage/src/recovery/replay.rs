@@ -60,6 +60,17 @@ fn room(store: &Store) -> u64 {
     share.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX)
 }
 
+/// Whether what was applied takes too much memory. What is too much for memory goes to temporary
+/// pages, where there are any; what those keep of it is too much in the end. It does not wait for
+/// the thread that applies.
+fn is_crowded(store: &Store) -> bool {
+    let limit = store.budget().limit() / CHANGES_SHARE;
+    let applied = store.newest_visible();
+    let layers = &applied.committed_base.layers;
+    let below = layers.below.iter().map(|lower| lower.memory_bytes());
+    below.sum::<u64>() > limit || store.temporary_pages().is_none() && layers.active.bytes() > limit
+}
+
 /// Puts the records of a log on top of a store.
 pub(super) struct Replay<'a> {
     store: &'a Store,
@@ -228,19 +239,6 @@ impl<'a> Replay<'a> {
         self.commits += 1;
         if head.schema.is_some() || self.is_full() {
             self.flush(head.schema)?;
-            // What is too much for memory goes to temporary pages, where there are any.
-            // What those keep of it is too much in the end.
-            let limit = self.store.budget().limit() / CHANGES_SHARE;
-            let commits = self.store.commits();
-            let committed_base = &commits.applied.committed_base;
-            let below = committed_base
-                .layers
-                .below
-                .iter()
-                .map(|lower| lower.memory_bytes());
-            self.crowded = below.sum::<u64>() > limit
-                || self.store.temporary_pages().is_none()
-                    && committed_base.layers.active.bytes() > limit;
         }
         Ok(Ok(()))
     }
@@ -273,7 +271,6 @@ impl<'a> Replay<'a> {
     fn make_room(&mut self) -> Result<()> {
         let store = self.store;
         if self.open.is_empty() && store.read_only().is_none() {
-            self.crowded = false;
             // What is cut off the log may have chunks of a commit that is not applied yet.
             self.flush(None)?;
             if self.beside.is_some() {
@@ -285,6 +282,7 @@ impl<'a> Replay<'a> {
             }
             store.commits().logged = NamesLogged::of(&store.allocator().names());
             store.checkpoint(UNPACED)?;
+            self.crowded = false;
         }
         Ok(())
     }
@@ -333,6 +331,7 @@ impl<'a> Replay<'a> {
             Some(beside) => self.stopped = beside.send(complete).is_err(),
         }
         self.room = room(store);
+        self.crowded |= is_crowded(store);
         Ok(())
     }
 }
