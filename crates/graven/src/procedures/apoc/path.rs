@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! A search goes level by level: one statement finds what is behind all ends of paths of a length,
-//! so that pages are read in order and once for a level. The search has ended before its first row is
-//! handed out. Paths that may go on, and the nodes that were met, are charged while it runs.
+//! so that pages are read in order and once for a level. The search has ended before its first row
+//! is handed out. Paths that may go on, and the nodes that were met, are charged while it runs.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
