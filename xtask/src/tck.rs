@@ -1,4 +1,4 @@
-//! `cargo xtask tck`: openCypher's scenarios against the library; see `crates/graven-tck`.
+//! `cargo xtask tck`: openCypher's scenarios against the library; see `tools/graven-tck`.
 
 use crate::run::{cargo, run};
 

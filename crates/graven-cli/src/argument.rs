@@ -73,38 +73,6 @@ pub(crate) fn one_byte(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A list of policies, parted by commas; where a policy has several parameters, by semicolons.
-/// `all` is every policy that a page cache can run.
-pub(crate) fn policies(text: &str) -> Vec<String> {
-    if text == "all" {
-        return graven_lab::live_policies();
-    }
-    let mut list: Vec<String> = Vec::new();
-    for part in text.split(';') {
-        for piece in part.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            // A piece with a value but without a name goes on with the parameters of the policy
-            // before it.
-            let continues = piece.contains('=') && !piece.contains(':');
-            match list.last_mut() {
-                Some(last) if continues => {
-                    last.push(',');
-                    last.push_str(piece);
-                }
-                _ => list.push(piece.to_owned()),
-            }
-        }
-    }
-    list
-}
-
-/// The text of a list of policies, of which there is at least one.
-pub(crate) fn policy_list(text: &str) -> Result<String, String> {
-    match policies(text).is_empty() {
-        true => Err("it names no policy; write one, or `all`".to_owned()),
-        false => Ok(text.to_owned()),
-    }
-}
-
 /// A parameter of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Param {
@@ -241,17 +209,6 @@ mod tests {
         }
         assert_eq!(isolation("SERIALIZABLE"), Ok(Isolation::Serializable));
         assert!(isolation("repeatable read").is_err());
-    }
-
-    #[test]
-    fn policies_keep_their_parameters() {
-        assert_eq!(
-            policies("lru, gclock:max=3,init=0,fifo"),
-            ["lru", "gclock:max=3,init=0", "fifo"]
-        );
-        assert_eq!(policies("a:x=1;b"), ["a:x=1", "b"]);
-        assert!(policies("all").contains(&"random".to_owned()));
-        assert!(policy_list("").is_err() && policy_list(" , ").is_err());
     }
 
     #[test]

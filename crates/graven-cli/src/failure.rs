@@ -109,6 +109,7 @@ impl From<graven_lab::LabError> for Failure {
     }
 }
 
+#[cfg(feature = "lab")]
 impl From<graven_trace::TraceError> for Failure {
     fn from(error: graven_trace::TraceError) -> Self {
         Failure::failed(error)

@@ -8,6 +8,8 @@ mod failure;
 mod format;
 mod interrupt;
 mod open;
+#[cfg(feature = "lab")]
+mod policy_list;
 mod progress;
 mod session;
 mod shell;
@@ -40,10 +42,14 @@ enum Command {
     Export(command::export::Export),
     Inspect(command::inspect::Inspect),
     Generate(command::generate::Generate),
+    #[cfg(feature = "lab")]
     Bench(command::bench::Bench),
+    #[cfg(feature = "lab")]
     Lab(command::lab::Lab),
+    #[cfg(feature = "lab")]
     Demo(command::demo::Demo),
     Doctor(command::doctor::Doctor),
+    #[cfg(feature = "lab")]
     Torture(command::torture::Torture),
     WriteTest(command::write_test::WriteTestCommand),
 }
@@ -78,10 +84,14 @@ fn main() -> ExitCode {
         Command::Export(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Generate(command) => command.run(),
+        #[cfg(feature = "lab")]
         Command::Bench(command) => command.run(),
+        #[cfg(feature = "lab")]
         Command::Lab(command) => command.run(),
+        #[cfg(feature = "lab")]
         Command::Demo(command) => command.run(),
         Command::Doctor(command) => command.run(),
+        #[cfg(feature = "lab")]
         Command::Torture(command) => command.run(),
         Command::WriteTest(command) => command.run(),
     };

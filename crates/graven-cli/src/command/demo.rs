@@ -9,9 +9,9 @@ use graven_lab::LabError;
 use graven_lab::demo::{self, Demo as Work, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::argument;
 use crate::command::bench::three_hop::{header, line};
 use crate::failure::Failure;
+use crate::policy_list;
 use crate::progress::ProgressReporter;
 
 /// Make a social network, import it, ask the three-hop question in small caches, write a report.
@@ -27,7 +27,7 @@ pub(crate) struct Demo {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Policies to compare, in the form of `bench three-hop`; `all` is every policy
-    #[arg(long, default_value = demo::POLICIES, value_parser = argument::policy_list)]
+    #[arg(long, default_value = demo::POLICIES, value_parser = policy_list::checked)]
     policy: String,
     /// Thread counts [default: 1, 2, 4 and so on, up to twice the processor's cores, 8 at most]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -49,7 +49,7 @@ impl Demo {
             folder: folder.clone(),
             scale: self.scale,
             seed: self.seed,
-            policies: argument::policies(&self.policy),
+            policies: policy_list::names(&self.policy),
             command: format!(
                 "graven demo --scale {} --seed {} --seconds {} --policy '{}' --threads {}",
                 self.scale,

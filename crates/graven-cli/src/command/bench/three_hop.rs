@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Ask how many persons are within three friendships, and measure.
 #[derive(Args, Debug)]
@@ -47,7 +48,7 @@ pub(crate) struct ThreeHop {
           value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Vec<u16>,
     /// Replacement policies, as in lru,gclock:max=7,init=1,random; `all` is every policy
-    #[arg(long, default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
+    #[arg(long, default_value = graven::DEFAULT_POLICY, value_parser = policy_list::checked)]
     policy: String,
     /// Fixed pools instead of one budget for pages of all sizes, for comparison
     #[arg(long, value_name = "static:SIZE=PERCENT,...")]
@@ -140,7 +141,7 @@ impl ThreeHop {
         let mut settings = Vec::new();
         for io in &self.io {
             for cache_bytes in &self.cache {
-                for policy in argument::policies(&self.policy) {
+                for policy in policy_list::names(&self.policy) {
                     for threads in &self.threads {
                         settings.push(Setting {
                             policy: policy.clone(),

@@ -71,8 +71,12 @@ mod tests {
         for (item, number) in ITEMS.iter().zip(1..) {
             let words: Vec<&str> = item.command.split(' ').collect();
             if let ["cargo", "test", "-p", name, test] = words[..] {
-                let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
-                assert!(has_test(&folder, test), "{number}: {}", item.command);
+                let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+                let shown = ["crates", "tools"]
+                    .map(|group| root.join(group).join(name))
+                    .iter()
+                    .any(|folder| folder.is_dir() && has_test(folder, test));
+                assert!(shown, "{number}: {}", item.command);
                 continue;
             }
             if let Err(error) = crate::Program::try_parse_from(&words) {

@@ -8,14 +8,14 @@ use graven_lab::livelock::{self, Limit};
 
 use super::options;
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Find the smallest cache that works when threads keep pages pinned, and what a smaller one says.
 #[derive(Args, Debug)]
 pub(crate) struct Livelock {
     /// Policies; `all` is every policy that a cache can run; may be repeated
-    #[arg(long = "policy", value_name = "POLICY", default_value = "all", value_parser = argument::policy_list)]
+    #[arg(long = "policy", value_name = "POLICY", default_value = "all", value_parser = policy_list::checked)]
     policies: Vec<String>,
     /// Threads
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]

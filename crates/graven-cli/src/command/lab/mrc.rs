@@ -8,8 +8,8 @@ use graven_lab::mrc::{self, Curve, MissRatioCurves};
 
 use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Draw the whole curve of the miss ratio by cache size, in one reading of the trace.
 #[derive(Args, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Mrc {
     #[arg(long, value_name = "FILE")]
     trace: PathBuf,
     /// Policies; may be repeated
-    #[arg(long = "policy", value_name = "POLICY", default_value = "lru", value_parser = argument::policy_list)]
+    #[arg(long = "policy", value_name = "POLICY", default_value = "lru", value_parser = policy_list::checked)]
     policies: Vec<String>,
     /// Points of a curve
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]

@@ -7,6 +7,7 @@ use graven_import::{Progress, Unit};
 use graven_trace::{Format, ReadOptions};
 
 use crate::argument;
+use crate::policy_list;
 use crate::progress::ProgressReporter;
 
 /// How traces are read.
@@ -36,7 +37,7 @@ impl Reading {
 
 /// The policies that repeated and comma-separated arguments name.
 pub(crate) fn policies(lists: &[String]) -> Vec<String> {
-    let each = lists.iter().flat_map(|list| argument::policies(list));
+    let each = lists.iter().flat_map(|list| policy_list::names(list));
     each.collect()
 }
 

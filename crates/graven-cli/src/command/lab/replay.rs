@@ -13,8 +13,8 @@ use graven_lab::workload::Workload;
 
 use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Play a trace or a synthetic workload on the real cache, with threads and real reads.
 #[derive(Args, Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct Replay {
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     accesses: u64,
     /// Policies with their protocols; may be repeated
-    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
+    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = policy_list::checked)]
     policies: Vec<String>,
     /// Fixed pools instead of one budget for pages of all sizes, for comparison
     #[arg(long, value_name = "static:SIZE=PERCENT,...")]

@@ -8,8 +8,8 @@ use graven_lab::simulate::{self, Run, Simulation, Size, Summary};
 
 use super::options::{self, Reading};
 use super::output::Output;
-use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Count the hits of policies on traces of page accesses.
 #[derive(Args, Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Simulate {
     traces: Vec<PathBuf>,
     /// Policies, as in lru,gclock:max=7,init=1; `all` is every policy that a cache can run; may be
     /// repeated
-    #[arg(long = "policy", value_name = "POLICY", required = true, value_parser = argument::policy_list)]
+    #[arg(long = "policy", value_name = "POLICY", required = true, value_parser = policy_list::checked)]
     policies: Vec<String>,
     /// Cache sizes: pages (4096), shares of the trace's pages (1%) or bytes (64MiB); may be
     /// repeated

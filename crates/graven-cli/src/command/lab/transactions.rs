@@ -12,6 +12,7 @@ use super::options;
 use super::output::Output;
 use crate::argument;
 use crate::failure::Failure;
+use crate::policy_list;
 
 /// Apply the update streams of an LDBC data set under policies as they are and with pages of
 /// running transactions scored up (`running=N`), live and simulated.
@@ -30,7 +31,7 @@ pub(crate) struct Transactions {
     /// An LDBC data set with update streams
     data: PathBuf,
     /// Policies; each runs without and with the score
-    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = argument::policy_list)]
+    #[arg(long = "policy", value_name = "POLICY", default_value = graven::DEFAULT_POLICY, value_parser = policy_list::checked)]
     policies: Vec<String>,
     /// How many pages of running transactions an eviction passes over
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65535))]
