@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_pagecache::{Budget, Reservation};
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::column::Column;
 use crate::deadline::Deadline;

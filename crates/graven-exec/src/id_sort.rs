@@ -155,7 +155,7 @@ fn number(place: usize) -> u32 {
 mod tests {
     use std::collections::BTreeSet;
 
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use graven_cypher::TypeSet;
 use graven_cypher::plan::{FileNames, Literal, LoadSource, OptionValue};
 use graven_files::{Column, Datum, Description, Error, Fault, Frame, Kind, Options, Source};
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::error::ExecError;
 use crate::file_access::{FileAccess, Refused};

@@ -18,9 +18,9 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, OffsetSizeTrait, StructArray};
 use arrow_buffer::ArrowNativeType as _;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
-use graven_storage::PropertyValue;
-use graven_storage::value::{DateTime, Duration};
 use graven_temporal::Zone;
+use graven_types::PropertyValue;
+use graven_types::{DateTime, Duration};
 
 use crate::column::Column;
 use crate::datum::{Cells, Datum};

@@ -15,7 +15,7 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::datum::Datum;
 use crate::kind::Kind;
@@ -149,7 +149,7 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
                 .with_timezone_opt(zone),
         ),
         (Kind::Point, _) => {
-            let part = |pick: fn(&graven_storage::value::Point) -> Option<f64>| {
+            let part = |pick: fn(&graven_types::Point) -> Option<f64>| {
                 let parts = values.iter().map(|datum| match datum {
                     Datum::Value(P::Point(point)) => pick(point),
                     _ => None,

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::datum::Datum;
 

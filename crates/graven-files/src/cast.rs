@@ -5,8 +5,8 @@
 //! * FI-1 A value is never changed silently: what the declared kind cannot hold is an error, and so
 //!   is an integer that no 64 bits hold.
 
-use graven_storage::PropertyValue;
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
+use graven_types::PropertyValue;
 
 use crate::datum::Datum;
 use crate::foreign;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 /// A value: what properties hold, and maps and lists of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! Texts of values as Kuzu writes them: durations in words, instants for times without a zone,
 //! bytes with escapes.
 
-use graven_storage::PropertyValue;
-use graven_storage::value::{DateTime, LocalDateTime};
 use graven_temporal::duration::{Decimal, Sum};
 use graven_temporal::{Kind, Zone, text};
+use graven_types::PropertyValue;
+use graven_types::{DateTime, LocalDateTime};
 
 /// Short names of units, and those that durations are made of.
 const UNITS: &[(&str, &str)] = &[
@@ -92,7 +92,7 @@ pub(crate) fn bytes(given: &str) -> Option<PropertyValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use graven_storage::value::Duration;
+    use graven_types::Duration;
 
     /// Goal: what Kuzu writes is read, and what is no such text is not.
     #[test]

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 use serde_json::Value as Json;
 
 use crate::cast::cast;

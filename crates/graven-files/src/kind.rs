@@ -9,7 +9,7 @@
 
 use std::fmt;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::datum::Datum;
 
@@ -156,7 +156,6 @@ impl Kind {
                     .map(|item| Kind::of(&Datum::Value(item.clone())));
                 Kind::List(Box::new(kinds.fold(Kind::Null, Kind::with)))
             }
-            _ => Kind::Any,
         }
     }
 

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
-use graven_storage::value::{LocalDateTime, Point};
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
+use graven_types::PropertyValue;
+use graven_types::{LocalDateTime, Point};
 
 use crate::datum::Datum;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::column::Column;
 use crate::datum::{Cells, Datum};

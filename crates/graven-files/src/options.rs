@@ -2,7 +2,7 @@
 
 use crate::datum::Datum;
 use crate::error::{Error, Result};
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 /// What files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

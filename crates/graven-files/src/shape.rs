@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::datum::Datum;
 use crate::kind::Kind;

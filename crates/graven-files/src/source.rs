@@ -462,7 +462,7 @@ impl Reader {
                 let shown = |datum: &Datum| {
                     let mut text = String::new();
                     match datum {
-                        Datum::Value(graven_storage::PropertyValue::String(s)) => text.push_str(s),
+                        Datum::Value(graven_types::PropertyValue::String(s)) => text.push_str(s),
                         other => crate::literal::write(&mut text, other),
                     }
                     Fault::shown(&text)

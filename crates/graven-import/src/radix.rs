@@ -71,7 +71,7 @@ pub(crate) fn sort<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     #[test]
     fn keys_of_any_width_are_sorted_as_by_comparison() {

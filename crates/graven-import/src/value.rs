@@ -14,7 +14,7 @@ pub(crate) mod temporal;
 use std::sync::Arc;
 
 use graven_storage::PropertyValue;
-use graven_storage::value::{DateTime, Duration, LocalDateTime, Point, Time};
+use graven_types::{DateTime, Duration, LocalDateTime, Point, Time};
 
 /// What a column holds.
 #[derive(Debug, Clone, PartialEq)]

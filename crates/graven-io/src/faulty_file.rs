@@ -19,7 +19,7 @@ mod plan;
 mod unsynced;
 
 pub use control::{FaultControl, FaultCounts};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 pub use plan::{Fault, FaultPlan};
 pub use unsynced::{Crash, CrashOutcome};
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::{Completion, File, QueueKind, ReadQueue, ReadRequest, Result, Wait};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Read queue that reads at submission.
 pub(crate) struct ImmediateQueue {

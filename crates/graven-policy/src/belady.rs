@@ -157,7 +157,7 @@ impl PositionSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     /// Goal: equals the definition, a scan over all resident pages at every fault.
     #[test]

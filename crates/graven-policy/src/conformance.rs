@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Frames that watch the policy.
 #[derive(Debug)]

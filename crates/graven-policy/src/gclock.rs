@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Where a sweep starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

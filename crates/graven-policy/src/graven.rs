@@ -468,7 +468,7 @@ mod tests {
     use crate::gclock::Arm;
     use crate::neo4j::neo4j;
     use crate::simulator::replay;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     /// Goal: where the popular pages change, earlier uses do not keep a page: at least a fifth of
     /// the way from Neo4j's clock to the optimum is closed.

@@ -128,7 +128,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     /// Goal: equals a hash map over random insertions and removals, across growth.
     #[test]

@@ -13,7 +13,7 @@
 
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Draws before the slots are tried in order.
 const DRAWS: usize = 32;

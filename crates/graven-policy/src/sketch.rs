@@ -15,7 +15,7 @@
 //! TOS 13(4), 2017; sizes and the raising of all rows after the sketch of Caffeine, by the same
 //! authors.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 use crate::PageId;
 

@@ -29,7 +29,7 @@
 
 use crate::slots::Slots;
 use crate::{Admission, Claim, FrameIdx, Frames, Hint, HitKind, PageId, Policy};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Most uses remembered.
 pub const USES_MAX: usize = 8;

@@ -9,9 +9,9 @@
 use std::sync::Arc;
 
 use graven::PropertyValue;
-use graven_storage::value::{DateTime, Duration, LocalDateTime, Point, Time};
 use graven_temporal::calendar::civil;
 use graven_temporal::{DAY, Kind, Zone, text};
+use graven_types::{DateTime, Duration, LocalDateTime, Point, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;

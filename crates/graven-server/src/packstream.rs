@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn no_bytes_make_the_reader_panic() {
-        let mut random = graven_random::SplitMix64::new(7);
+        let mut random = graven_types::rng::SplitMix64::new(7);
         for _ in 0..50_000 {
             let length = random.below(40);
             let bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();

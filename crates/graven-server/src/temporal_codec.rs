@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use graven::{PropertyValue, Value};
-use graven_storage::value::{DateTime, Duration, LocalDateTime, Point, Time};
 use graven_temporal::Zone;
+use graven_types::{DateTime, Duration, LocalDateTime, Point, Time};
 
 use crate::packstream::{Unreadable, Writer};
 

@@ -220,7 +220,7 @@ mod avx2 {
 
 #[cfg(test)]
 mod tests {
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
 

@@ -4,11 +4,11 @@
 use crate::ids::{NodeId, RelId};
 use crate::index::key::key_bytes;
 use crate::store::Store;
-use crate::value::PropertyValue;
 use crate::writer::{StoreWriter, Uniqueness, WriterOptions};
 use crate::{Error, Result};
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
+use graven_types::PropertyValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::overflow_pages;
 use crate::pages::Pages;
 use crate::segment_map::SegmentMap;
 use crate::superblock::Found;
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 
 /// Bytes of memory charged per byte of the stored catalogue: names are kept twice, in lists and
 /// tables.

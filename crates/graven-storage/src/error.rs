@@ -1,8 +1,8 @@
 //! Everything that can go wrong in the data file.
 
 use crate::transaction::options::Durable;
-use crate::value::PropertyValue;
 use graven_pagecache::PageRef;
+use graven_types::PropertyValue;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 

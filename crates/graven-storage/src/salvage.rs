@@ -30,11 +30,11 @@ use crate::recovery::OpenOptions;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::superblock;
-use crate::value::PropertyValue;
 use crate::writer::{StoreWriter, WriterOptions};
 use crate::{Column, Error, Result};
 use graven_io::File;
 use graven_pagecache::{PageCache, Reservation, SpillFile};
+use graven_types::PropertyValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,220 +1,26 @@
-//! Property values as they are stored: every storable Cypher type.
+//! Bytes of property values, and how deep they may nest.
 //!
 //! # How it works
-//! [`PropertyValue`] is what columns take and give. Values never borrow from the page cache; text,
-//! bytes and lists are shared by `Arc`. The bytes of a single value are written by [`encode`], for
-//! mixed columns and list elements.
+//! [`PropertyValue`] is what columns take and give. Columns of one type pack its values; the bytes
+//! of a single value, for mixed columns, list elements, the log and temporary data, are written by
+//! [`encode`](mod@encode).
 
 pub(crate) mod depth;
 pub mod encode;
 
-use std::sync::Arc;
+use graven_types::PropertyValue;
 
 /// Appends self-describing bytes of `value`, as mixed columns hold them: for temporary data.
 pub fn encode(value: &PropertyValue, out: &mut Vec<u8>) {
     encode::put_value(out, value);
 }
 
-/// The value at the start of `bytes` and how many bytes it takes; `None` if there is none.
-#[must_use]
-pub fn decode(bytes: &[u8]) -> Option<(PropertyValue, usize)> {
-    let mut reader = crate::bytes::Reader::new(bytes);
-    let value = encode::read_value(&mut reader).ok()?;
-    Some((value, reader.position()))
-}
-
-/// A value of a property.
+/// The value at the start of `bytes` and how many bytes it takes.
 ///
-/// `PartialEq` compares representations: `1` and `1.0` differ, a NaN equals nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum PropertyValue {
-    /// No value: the property is absent. Never stored except inside lists.
-    #[default]
-    Null,
-    /// `true` or `false`.
-    Boolean(bool),
-    /// 64-bit signed integer.
-    Integer(i64),
-    /// 64-bit float.
-    Float(f64),
-    /// Text.
-    String(Arc<str>),
-    /// Bytes.
-    Bytes(Arc<[u8]>),
-    /// List, possibly nested and of mixed types.
-    List(Arc<[PropertyValue]>),
-    /// Days since 1970-01-01 (proleptic Gregorian).
-    Date(i64),
-    /// Nanoseconds since midnight, 0..86,400 * 10^9.
-    LocalTime(i64),
-    /// A time of day with an offset from UTC.
-    Time(Time),
-    /// A date and time of day without zone.
-    LocalDateTime(LocalDateTime),
-    /// An instant with its zone.
-    DateTime(DateTime),
-    /// A span in months, days, seconds and nanoseconds.
-    Duration(Duration),
-    /// A point of a coordinate system.
-    Point(Point),
-}
-
-/// A time of day with an offset from UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Time {
-    /// Local nanoseconds since midnight, 0..86,400 * 10^9.
-    pub nanosecond_of_day: i64,
-    /// Seconds east of UTC.
-    pub offset_seconds: i32,
-}
-
-/// A date and time of day without zone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LocalDateTime {
-    /// Seconds since 1970-01-01T00:00 local time.
-    pub seconds: i64,
-    /// 0..10^9.
-    pub nanoseconds: u32,
-}
-
-/// An instant with its zone.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct DateTime {
-    /// Seconds since 1970-01-01T00:00Z.
-    pub seconds: i64,
-    /// 0..10^9.
-    pub nanoseconds: u32,
-    /// Seconds east of UTC at that instant.
-    pub offset_seconds: i32,
-    /// Name of the zone, where one was given.
-    pub zone: Option<Arc<str>>,
-}
-
-/// A span of time; the four parts do not carry into each other, except nanoseconds into seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Duration {
-    /// Months.
-    pub months: i64,
-    /// Days.
-    pub days: i64,
-    /// Seconds.
-    pub seconds: i64,
-    /// 0..10^9.
-    pub nanoseconds: u32,
-}
-
-/// A point of a coordinate system.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
-    /// Coordinate system: 7203, 9157 (Cartesian), 4326, 4979 (WGS 84).
-    pub srid: u32,
-    /// First coordinate.
-    pub x: f64,
-    /// Second coordinate.
-    pub y: f64,
-    /// Third coordinate of a three-dimensional point.
-    pub z: Option<f64>,
-}
-
-impl PropertyValue {
-    /// The value as a tag and its content (see [`encode`]).
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        encode::put_value(&mut bytes, self);
-        bytes
-    }
-
-    /// The value that [`PropertyValue::to_bytes`] wrote.
-    ///
-    /// # Errors
-    /// What is wrong with the bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<PropertyValue, String> {
-        let mut reader = crate::bytes::Reader::new(bytes);
-        let value = encode::read_value(&mut reader).map_err(|malformed| malformed.0)?;
-        match reader.remaining() {
-            0 => Ok(value),
-            more => Err(format!("{more} bytes too many")),
-        }
-    }
-
-    /// Text.
-    #[must_use]
-    pub fn string(text: &str) -> PropertyValue {
-        PropertyValue::String(Arc::from(text))
-    }
-
-    /// Whether this is [`PropertyValue::Null`].
-    #[must_use]
-    pub const fn is_null(&self) -> bool {
-        matches!(self, PropertyValue::Null)
-    }
-
-    /// Bytes of memory that the value holds outside itself.
-    pub(crate) fn heap_bytes(&self) -> u64 {
-        match self {
-            PropertyValue::String(text) => 16 + text.len() as u64,
-            PropertyValue::Bytes(bytes) => 16 + bytes.len() as u64,
-            PropertyValue::List(values) => {
-                let own = 16 + size_of_val::<[PropertyValue]>(values) as u64;
-                own + values.iter().map(PropertyValue::heap_bytes).sum::<u64>()
-            }
-            PropertyValue::DateTime(DateTime {
-                zone: Some(zone), ..
-            }) => 16 + zone.len() as u64,
-            _ => 0,
-        }
-    }
-
-    /// The type's name in messages.
-    #[must_use]
-    pub const fn type_name(&self) -> &'static str {
-        match self {
-            PropertyValue::Null => "NULL",
-            PropertyValue::Boolean(_) => "BOOLEAN",
-            PropertyValue::Integer(_) => "INTEGER",
-            PropertyValue::Float(_) => "FLOAT",
-            PropertyValue::String(_) => "STRING",
-            PropertyValue::Bytes(_) => "BYTES",
-            PropertyValue::List(_) => "LIST",
-            PropertyValue::Date(_) => "DATE",
-            PropertyValue::LocalTime(_) => "LOCAL TIME",
-            PropertyValue::Time(_) => "TIME",
-            PropertyValue::LocalDateTime(_) => "LOCAL DATETIME",
-            PropertyValue::DateTime(_) => "DATETIME",
-            PropertyValue::Duration(_) => "DURATION",
-            PropertyValue::Point(_) => "POINT",
-        }
-    }
-}
-
-impl From<bool> for PropertyValue {
-    fn from(value: bool) -> Self {
-        PropertyValue::Boolean(value)
-    }
-}
-
-impl From<i64> for PropertyValue {
-    fn from(value: i64) -> Self {
-        PropertyValue::Integer(value)
-    }
-}
-
-impl From<f64> for PropertyValue {
-    fn from(value: f64) -> Self {
-        PropertyValue::Float(value)
-    }
-}
-
-impl From<&str> for PropertyValue {
-    fn from(value: &str) -> Self {
-        PropertyValue::string(value)
-    }
-}
-
-impl From<Vec<PropertyValue>> for PropertyValue {
-    fn from(value: Vec<PropertyValue>) -> Self {
-        PropertyValue::List(value.into())
-    }
+/// # Errors
+/// What is wrong with the bytes.
+pub fn decode(bytes: &[u8]) -> Result<(PropertyValue, usize), String> {
+    let mut reader = crate::bytes::Reader::new(bytes);
+    let value = encode::read_value(&mut reader).map_err(|malformed| malformed.0)?;
+    Ok((value, reader.position()))
 }

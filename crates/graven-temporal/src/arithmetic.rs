@@ -1,7 +1,7 @@
 //! A value plus or minus a duration.
 
-use graven_storage::PropertyValue;
-use graven_storage::value::Duration;
+use graven_types::Duration;
+use graven_types::PropertyValue;
 
 use crate::calendar::{add_months, in_range};
 use crate::duration::nanos;

@@ -5,8 +5,8 @@
 //! of day is midnight. Months and days are counted on the local clock of the first value's zone,
 //! seconds by the moment, so that a day on which the clock changes has 23 or 25 hours.
 
-use graven_storage::PropertyValue;
-use graven_storage::value::Duration;
+use graven_types::Duration;
+use graven_types::PropertyValue;
 
 use crate::calendar::{add_months, civil};
 use crate::duration::of_parts;

@@ -1,7 +1,7 @@
 //! Parts of a value by name: `d.year`, `t.offsetMinutes`, `duration.minutesOfHour`.
 
-use graven_storage::PropertyValue;
-use graven_storage::value::Duration;
+use graven_types::Duration;
+use graven_types::PropertyValue;
 
 use crate::SECOND;
 use crate::calendar::{civil, day_of_week, day_of_year, quarter_start, week};

@@ -6,7 +6,7 @@
 //! Fractions are decimal with 18 digits, so `0.1` is a tenth; what is less than a nanosecond is cut
 //! off.
 
-use graven_storage::value::Duration;
+use graven_types::Duration;
 
 use crate::{Error, Result, SECOND};
 

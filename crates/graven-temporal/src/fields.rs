@@ -8,7 +8,7 @@
 //! comes last: a base with a zone keeps its moment, any other keeps its local time. A week 53 or a
 //! 92nd day of a quarter that there is not is the one after the last.
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::calendar::{
     self, check, civil, day_of_week, month_length, quarter_from, week, week_from, weeks_in,

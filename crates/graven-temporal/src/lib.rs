@@ -2,7 +2,7 @@
 //! computing, writing.
 //!
 //! # How it works
-//! Values are those of the store ([`graven_storage::PropertyValue`] and its parts). Everything but
+//! Values are those of the store ([`graven_types::PropertyValue`] and its parts). Everything but
 //! durations is taken apart into [`Parts`] (day, time of day, zone) and put together again as one
 //! [`Kind`]; so each rule is written once. [`text`] reads and writes ISO 8601 forms, [`fields`]
 //! makes values of maps, [`truncate`], [`between`], [`arithmetic`] and [`component`] are the
@@ -31,7 +31,7 @@ pub mod truncate;
 pub mod zone;
 
 pub use fields::{Clock, Field, Fields, make};
-pub use graven_storage::PropertyValue;
+pub use graven_types::PropertyValue;
 pub use parts::{Kind, Parts};
 pub use zone::Zone;
 

@@ -1,7 +1,7 @@
 //! A temporal value taken apart into day, time of day and zone, and put together again.
 
-use graven_storage::PropertyValue;
-use graven_storage::value::{DateTime, LocalDateTime, Time};
+use graven_types::PropertyValue;
+use graven_types::{DateTime, LocalDateTime, Time};
 
 use crate::calendar::in_range;
 use crate::{Error, Result, SECOND, Zone};

@@ -7,7 +7,7 @@
 //! `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`,
 //! `-01:30`, `+18`) and a zone in brackets.
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::calendar::{civil, date, ordinal_date, quarter_date, week_date};
 use crate::parts::{Kind, Parts};

@@ -1,7 +1,7 @@
 //! `date.truncate(unit, value, fields)` and its kin: the start of the millennium, week, hour, ...
 //! that a value lies in.
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use crate::calendar::{civil, date, day_of_week, quarter_start, week, week_year_start};
 use crate::fields::{Clock, Field, Fields, make};

@@ -1,6 +1,6 @@
 //! Chance with a seed: the same seed gives the same graphs and queries everywhere.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Throws of dice, as the generators ask for them.
 #[derive(Clone, Debug)]

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series};
 use crate::measurement::percentile;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Fault ratios of the table.
 const RATIOS: [f64; 9] = [0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0];

@@ -28,7 +28,7 @@ use serde::Serialize;
 
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const KIND: PageKind = PageKind::Adjacency;
 const CLASS: SizeClass = SizeClass::MIN;

@@ -16,7 +16,7 @@
 //! # Invariants
 //! * RO-1 the same rounds and seed give the same interval.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use serde::Serialize;
 
 /// Fewer rounds than these say nothing.

@@ -25,7 +25,7 @@ use std::str::FromStr;
 
 pub use accesses::Accesses;
 pub use figure::figure;
-use graven_random::{SplitMix64, mix};
+use graven_types::rng::{SplitMix64, mix};
 use skew::Skew;
 
 /// In which order a search visits a level.

@@ -42,7 +42,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use graven_wal::Histogram;
 use serde::Serialize;
 

@@ -31,7 +31,7 @@ use graven::{Config, Database, Params, Value};
 use crate::Failure;
 use child::{NODES, Task};
 use child_log::ChildProcess;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// The least memory a database works with, and so a torture.
 pub const MEMORY_MIN: u64 = graven_pagecache::BUDGET_BYTES_MIN;

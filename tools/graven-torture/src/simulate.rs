@@ -29,7 +29,7 @@ use crate::disk::{Disk, Images, SURVIVALS};
 use crate::fault_injection::FaultInjection;
 use crate::model::Graph;
 use crate::workload::{History, Stop, Workload};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Steps of a database that was recovered and works on.
 const STEPS_AFTER: u64 = 25;

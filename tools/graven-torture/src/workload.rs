@@ -15,7 +15,7 @@ use graven_storage::{
 };
 
 use crate::model::{Change, Graph, INDEXED, Node, Relationship};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const LABELS: [&str; 3] = ["A", "B", "C"];
 const TYPES: [&str; 2] = ["R", "S"];

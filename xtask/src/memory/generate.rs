@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Files that statements read: one record of many bytes, many fields, many records, a quote that is
 /// never closed, zeros packed, and an object of many keys.

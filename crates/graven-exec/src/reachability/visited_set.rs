@@ -795,7 +795,7 @@ fn at(node: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
 

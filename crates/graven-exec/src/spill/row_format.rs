@@ -186,7 +186,7 @@ impl<'a> Take<'a> {
                 }))
             }
             12 => {
-                let (stored, length) = graven_storage::value::decode(self.bytes)?;
+                let (stored, length) = graven_storage::value::decode(self.bytes).ok()?;
                 self.take(length)?;
                 Value::Stored(Arc::new(stored))
             }
@@ -206,7 +206,7 @@ impl<'a> Take<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use graven_storage::PropertyValue;
+    use graven_types::PropertyValue;
 
     /// Goal: every kind of value comes back as it was, and cut bytes are no value.
     #[test]

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
-use graven_storage::value::Duration;
 use graven_temporal::duration::{self, Decimal};
+use graven_types::Duration;
+use graven_types::PropertyValue;
 
 use super::Value;
 use crate::error::{ExecError, Result};

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use super::Value;
 
@@ -84,7 +84,7 @@ pub(super) fn order_stored(a: &PropertyValue, b: &PropertyValue) -> Ordering {
         (P::LocalDateTime(a), P::LocalDateTime(b)) => a.cmp(b),
         (P::Time(a), P::Time(b)) => {
             // By instant, then by offset so that the order is total.
-            let instant = |t: &graven_storage::value::Time| {
+            let instant = |t: &graven_types::Time| {
                 t.nanosecond_of_day - i64::from(t.offset_seconds) * 1_000_000_000
             };
             instant(a)
@@ -94,7 +94,7 @@ pub(super) fn order_stored(a: &PropertyValue, b: &PropertyValue) -> Ordering {
         (P::DateTime(a), P::DateTime(b)) => (a.seconds, a.nanoseconds, a.offset_seconds, &a.zone)
             .cmp(&(b.seconds, b.nanoseconds, b.offset_seconds, &b.zone)),
         (P::Duration(a), P::Duration(b)) => {
-            let length = |d: &graven_storage::value::Duration| {
+            let length = |d: &graven_types::Duration| {
                 i128::from(d.months) * MONTH_SECONDS
                     + i128::from(d.days) * 86_400
                     + i128::from(d.seconds)

@@ -1,6 +1,6 @@
 //! Values as text: what `toString` and concatenation give, and a readable form for messages.
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 use std::fmt::{self, Display, Formatter};
 
 use super::Value;

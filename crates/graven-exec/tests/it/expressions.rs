@@ -504,7 +504,7 @@ fn distinct_takes_equivalent_values_for_one() {
 
 #[test]
 fn stored_types_pass_through_and_are_written_as_text() {
-    use graven_storage::value::{DateTime, Duration, LocalDateTime};
+    use graven_types::{DateTime, Duration, LocalDateTime};
     let values = [
         (PropertyValue::Date(0), "1970-01-01"),
         (PropertyValue::Date(-719_529), "-0001-12-31"),

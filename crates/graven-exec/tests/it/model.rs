@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_cypher::plan::Direction;
-use graven_random::SplitMix64;
 use graven_storage::GraphBuilder;
 use graven_storage::{PropertyValue, Store, Uniqueness};
+use graven_types::rng::SplitMix64;
 
 /// Random numbers as the tests ask for them.
 pub(crate) struct Random(SplitMix64);

@@ -5,7 +5,7 @@
 use std::fs::File;
 
 use graven_files::{Bound, Cells, Column, Comparison, Datum, Kind, Options, Shape, Sink};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 use super::{literal, rows, some_rows, source};
 
@@ -229,7 +229,7 @@ fn row_groups_that_cannot_match_are_passed_over() {
         assert!(rows.iter().all(|row| row.len() == 1));
         (reader.groups, rows.len())
     };
-    let integer = |i: i64| Datum::Value(graven_storage::PropertyValue::Integer(i));
+    let integer = |i: i64| Datum::Value(graven_types::PropertyValue::Integer(i));
     // Groups of 122,880 rows: five of them.
     assert_eq!(
         bounded(Comparison::Greater, "a", integer(495_000)),

@@ -9,7 +9,7 @@
 //! Guy L. Steele, Doug Lea, Christine H. Flood: Fast Splittable Pseudorandom Number Generators,
 //! OOPSLA 2014.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// The stream of a seed for a purpose; streams of different purposes are independent.
 pub(crate) fn stream(seed: u64, purpose: u64) -> SplitMix64 {

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use crate::error::ImportError;
 use crate::generate::random::{self, exp, ln};
 use crate::progress::{Meter, ProgressSink, Unit};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Persons at scale 1.
 const PERSONS: f64 = 9_892.0;

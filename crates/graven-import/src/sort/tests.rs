@@ -2,7 +2,7 @@
 // nothing is lost. Method: pseudo-random records against a plain sort.
 use super::*;
 use crate::spool::Spool;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 fn scratch(staging: u64) -> (tempfile::TempDir, Arc<Scratch>) {
     let dir = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::plan::{Fault, FaultPlan};
 use super::unsynced::{Crash, Unsynced};
 use crate::{Error, File, Operation, Result};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// What was done to a faulty file and what was injected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

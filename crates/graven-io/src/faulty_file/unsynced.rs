@@ -12,7 +12,7 @@ use std::collections::btree_map::Entry;
 
 use super::SECTOR_BYTES;
 use crate::{File, Result};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 type Bytes = Box<[u8]>;
 

@@ -5,7 +5,7 @@ use crate::support::{
 };
 use graven_io::MemoryFile;
 use graven_pagecache::{Damage, Error, PageKind, PageRef, Scope, SizeClass};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 
 /// Goal: each way of access gives the page's own bytes, with a pool that holds everything and one

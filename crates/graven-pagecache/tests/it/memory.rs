@@ -4,7 +4,7 @@
 use crate::support::{KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check};
 use graven_io::{File, IoMode, OpenOptions, ReadQueue, open};
 use graven_pagecache::{Budget, Config, Error, Evictor, HugePages, PageCache, PageRef, SizeClass};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use crate::support::{KIND, cache_with, check, mixed_file, settle_and_check};
 use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, Error, Evictor, PageCache, PageRef, SizeClass};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 use std::time::Duration;
 

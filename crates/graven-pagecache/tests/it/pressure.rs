@@ -6,7 +6,7 @@ use crate::support::{
 use graven_io::{FaultPlan, FaultyFile};
 use graven_pagecache::{Error, Reserve, SizeClass, View};
 use graven_policy::registry;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -15,8 +15,8 @@ use graven_pagecache::{
 use graven_policy::registry::{self, Spec, Visitor};
 use graven_policy::simulator::{ArrayFrames, Outcome, Simulator, TransactionAccess};
 use graven_policy::{Hint, Policy};
-use graven_random::SplitMix64;
 use graven_trace::dense;
+use graven_types::rng::SplitMix64;
 
 const SEED: u64 = 7;
 const SUBSET: [&str; 4] = ["lirs-cs", "lirs-gli", "lirs-multi1", "lirs-multi2"];

@@ -7,7 +7,7 @@ use graven_pagecache::{
     Error, Evictor, PageCache, PageKind, PageRef, SizeClass, SpillFile, TemporaryPage,
     TemporaryPages, WriteBack,
 };
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

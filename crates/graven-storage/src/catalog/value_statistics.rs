@@ -28,8 +28,9 @@
 //! of tuples satisfying a condition", 1984 (bounds of equal shares).
 
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
-use crate::value::{PropertyValue, encode};
-use graven_random::mix;
+use crate::value::encode;
+use graven_types::PropertyValue;
+use graven_types::rng::mix;
 
 /// Groups of hashes, a power of two.
 const REGISTERS: usize = 256;

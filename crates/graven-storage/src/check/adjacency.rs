@@ -12,8 +12,8 @@ use crate::directory::SegmentEntry;
 use crate::ids::{Direction, TypeId};
 use crate::labels::LabelRuns;
 use crate::pages::padded_payload;
-use crate::value::PropertyValue;
 use graven_pagecache::PageKind;
+use graven_types::PropertyValue;
 use std::ops::{ControlFlow, Range};
 
 const KIND: PageKind = PageKind::Adjacency;

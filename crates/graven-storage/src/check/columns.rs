@@ -11,9 +11,9 @@ use crate::index::{Index, cut, keys_bytes};
 use crate::labels::LabelRuns;
 use crate::snapshot::Snapshot;
 use crate::transaction::schema_change::for_each_entity;
-use crate::value::PropertyValue;
 use crate::version::Version;
 use graven_pagecache::{PageKind, PageRef};
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 impl Check<'_> {

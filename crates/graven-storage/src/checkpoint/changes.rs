@@ -14,7 +14,7 @@ use crate::Result;
 use crate::catalog::Catalog;
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::superblock::LogPosition;
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 
 /// Changes of one store, ascending.
 pub type Stream<'a, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'a>;

@@ -12,8 +12,8 @@ use crate::catalog::StoreKind;
 use crate::column::cutter::{Cutter, make_cell};
 use crate::column::segment::{Cell, ColumnSegment};
 use crate::directory::SegmentEntry;
-use crate::value::PropertyValue;
 use graven_pagecache::PageKind;
+use graven_types::PropertyValue;
 use std::iter::Peekable;
 
 type Values<'a> = Peekable<Stream<'a, (u64, PropertyValue)>>;

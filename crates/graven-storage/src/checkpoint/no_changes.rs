@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::data_file::FileRoot;
 use crate::ids::{Direction, KeyId, NodeId, TypeId};
 use crate::superblock::LogPosition;
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 
 /// The changes from a root to itself.
 pub(super) struct NoChanges<'a> {

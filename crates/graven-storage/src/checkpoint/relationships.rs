@@ -11,8 +11,8 @@ use super::merge::CheckpointMerge;
 use crate::Result;
 use crate::catalog::{RelationshipPart, StoreKind};
 use crate::ids::TypeId;
-use crate::value::PropertyValue;
 use graven_pagecache::PageKind;
+use graven_types::PropertyValue;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

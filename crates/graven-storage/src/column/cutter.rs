@@ -10,8 +10,8 @@ use crate::Result;
 use crate::catalog::value_statistics::Sketch;
 use crate::overflow_pages::{self, Footprint};
 use crate::page_output::PageOutput;
-use crate::value::PropertyValue;
 use graven_pagecache::{PageKind, SizeClass};
+use graven_types::PropertyValue;
 
 /// Target payload of a segment: 16 KiB pages.
 const TARGET_BYTES: usize = SizeClass::MIN.bytes() * 4 - graven_pagecache::page::HEADER_BYTES;

@@ -2,8 +2,8 @@
 //! damaged ones.
 
 use super::segment::{Cell, ColumnSegment, SPAN_MAX, Stored, encode};
-use crate::value::PropertyValue;
 use crate::value::encode::tests::any_value;
+use graven_types::PropertyValue;
 use proptest::prelude::*;
 
 fn cells(values: &[(u64, PropertyValue)]) -> Vec<(u64, Cell)> {

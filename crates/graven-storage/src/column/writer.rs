@@ -11,11 +11,11 @@ use super::segment::Cell;
 use crate::directory::SegmentEntry;
 use crate::page_output::PageOutput;
 use crate::sink::PageStream;
-use crate::value::PropertyValue;
 use crate::value::depth::check_depth;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
 use graven_pagecache::PageKind;
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 /// Writes one column.

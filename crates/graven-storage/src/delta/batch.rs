@@ -171,9 +171,9 @@ mod tests {
     use super::*;
     use crate::bytes::Reader;
     use crate::ids::{KeyId, LabelId, TypeId};
-    use crate::value::PropertyValue;
     use crate::value::encode::put_value;
-    use graven_random::SplitMix64;
+    use graven_types::PropertyValue;
+    use graven_types::rng::SplitMix64;
 
     #[test]
     fn a_batch_becomes_what_its_commits_make() {

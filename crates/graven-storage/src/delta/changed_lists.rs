@@ -187,7 +187,7 @@ mod tests {
     use crate::delta::delta_layer::EdgeMap;
     use crate::delta::spilled_run::SealedWriter;
     use graven_pagecache::{Budget, Config, PageCache, SpillFile};
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
     use std::sync::Arc;
 
     /// Layers of changes in memory and in pages, some of nodes apart, some of the same ones.

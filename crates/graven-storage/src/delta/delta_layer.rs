@@ -34,8 +34,8 @@ use crate::delta::change::RelationshipChange;
 use crate::delta::filter_key::FilterHash;
 use crate::delta::filter_key::FilterKey;
 use crate::ids::{Direction, LabelId, NodeId, RelId, TypeId};
-use crate::value::PropertyValue;
 use graven_pagecache::Budget;
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 /// Entries of one direction of one type.

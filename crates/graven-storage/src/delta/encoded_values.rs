@@ -10,8 +10,8 @@
 //! [`SLOT_BYTES`] and its bytes for a value; no allocation of its own.
 
 use crate::bytes::{Decoded, Reader};
-use crate::value::PropertyValue;
 use crate::value::encode::{read_value, skip_value};
+use graven_types::PropertyValue;
 
 /// Where the value of an id is.
 #[derive(Clone, Copy, Debug)]

@@ -114,8 +114,8 @@ mod tests {
     use crate::delta::delta_layer::DeltaLayer;
     use crate::delta::filter_key::FilterKey;
     use crate::ids::KeyId;
-    use crate::value::PropertyValue;
-    use graven_random::SplitMix64;
+    use graven_types::PropertyValue;
+    use graven_types::rng::SplitMix64;
 
     #[test]
     fn what_was_added_may_be_there_and_little_else() {

@@ -9,7 +9,7 @@ use crate::delta::change::{Change, ColumnOf, NodeChange as InLayer};
 use crate::delta::frozen_layer::FrozenLayer;
 use crate::ids::{Direction, KeyId, NodeId, RelId, TypeId};
 use crate::superblock::LogPosition;
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -379,7 +379,7 @@ mod tests {
     //! put together. Method: random operations on both.
 
     use super::*;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
     use std::collections::BTreeMap;
 
     fn check(map: &IdMap<u64>, plain: &BTreeMap<u64, u64>) {

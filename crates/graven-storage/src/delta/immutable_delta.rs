@@ -683,7 +683,7 @@ mod tests {
     //! one key, some of them gone again.
 
     use super::*;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     #[test]
     fn a_key_with_several_ids_is_found() {

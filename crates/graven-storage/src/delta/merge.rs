@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::delta::change::RelationshipChange;
 use crate::delta::change::{Change, NodeChange};
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

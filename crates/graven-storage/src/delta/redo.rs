@@ -32,9 +32,9 @@ use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::store::allocator::{NameKind, NameLists};
 use crate::users;
-use crate::value::PropertyValue;
 use crate::value::encode::put_value;
 use crate::version::schema::Schema;
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 const VERSION: u8 = 1;

@@ -229,7 +229,7 @@ mod tests {
 
     use super::*;
     use equivalent::Equivalent;
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
     use std::cmp::Ordering;
     use std::collections::BTreeMap;
 

@@ -8,8 +8,8 @@ use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::delta::change::IndexKey;
 use crate::delta::change::{Change, EdgeKey, RelationshipChange};
 use crate::ids::{NodeId, TypeId};
-use crate::value::PropertyValue;
 use crate::value::encode::{put_value, read_value};
+use graven_types::PropertyValue;
 
 /// Something that temporary pages can hold.
 pub(crate) trait Stored: Sized {

@@ -257,7 +257,7 @@ mod tests {
     use crate::delta::batch::Batch;
     use crate::delta::change::RelationshipChange;
     use crate::ids::{NodeId, RelId};
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
     use std::convert::Infallible;
 
     /// Every packing gives back what it got, in its order.

@@ -25,7 +25,7 @@
 //! | 0x50 / 0x51 | false / true | |
 //! | 0x60 | number | float (8: sign flipped, all bits if negative), distance (2, offset 0x8000) |
 
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 
 /// Keys are cut to this many bytes in an index; longer ones are compared by their values.
 pub(crate) const KEY_BYTES_MAX: usize = 1024;

@@ -2,8 +2,8 @@
 //! cut.
 
 use super::key::{KEY_BYTES_MAX, key_bytes};
-use crate::value::PropertyValue;
 use crate::{GraphBuilder, NodeId, Uniqueness};
+use graven_types::PropertyValue;
 use std::ops::Bound;
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@
 //! byte 0xff, so bytes that contain bytes are texts that contain texts.
 
 use crate::index::key::key_bytes;
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 
 /// See the file header.
 #[derive(Clone, Debug)]

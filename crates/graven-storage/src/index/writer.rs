@@ -7,9 +7,9 @@ use super::tree::TreeBuilder;
 use crate::catalog::IndexDescription;
 use crate::ids::NodeId;
 use crate::sink::PageStream;
-use crate::value::PropertyValue;
 use crate::writer::shared::{Shared, StoreBuild};
 use crate::{Error, Result};
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 /// Writes one index.

@@ -7,8 +7,8 @@ use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::KeyId;
 use crate::index::{cut, keys_bytes};
 use crate::schema::SchemaEntity;
-use crate::value::PropertyValue;
 use crate::{Error, Result, Snapshot};
+use graven_types::PropertyValue;
 use std::sync::Arc;
 
 /// Entries to take away and add, applied together with the change that causes them.

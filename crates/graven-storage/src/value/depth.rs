@@ -1,8 +1,8 @@
 //! Lists that nest too deep for the file are refused before they are written.
 
-use super::PropertyValue;
 use super::encode::DEPTH_MAX;
 use crate::{Error, Result};
+use graven_types::PropertyValue;
 
 /// Checks that lists in `value` nest at most [`DEPTH_MAX`] deep: what is deeper could not be read.
 ///

@@ -23,8 +23,8 @@
 //! | 14 | duration | zigzag varint months, days, seconds, varint nanoseconds |
 //! | 15 / 16 | point in 2 / 3 dimensions | varint coordinate system, 2 / 3 floats |
 
-use super::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint, unzigzag, zigzag};
+use graven_types::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
 use std::sync::Arc;
 
 /// Lists nest at most this deep in a stored value.

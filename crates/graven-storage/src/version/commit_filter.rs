@@ -94,7 +94,7 @@ mod tests {
     use crate::delta::change::{Change, NodeChange, RelationshipChange};
     use crate::ids::TypeId;
     use crate::ids::{KeyId, LabelId, NodeId, RelId};
-    use crate::value::PropertyValue;
+    use graven_types::PropertyValue;
     use std::sync::Arc;
 
     const NODE: ColumnOf = ColumnOf::Node(KeyId(2));

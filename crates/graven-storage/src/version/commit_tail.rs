@@ -28,7 +28,7 @@ use crate::catalog::IndexDescription;
 use crate::delta::change::ColumnOf;
 use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::filter_key::{FilterHash, FilterKey};
-use crate::value::PropertyValue;
+use graven_types::PropertyValue;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
     use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
-    use crate::value::PropertyValue;
+    use graven_types::PropertyValue;
 
     fn commit(number: u64) -> DeltaLayer {
         let mut layer = DeltaLayer::default();

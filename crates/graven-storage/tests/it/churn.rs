@@ -4,11 +4,11 @@
 //! outside.
 
 use crate::transactions::{empty, open};
-use graven_random::SplitMix64;
 use graven_storage::{
     CheckpointOptions, IndexKind, IndexSpec, KeyId, LabelId, NodeId, PropertyValue, SchemaEntity,
     Snapshot, Transaction, TransactionOptions,
 };
+use graven_types::rng::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 
 use graven_io::MemoryFile;
 use graven_pagecache::page::checksum;
-use graven_storage::value::{DateTime, Point};
 use graven_storage::{GraphBuilder, NodeId, PropertyValue, Uniqueness};
+use graven_types::{DateTime, Point};
 use std::sync::Arc;
 
 const BYTES: usize = 290_816;

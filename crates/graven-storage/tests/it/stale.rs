@@ -13,11 +13,11 @@ use crate::transactions::open;
 use graven_io::MemoryFile;
 use graven_pagecache::page::{self, PageHeader};
 use graven_pagecache::{PageRef, UNIT_BYTES};
-use graven_random::SplitMix64;
 use graven_storage::{
     CheckpointOptions, GraphBuilder, NodeId, PropertyValue, RelId, Store, TransactionOptions,
     Uniqueness,
 };
+use graven_types::rng::SplitMix64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

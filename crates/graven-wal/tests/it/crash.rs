@@ -3,7 +3,7 @@
 //! histories on a faulty file, the power cut at every operation in turn, several images of each
 //! cut.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 use std::time::Duration;
 

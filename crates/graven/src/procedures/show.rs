@@ -9,7 +9,7 @@ use graven_cypher::TypeSet;
 use graven_cypher::functions::{Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
 use graven_storage::PropertyValue;
-use graven_storage::value::{DateTime, Duration};
+use graven_types::{DateTime, Duration};
 
 use super::{DatabaseProcedures, described};
 use crate::instance::Instance;

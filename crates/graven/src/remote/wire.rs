@@ -9,8 +9,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
-
 use crate::value::{Node, Path, Relationship, Value};
 
 /// Lists and maps nest at most this deep in a message.
@@ -140,7 +138,9 @@ impl Writer {
             }
             Value::Stored(stored) => {
                 self.u8(12);
-                self.bytes(&stored.to_bytes());
+                let mut bytes = Vec::new();
+                graven_storage::value::encode(stored, &mut bytes);
+                self.bytes(&bytes);
             }
         }
     }
@@ -291,8 +291,13 @@ impl<'a> Reader<'a> {
                 }))
             }
             12 => {
-                let stored = PropertyValue::from_bytes(self.bytes()?);
-                Value::Stored(Arc::new(stored.map_err(|e| Malformed(e.to_string()))?))
+                let bytes = self.bytes()?;
+                let (stored, length) = graven_storage::value::decode(bytes).map_err(Malformed)?;
+                if length != bytes.len() {
+                    let what = format!("{} bytes too many", bytes.len() - length);
+                    return Err(Malformed(what));
+                }
+                Value::Stored(Arc::new(stored))
             }
             other => return Err(Malformed(format!("{other} is no tag of a value"))),
         };
@@ -337,7 +342,7 @@ mod tests {
                 nodes: vec![node(1), node(2)],
                 relationships: vec![relationship],
             })),
-            Value::Stored(Arc::new(PropertyValue::Date(-3))),
+            Value::Stored(Arc::new(graven_types::PropertyValue::Date(-3))),
         ])
     }
 

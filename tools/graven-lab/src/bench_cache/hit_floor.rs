@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use graven_pagecache::page::HEADER_BYTES;
 
 use super::huge_slab::HugeSlab;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const STATE_ONE: u64 = 1 << 56;
 const STATE_MAX: u64 = 250;

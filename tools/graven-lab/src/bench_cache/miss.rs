@@ -18,7 +18,7 @@ use super::miss_floor::Floor;
 use super::outcome::Outcome;
 use super::report::{CacheReport, MissSubject, Samples};
 use super::{CacheBench, CacheBenchError, clock};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Measures pages of one class: floors, the cache with and without verification, several threads,
 /// and (smallest class only) every policy.

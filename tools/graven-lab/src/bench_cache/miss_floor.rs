@@ -14,7 +14,7 @@ use io_uring::{IoUring, opcode, types};
 use super::clock;
 use super::huge_slab::HugeSlab;
 use super::outcome::Outcome;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// A loop over one file.
 pub(super) struct Floor {

@@ -1,6 +1,6 @@
 //! Zipfian page numbers over scattered pages.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Accesses to `pages` pages for each of `threads` threads: exactly Zipfian with exponent 0.99,
 /// ranks scattered over the pages at random.

@@ -22,7 +22,7 @@ use super::report::median;
 use super::{CommitBench, Run, Workload};
 use crate::LabError;
 use crate::machine::thread_cpu_seconds;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const PERSONS: i64 = 20_000;
 const READ: &str = "MATCH (p:Person {id: $id}) RETURN p.firstName, p.born";

@@ -2,7 +2,7 @@
 
 use graven_trace::dense::Numbering;
 
-use graven_random::mix;
+use graven_types::rng::mix;
 
 /// The trace as far as it is kept.
 pub(super) struct Kept {

@@ -2,7 +2,7 @@
 //! advice.
 
 use super::*;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 fn trace(folder: &Path, name: &str, pages: Vec<u64>) -> PathBuf {
     let path = folder.join(format!("{name}.u64.zst"));

@@ -23,7 +23,7 @@ use super::{Section, Table};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::parallel;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const PAGE_BYTES: usize = 4032;
 const BLOCK: usize = 32;

@@ -7,7 +7,7 @@ use graven_trace::{Access, FLAG_SCAN};
 use super::graph::Graph;
 use super::skew::Skew;
 use super::{Order, Workload};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const NODES_PER_PAGE: u64 = 32;
 

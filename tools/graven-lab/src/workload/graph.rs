@@ -1,6 +1,6 @@
 //! The graph of the traversals: computed, not stored.
 
-use graven_random::mix;
+use graven_types::rng::mix;
 
 /// A graph that is computed.
 pub(super) struct Graph {

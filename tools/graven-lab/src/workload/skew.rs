@@ -1,6 +1,6 @@
 //! Pages by Zipf's law.
 
-use graven_random::{SplitMix64, mix};
+use graven_types::rng::{SplitMix64, mix};
 
 /// Ranks by Zipf's law, by rejection, without a table.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use serde::Serialize;
 
 use super::spare_databases;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use graven::{Config, Connection, Database, Durable, Params, Value};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 use crate::Failure;
 

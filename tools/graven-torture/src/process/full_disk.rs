@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 use super::child::{Fill, Task};
 use super::child_log::ChildProcess;

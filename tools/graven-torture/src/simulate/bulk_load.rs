@@ -15,7 +15,7 @@ use crate::check::{self, Promise};
 use crate::disk::{Disk, Images, SURVIVALS};
 use crate::fault_injection::FaultInjection;
 use crate::model::{Graph, INDEXED};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// A small database with an index. With `tortured` it is made a second time with a crash in front
 /// of every operation.

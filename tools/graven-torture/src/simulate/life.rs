@@ -17,7 +17,7 @@ use crate::check;
 use crate::disk::{Disk, REGION_BYTES};
 use crate::model::Graph;
 use crate::workload::{History, Stop, Workload};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Steps of a run's first life.
 const STEPS: u64 = 120;

@@ -13,8 +13,8 @@ use crate::value::coordinate_system::WGS_84_3D;
 use crate::value::coordinate_system::system_name;
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
-use graven_storage::value::Point;
+use graven_types::Point;
+use graven_types::PropertyValue;
 
 use super::wrong;
 use crate::error::{ExecError, Result};

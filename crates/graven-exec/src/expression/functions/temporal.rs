@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
 use graven_temporal::between::{Measure, between};
 use graven_temporal::duration::{self, Decimal, Sum};
 use graven_temporal::fields::convert;
 use graven_temporal::truncate::truncate;
 use graven_temporal::{Clock, Field, Fields, Kind, Zone, make};
+use graven_types::PropertyValue;
 
 use super::wrong;
 use crate::error::Result;

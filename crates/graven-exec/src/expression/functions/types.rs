@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use super::wrong;
 use crate::error::{ExecError, Result};

@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 
 use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction as F;
-use graven_storage::PropertyValue;
+use graven_types::PropertyValue;
 
 use super::Call;
 use crate::column::Column;

@@ -279,7 +279,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
     use crate::column::Column;

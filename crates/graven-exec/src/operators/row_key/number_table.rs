@@ -386,7 +386,7 @@ mod tests {
 
     use std::collections::HashMap;
 
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
 

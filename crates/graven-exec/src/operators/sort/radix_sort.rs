@@ -151,7 +151,7 @@ fn merge(a: &[u64], b: &[u64], out: &mut [u64]) {
 mod tests {
     //! Words come out sorted, whatever the bits, the number and the threads.
 
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::*;
 

@@ -99,7 +99,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use graven_random::SplitMix64;
+    use graven_types::rng::SplitMix64;
 
     use super::super::Buffer;
     use super::*;

@@ -17,7 +17,7 @@
 //! fitted to the mean degrees of LDBC's SF1 (36.6) and SF10 (58.9) graphs.
 
 use crate::generate::random::{exp, ln};
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Share of the friendships made before the cut-off, at one person.
 const SHARE: f64 = 1.057;

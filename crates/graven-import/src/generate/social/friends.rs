@@ -15,7 +15,7 @@
 //! Minh-Duc Pham, Peter Boncz, Orri Erling: S3G2, a Scalable Structure-Correlated Social Graph
 //! Generator, TPCTC 2012; window and limit as in LDBC's generator.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 /// Probability of meeting the next one in the order; it falls by this factor at each step.
 const NEAR: f64 = 0.95;

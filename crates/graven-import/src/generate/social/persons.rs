@@ -4,7 +4,7 @@
 //! persons of one city, university or interest are found together.
 
 use crate::value::temporal::days_from_civil;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const COUNTRIES: u64 = 110;
 const UNIVERSITIES_PER_CITY: u64 = 5;

@@ -5,7 +5,7 @@ use super::*;
 use crate::page::{self, HEADER_BYTES};
 use crate::{Budget, Config, FileId, PageKind, PageRef, SizeClass};
 use graven_io::MemoryFile;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 use std::sync::Arc;
 
 const KIND: PageKind = PageKind::Adjacency;

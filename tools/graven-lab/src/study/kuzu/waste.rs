@@ -9,7 +9,7 @@
 //! classes (every class has its own addresses, so only the sum of bytes counts). A refusal is
 //! *waste* when all pinned pages together leave enough bytes. The first such moment is drawn.
 
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 use crate::figure::{Axis, Figure, Panel, Series, Shape};
 use crate::study::{Section, Table};

@@ -15,7 +15,7 @@ use graven_pagecache::{Budget, Config, FileId, PageCache, PageKind, PageRef, Siz
 
 use crate::bench_cache::huge_slab::HugeSlab;
 use crate::error::LabError;
-use graven_random::SplitMix64;
+use graven_types::rng::SplitMix64;
 
 const SMALL: SizeClass = SizeClass::MIN;
 const KIND: PageKind = PageKind::Adjacency;

@@ -1,0 +1,9 @@
+//! Types that every layer shares: values of properties, and seeded random numbers.
+//!
+//! A crate that makes or reads values (files, temporal functions, drivers) needs this crate and not
+//! the storage.
+
+pub mod rng;
+mod value;
+
+pub use value::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
