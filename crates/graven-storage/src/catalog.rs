@@ -11,7 +11,7 @@
 //! indexing.
 
 pub(crate) mod encode;
-mod names;
+mod numbered;
 pub(crate) mod schema;
 pub mod statistics;
 pub mod value_statistics;
@@ -21,8 +21,8 @@ use crate::schema::{ConstraintDescription, SchemaEntity};
 use crate::users::UserDescription;
 use std::sync::Arc;
 
-pub use names::NameList;
-pub(crate) use names::Names;
+pub use numbered::{NameList, NumberedList};
+pub(crate) use numbered::{Names, Numbered};
 pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
 pub use value_statistics::ValueStatistics;
@@ -88,7 +88,7 @@ pub struct Catalog {
     pub(crate) labels: Names,
     pub(crate) types: Names,
     pub(crate) keys: Names,
-    pub(crate) label_sets: Vec<Vec<LabelId>>,
+    pub(crate) label_sets: Numbered<[LabelId]>,
     pub(crate) stores: Vec<StoreDescription>,
     pub(crate) indexes: Vec<IndexDescription>,
     pub(crate) constraints: Vec<ConstraintDescription>,
@@ -128,19 +128,19 @@ impl Catalog {
     /// Name of a label.
     #[must_use]
     pub fn label_name(&self, id: LabelId) -> Option<&Arc<str>> {
-        self.labels.name(id.0)
+        self.labels.get(id.0)
     }
 
     /// Name of a relationship type.
     #[must_use]
     pub fn type_name(&self, id: TypeId) -> Option<&Arc<str>> {
-        self.types.name(id.0)
+        self.types.get(id.0)
     }
 
     /// Name of a property key.
     #[must_use]
     pub fn key_name(&self, id: KeyId) -> Option<&Arc<str>> {
-        self.keys.name(id.0)
+        self.keys.get(id.0)
     }
 
     /// All labels; the position is the [`LabelId`].
@@ -240,13 +240,13 @@ impl Catalog {
 
     /// The number of a label set, a new one if need be.
     pub(crate) fn intern_set(&mut self, labels: &[LabelId]) -> u32 {
-        let known = self.label_sets.iter().position(|known| known == labels);
-        let number = known.unwrap_or_else(|| {
-            self.label_sets.push(labels.to_vec());
-            self.statistics.label_set_nodes.push(0);
-            self.label_sets.len() - 1
-        });
-        u32::try_from(number).expect("fewer than 2^32 label sets")
+        let number = self.label_sets.intern(labels);
+        let sets = self
+            .label_sets
+            .len()
+            .max(self.statistics.label_set_nodes.len());
+        self.statistics.label_set_nodes.resize(sets, 0);
+        number
     }
 
     /// A label's or type's name in messages.
@@ -276,19 +276,17 @@ impl Catalog {
         &self.statistics
     }
 
-    /// The distinct combinations of labels that nodes have; label ids ascend in each.
-    #[must_use]
-    pub fn label_sets(&self) -> &[Vec<LabelId>] {
-        &self.label_sets
-    }
-
     /// Nodes with `label`.
     #[must_use]
     pub fn label_count(&self, label: LabelId) -> u64 {
-        (self.label_sets.iter().zip(&self.statistics.label_set_nodes))
-            .filter(|(set, _)| set.contains(&label))
-            .map(|(_, count)| count)
-            .sum()
+        (self
+            .label_sets
+            .list()
+            .iter()
+            .zip(&self.statistics.label_set_nodes))
+        .filter(|(set, _)| set.contains(&label))
+        .map(|(_, count)| count)
+        .sum()
     }
 
     /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means
@@ -311,7 +309,7 @@ impl Catalog {
         let matches = |set: u32, label: Option<LabelId>| {
             label.is_none_or(|label| {
                 self.label_sets
-                    .get(set as usize)
+                    .get(set)
                     .is_some_and(|set| set.contains(&label))
             })
         };

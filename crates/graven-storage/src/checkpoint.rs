@@ -347,7 +347,7 @@ fn base_catalog(base: &Catalog, changes: &Catalog) -> Catalog {
     catalog.extents = base.extents.clone();
     catalog.statistics = base.statistics.clone();
     if !catalog.label_sets.starts_with(&base.label_sets) {
-        catalog.label_sets.clone_from(&base.label_sets);
+        catalog.label_sets = base.label_sets.clone();
     }
     let types = catalog.types().len();
     let types = catalog.statistics.types.len().max(types);

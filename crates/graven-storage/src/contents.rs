@@ -209,7 +209,7 @@ impl Count<'_> {
 
     fn label(&self, node: u64) -> Option<String> {
         let set = self.root.labels.set_of(NodeId(node))?;
-        self.names(self.root.catalog.label_sets.get(set as usize)?)
+        self.names(self.root.catalog.label_sets.get(set)?)
     }
 
     fn names(&self, labels: &[LabelId]) -> Option<String> {

@@ -239,7 +239,7 @@ impl Snapshot {
             }
         }
         let set = self.root().labels.set_of(node);
-        look(set.map(|set| self.root().catalog.label_sets[set as usize].as_slice()))
+        look(set.map(|set| &self.root().catalog.label_sets[set]))
     }
 
     /// The error for a node that no layer and no run has.
@@ -283,7 +283,7 @@ impl Snapshot {
     /// The nodes whose labels `wanted` accepts.
     fn ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> Result<NodeRanges> {
         let catalog = &self.root().catalog;
-        let accepted = |set: u32| wanted(&catalog.label_sets[set as usize]);
+        let accepted = |set: u32| wanted(&catalog.label_sets[set]);
         let nodes = &catalog.statistics.label_set_nodes;
         match self.root().labels.lost_among(accepted, nodes) {
             Some(lost) => Err(lost),
@@ -298,7 +298,7 @@ impl Snapshot {
 
     fn known_ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> NodeRanges {
         let sets = &self.root().catalog.label_sets;
-        let mut ranges = self.root().labels.ranges(|set| wanted(&sets[set as usize]));
+        let mut ranges = self.root().labels.ranges(|set| wanted(&sets[set]));
         if !self.nodes_changed() {
             return ranges;
         }

@@ -128,19 +128,14 @@ impl StoreWriter {
         let set = label_set(labels);
         let mut finished = self.shared.finished.lock();
         let catalog = &mut finished.catalog;
-        let known = catalog.label_sets.iter().position(|known| *known == set);
-        let number = known.unwrap_or_else(|| {
-            catalog.label_sets.push(set);
-            catalog.statistics.label_set_nodes.push(0);
-            catalog.label_sets.len() - 1
-        });
-        catalog.statistics.label_set_nodes[number] += count;
+        let number = catalog.intern_set(&set);
+        catalog.statistics.label_set_nodes[number as usize] += count;
         catalog.statistics.nodes += count;
         catalog.next_node = end;
         self.labels.push(Run {
             first,
             count,
-            number: number as u32,
+            number,
         });
         self.next_node = end;
         Ok(first..end)

@@ -58,7 +58,12 @@ impl Catalog {
                 .for_each(|name| put_text(&mut out, name));
         }
         put_varint(&mut out, self.label_sets.len() as u64);
-        for (set, nodes) in self.label_sets.iter().zip(&self.statistics.label_set_nodes) {
+        for (set, nodes) in self
+            .label_sets
+            .list()
+            .iter()
+            .zip(&self.statistics.label_set_nodes)
+        {
             put_all(&mut out, &[set.len() as u64]);
             set.iter()
                 .for_each(|label| put_varint(&mut out, u64::from(label.0)));
@@ -165,7 +170,7 @@ impl Catalog {
         };
         for _ in 0..reader.length()? {
             let labels = list(&mut reader, |reader| catalog.read_label(reader))?;
-            catalog.label_sets.push(labels);
+            catalog.label_sets.push(labels.into());
             catalog.statistics.label_set_nodes.push(reader.varint()?);
         }
         catalog.stores = list(&mut reader, |reader| catalog.read_store(reader))?;

@@ -7,10 +7,8 @@ use crate::Result;
 use crate::catalog::StoreKind;
 use crate::directory::SegmentEntry;
 use crate::id_runs::{Run, Runs};
-use crate::ids::LabelId;
 use crate::labels::{LabelRuns, label_set};
 use crate::page_output::PageOutput;
-use foldhash::HashMap;
 use graven_pagecache::PageKind;
 use std::iter::Peekable;
 
@@ -94,10 +92,6 @@ fn merge_runs(
     if changes.peek().is_none() {
         return Ok(None);
     }
-    let mut sets: HashMap<Vec<LabelId>, u32> = HashMap::default();
-    for (number, set) in merge.catalog.label_sets.iter().enumerate() {
-        sets.entry(set.clone()).or_insert(number as u32);
-    }
     let mut old = OldRuns {
         runs: merge.root.labels.runs().peekable(),
         next: 0,
@@ -118,15 +112,10 @@ fn merge_runs(
             NodeChange::Deleted => continue,
             NodeChange::Created(labels) | NodeChange::Labels(labels) => label_set(&labels),
         };
-        let known = merge.catalog.label_sets.len() as u32;
-        let set = *sets.entry(labels).or_insert_with_key(|labels| {
-            merge.catalog.label_sets.push(labels.clone());
-            known
-        });
         merged.push(Run {
             first: node.0,
             count: 1,
-            number: set,
+            number: merge.catalog.label_sets.intern(&labels),
         });
     }
     old.copy_until(u64::MAX, &mut merged);

@@ -27,10 +27,10 @@ struct LabelSets<'a> {
 
 impl<'a> LabelSets<'a> {
     fn new(base: &'a FileRoot) -> LabelSets<'a> {
-        let sets = base.catalog.label_sets.iter();
+        let sets = base.catalog.label_sets.list().iter();
         LabelSets {
             base,
-            sets: sets.map(|set| set.as_slice().into()).collect(),
+            sets: sets.cloned().collect(),
             others: HashMap::default(),
         }
     }

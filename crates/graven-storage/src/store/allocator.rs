@@ -108,7 +108,7 @@ impl Allocator {
         let kinds = [NameKind::Label, NameKind::Type, NameKind::Key];
         let bytes = kinds.into_iter().map(|kind| {
             let list = names.list(kind);
-            kind.bytes() * list.list().len() as u64 + list.text_bytes()
+            kind.bytes() * list.list().len() as u64 + list.value_bytes()
         });
         bytes.sum::<u64>() + kind.bytes() + name.len() as u64
             <= (limit / NAMES_SHARE).max(NAMES_LEAST)

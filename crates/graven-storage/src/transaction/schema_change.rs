@@ -393,13 +393,13 @@ impl Transaction {
         }
         let names = self.write_set.allocator().names();
         let of = match entity {
-            SchemaEntity::Node(label) => names.labels.name(label.0),
-            SchemaEntity::Relationship(rel_type) => names.types.name(rel_type.0),
+            SchemaEntity::Node(label) => names.labels.get(label.0),
+            SchemaEntity::Relationship(rel_type) => names.types.get(rel_type.0),
         };
         let mut made = format!("{prefix}_{}", of.map_or("?", |name| name));
         for key in keys {
             made.push('_');
-            made.push_str(names.keys.name(key.0).map_or("?", |name| name));
+            made.push_str(names.keys.get(key.0).map_or("?", |name| name));
         }
         let stem = made.clone();
         let mut more = 1;

@@ -50,7 +50,7 @@ impl Graph {
             ..Graph::default()
         };
         for run in root.labels.runs() {
-            let labels = &catalog.label_sets[run.number as usize];
+            let labels = &catalog.label_sets[run.number];
             for id in run.ids() {
                 let labels = labels.iter().map(|label| label.0).collect();
                 let properties = Properties::new();
