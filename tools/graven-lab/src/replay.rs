@@ -166,9 +166,8 @@ pub struct Replayed {
     /// Hit ratios of the same rounds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hit_ratios: Vec<f64>,
-    /// The factor by which one setting differed from itself in those rounds; 1 where that was not
-    /// measured.
-    pub noise_band: f64,
+    /// The factor by which one setting differed from itself in those rounds, if that was measured.
+    pub noise_band: Option<f64>,
 }
 
 impl Replayed {
@@ -275,7 +274,7 @@ impl Stage {
             seed: setting.seed,
             rounds: Vec::new(),
             hit_ratios: Vec::new(),
-            noise_band: 1.0,
+            noise_band: None,
         })
     }
 

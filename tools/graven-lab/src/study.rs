@@ -301,7 +301,8 @@ impl Study {
         let bands = again.iter().zip(&again_speeds);
         let band = bands
             .map(|(&at, second)| statistics::noise_band(&speeds[at], second))
-            .fold(1.0, f64::max);
+            .reduce(wider)
+            .flatten();
         for (run, (speeds, ratios)) in fastest.iter_mut().zip(speeds.into_iter().zip(ratios)) {
             run.rounds = speeds;
             run.hit_ratios = ratios;
@@ -347,14 +348,14 @@ impl Study {
 /// The rounds of some settings, added up round by round, and the noise band of their runs.
 struct Rounds {
     speeds: Vec<f64>,
-    band: f64,
+    band: Option<f64>,
 }
 
 impl Rounds {
     fn of<'a>(runs: impl Iterator<Item = &'a Replayed>) -> Self {
         let mut sum = Self {
             speeds: Vec::new(),
-            band: 1.0,
+            band: Some(1.0),
         };
         for run in runs {
             if sum.speeds.is_empty() {
@@ -363,7 +364,7 @@ impl Rounds {
             for (sum, speed) in sum.speeds.iter_mut().zip(&run.rounds) {
                 *sum += speed;
             }
-            sum.band = sum.band.max(run.noise_band);
+            sum.band = wider(sum.band, run.noise_band);
         }
         sum
     }
@@ -371,7 +372,7 @@ impl Rounds {
     /// What part of `other`'s speed this has: the interval, widened by the noise, and how a claim
     /// about it stands.
     fn against(&self, other: &Self, claim: Claim) -> (Standing, String) {
-        let band = self.band.max(other.band);
+        let band = wider(self.band, other.band);
         let interval = statistics::ratio(&self.speeds, &other.speeds);
         (
             statistics::judge(claim, interval, band),
@@ -380,14 +381,20 @@ impl Rounds {
     }
 }
 
+/// The wider of two noise bands; none if one is not known.
+fn wider(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    Some(one?.max(other?))
+}
+
 /// An interval as a verdict shows it.
-fn shown(interval: Option<Interval>, band: f64) -> String {
-    match interval {
-        Some(interval) => {
+fn shown(interval: Option<Interval>, band: Option<f64>) -> String {
+    match (interval, band) {
+        (Some(interval), Some(band)) => {
             let Interval { low, mean, high } = interval.widened(band);
             format!("{mean:.2} ({low:.2} to {high:.2})")
         }
-        None => "too few rounds to tell".to_owned(),
+        (Some(interval), None) => format!("{:.2} (noise not measured)", interval.mean),
+        (None, _) => "too few rounds to tell".to_owned(),
     }
 }
 

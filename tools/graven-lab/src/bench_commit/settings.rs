@@ -53,7 +53,7 @@ pub struct Settings {
     /// The rows; the first is the machine as it is.
     pub rows: Vec<SettingRow>,
     /// The factor by which the row that others are compared with differs from itself.
-    pub noise_band: f64,
+    pub noise_band: Option<f64>,
 }
 
 /// What a row changes.
@@ -217,7 +217,7 @@ impl CommitBench {
             }
         }
         let base = rows.iter().find(|row| row.name == BASE);
-        let noise_band = base.map_or(1.0, |base| statistics::noise_band(&base.small, &base_again));
+        let noise_band = base.and_then(|base| statistics::noise_band(&base.small, &base_again));
         Ok(Settings {
             operations: self.operations,
             rows,
@@ -345,7 +345,8 @@ impl fmt::Display for Settings {
             let ratio = self
                 .ratio(&row.name, BASE)
                 .map_or("-".to_owned(), |interval| {
-                    let Interval { low, mean, high } = interval.widened(self.noise_band);
+                    let Interval { low, mean, high } =
+                        interval.widened(self.noise_band.unwrap_or(1.0));
                     format!("{mean:.2} ({low:.2} to {high:.2})")
                 });
             writeln!(

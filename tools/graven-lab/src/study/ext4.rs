@@ -219,10 +219,10 @@ fn transactions(page: &mut Page, measured: &Transactions) {
         Verdict::timed(
             "The sync of the log takes most of the time of small transactions (here: more than \
                 half)",
-            statistics::judge(Claim::Above(0.5), waited, 1.0),
+            statistics::judge(Claim::Above(0.5), waited, Some(1.0)),
             format!(
                 "Share of their time spent waiting for the log: {}.",
-                shown(waited, 1.0)
+                shown(waited, Some(1.0))
             ),
         )
         .of("transactions", "introduction", "no numbers"),

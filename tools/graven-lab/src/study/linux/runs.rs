@@ -189,11 +189,11 @@ pub(super) fn canonical(page: &mut Page, measured: &Measured) {
         Verdict::timed(
             "With the kernel's defaults the mapped store does not scale: ten times the work takes \
                 far more than ten times the time (here: twice that)",
-            statistics::judge(Claim::Above(LINEAR), intervals[0], 1.0),
+            statistics::judge(Claim::Above(LINEAR), intervals[0], Some(1.0)),
             format!(
                 "Mapped: time by work of the third run against the second \
                 {}.",
-                shown(intervals[0], 1.0)
+                shown(intervals[0], Some(1.0))
             ),
         )
         .of(
@@ -206,10 +206,10 @@ pub(super) fn canonical(page: &mut Page, measured: &Measured) {
     page.verdicts.push(
         Verdict::timed(
             "If the kernel does not write pages back, time grows like work",
-            statistics::judge(Claim::Below(LINEAR), intervals[1], 1.0),
+            statistics::judge(Claim::Below(LINEAR), intervals[1], Some(1.0)),
             format!(
                 "Graven's means, which leave no dirty pages to the kernel: {}.",
-                shown(intervals[1], 1.0)
+                shown(intervals[1], Some(1.0))
             ),
         )
         .of(
@@ -336,10 +336,10 @@ pub(super) fn series(page: &mut Page, measured: &Measured) {
         Verdict::timed(
             "Random writes to a mapped store pile up dirty pages of the kernel (here: four times \
                 those beside Graven's means)",
-            statistics::judge(Claim::Above(4.0), ratio, 1.0),
+            statistics::judge(Claim::Above(4.0), ratio, Some(1.0)),
             format!(
                 "Rise of nr_dirty from before the first run, mapped by Graven's: {}.",
-                shown(ratio, 1.0)
+                shown(ratio, Some(1.0))
             ),
         )
         .of("series", "/proc/vmstat", "22 to 124,947 pages"),
