@@ -29,6 +29,7 @@ use crate::snapshot::Snapshot;
 use graven_pagecache::{PageKind, PageRef};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -281,15 +282,6 @@ impl Snapshot {
     }
 }
 
-/// Reads a set from a file.
-///
-/// # Errors
-/// What the system refuses; a text that is none.
-pub fn read(path: &Path) -> std::result::Result<WarmSet, String> {
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    WarmSet::read(&text).map_err(|why| format!("{}, {why}", path.display()))
-}
-
 /// Writes a set to a file, in place of another set but of nothing else, so that a failure leaves
 /// what was there.
 ///
@@ -297,8 +289,8 @@ pub fn read(path: &Path) -> std::result::Result<WarmSet, String> {
 /// What the system refuses; another file of that name.
 pub fn write(set: &WarmSet, path: &Path) -> std::result::Result<(), String> {
     let failed = |e: std::io::Error| format!("{}: {e}", path.display());
-    match std::fs::read(path) {
-        Ok(there) if !there.starts_with(HEADER.as_bytes()) => {
+    match is_set(path) {
+        Ok(false) => {
             let what = "is there and is no warm set; name another file";
             return Err(format!("{} {what}", path.display()));
         }
@@ -306,9 +298,27 @@ pub fn write(set: &WarmSet, path: &Path) -> std::result::Result<(), String> {
         _ => {}
     }
     let mut part = path.as_os_str().to_owned();
-    part.push("-part");
-    std::fs::write(&part, set.text()).map_err(failed)?;
-    std::fs::rename(&part, path).map_err(failed)
+    part.push(format!("-part-{}", std::process::id()));
+    // One that another process of that number left is in the way; a link is not followed.
+    let _ = std::fs::remove_file(&part);
+    let file = std::fs::File::create_new(&part).map_err(failed)?;
+    let written = (&file).write_all(set.text().as_bytes());
+    let renamed = written.and_then(|()| std::fs::rename(&part, path));
+    renamed.map_err(|error| {
+        let _ = std::fs::remove_file(&part);
+        failed(error)
+    })
+}
+
+/// Whether a file that is there begins as a set does; no more of it is read.
+fn is_set(path: &Path) -> std::io::Result<bool> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(false);
+    }
+    let mut first = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(HEADER.len() as u64).read_to_end(&mut first)?;
+    Ok(first == HEADER.as_bytes())
 }
 
 #[cfg(test)]

@@ -19,13 +19,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use graven_exec::{FileAccess, sources};
+use graven_exec::{Deadline, FileAccess, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
 
+use crate::charged_text::{ChargedText, NoText};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
+use crate::query_result::QueryResult;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
@@ -83,9 +85,34 @@ fn quoted(name: &str) -> String {
     text
 }
 
-fn rows(transaction: &mut Transaction, text: &str) -> Result<Vec<Vec<Value>>, Error> {
-    let result = transaction.query(text, &Params::new())?;
-    result.map(|row| row.map(|row| row.into_values())).collect()
+/// The transaction in which all of an export or import is done.
+struct Work {
+    transaction: Transaction,
+    /// When the statement that asked for it must have ended.
+    deadline: Option<Deadline>,
+}
+
+impl Work {
+    fn begin(connection: &Connection, deadline: Option<Deadline>) -> Result<Work, Error> {
+        let transaction = connection.begin()?;
+        Ok(Work {
+            transaction,
+            deadline,
+        })
+    }
+
+    /// Runs a statement in the time that is left.
+    fn query(&mut self, text: &str) -> Result<QueryResult, Error> {
+        if let Some(deadline) = &self.deadline {
+            self.transaction.set_timeout(Some(deadline.left()));
+        }
+        self.transaction.query(text, &Params::new())
+    }
+
+    fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>, Error> {
+        let rows = self.query(text)?;
+        rows.map(|row| row.map(|row| row.into_values())).collect()
+    }
 }
 
 fn texts(value: &Value) -> Vec<String> {
@@ -98,7 +125,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 /// What is being exported.
 struct Export<'a> {
-    transaction: Transaction,
+    work: Work,
     folder: &'a Path,
     format: Format,
     /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that
@@ -119,7 +146,7 @@ impl Export<'_> {
         let name = format!("{name}.{ending}");
         let datum = |value: &Value| sources::datum(&to_inner(value)).unwrap_or(Datum::NULL);
         // What the values of each column have in common is known when the last has been seen.
-        let result = self.transaction.query(query, &Params::new())?;
+        let result = self.work.query(query)?;
         let columns: Vec<String> = result.columns().to_vec();
         let mut shapes = vec![Shape::default(); columns.len()];
         for row in result {
@@ -140,7 +167,7 @@ impl Export<'_> {
             .collect();
         let told = |error: graven_files::Error| wrong(error.to_string());
         let mut sink = Sink::create(&name, file, &options, given).map_err(told)?;
-        let mut result = self.transaction.query(query, &Params::new())?;
+        let mut result = self.work.query(query)?;
         while let Some(batch) = result.next_rows()? {
             let cells = (0..columns.len()).map(|column| {
                 let values = (0..batch.len()).map(|row| batch.value(row, column));
@@ -170,7 +197,9 @@ impl Export<'_> {
     /// Keys of the properties of what a pattern finds.
     fn keys(&mut self, pattern: &str) -> Result<Vec<String>, Error> {
         let query = format!("{pattern} UNWIND keys(x) AS k RETURN DISTINCT k ORDER BY k");
-        Ok(rows(&mut self.transaction, &query)?
+        Ok(self
+            .work
+            .rows(&query)?
             .iter()
             .flatten()
             .flat_map(texts)
@@ -182,7 +211,7 @@ impl Export<'_> {
             ELSE l END AS one \
             WITH l, one ORDER BY one WITH l, collect(one) AS sorted RETURN DISTINCT sorted ORDER \
             BY sorted";
-        let sets = rows(&mut self.transaction, sets)?;
+        let sets = self.work.rows(sets)?;
         let mut statements = Vec::new();
         for (number, set) in sets.iter().enumerate() {
             let labels: Vec<String> = set.iter().flat_map(texts).collect();
@@ -214,7 +243,7 @@ impl Export<'_> {
 
     fn relationships(&mut self) -> Result<Vec<String>, Error> {
         let types = "MATCH ()-[r]->() RETURN DISTINCT type(r) AS t ORDER BY t";
-        let types = rows(&mut self.transaction, types)?;
+        let types = self.work.rows(types)?;
         let (key, label) = (self.key.clone(), quoted(&self.label));
         let (from, to) = (quoted(&format!("{key}_from")), quoted(&format!("{key}_to")));
         let mut statements = Vec::new();
@@ -250,6 +279,7 @@ impl Export<'_> {
 /// Writes all of the database to a new folder.
 pub(crate) fn export(
     connection: &Connection,
+    deadline: Option<Deadline>,
     name: &str,
     format: Option<&str>,
 ) -> Result<Vec<Written>, Error> {
@@ -259,7 +289,7 @@ pub(crate) fn export(
     };
     let folder = place(connection, name)?;
     fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
-    let exported = export_to(connection, &folder, format);
+    let exported = export_to(connection, deadline, &folder, format);
     if exported.is_err() {
         // What cannot be removed is no export: its statements are written last.
         let _ = fs::remove_dir_all(&folder);
@@ -269,17 +299,14 @@ pub(crate) fn export(
 
 fn export_to(
     connection: &Connection,
+    deadline: Option<Deadline>,
     folder: &Path,
     format: Format,
 ) -> Result<Vec<Written>, Error> {
-    let mut transaction = connection.begin()?;
+    let mut work = Work::begin(connection, deadline)?;
     let names = "MATCH (x) UNWIND keys(x) + labels(x) AS k RETURN DISTINCT k \
         UNION MATCH ()-[x]->() UNWIND keys(x) AS k RETURN DISTINCT k";
-    let taken: Vec<String> = rows(&mut transaction, names)?
-        .iter()
-        .flatten()
-        .flat_map(texts)
-        .collect();
+    let taken: Vec<String> = work.rows(names)?.iter().flatten().flat_map(texts).collect();
     let free = |wanted: &str| {
         let mut name = wanted.to_owned();
         while taken.iter().any(|known| known.starts_with(&name)) {
@@ -293,10 +320,10 @@ fn export_to(
         "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL \
             AND type <> 'LOOKUP' RETURN createStatement",
     ] {
-        schema.extend(rows(&mut transaction, of)?.iter().flatten().flat_map(texts));
+        schema.extend(work.rows(of)?.iter().flatten().flat_map(texts));
     }
     let mut export = Export {
-        transaction,
+        work,
         folder,
         format,
         key: free("exported_id"),
@@ -314,7 +341,7 @@ fn export_to(
     copy.push(format!("MATCH (n:{label}) REMOVE n:{label}, n.{key}"));
     copy.push("DROP INDEX graven_exported".to_owned());
     copy.extend(late);
-    export.transaction.rollback();
+    export.work.transaction.rollback();
     for (name, statements) in [("schema.cypher", schema), ("copy.cypher", copy)] {
         let path = folder.join(name);
         let text = statements.join(BETWEEN) + BETWEEN;
@@ -330,32 +357,56 @@ fn gives_values(statement: &str) -> bool {
     statement.contains(" DEFAULT ") || statement.contains(" IS :: SERIAL")
 }
 
+/// The text of a file of the folder `name`, read where the connection may read.
+fn script(connection: &Connection, name: &str, file: &str) -> Result<ChargedText, Error> {
+    let named = Path::new(name).join(file);
+    let opened = connection.access().files.open(&named);
+    let opened = opened.map_err(|refused| match refused {
+        Refused::Policy(why) => Error::new("Security.Forbidden", why),
+        Refused::System(error) => failed(&named, &error),
+    })?;
+    let memory = connection
+        .database()
+        .inner()?
+        .budget
+        .empty_reservation("script");
+    ChargedText::read(opened, memory).map_err(|why| match why {
+        NoText::Memory(error) => error.into(),
+        NoText::System(error) => failed(&named, &error),
+    })
+}
+
 /// Runs the statements of an exported folder; how many there were.
-pub(crate) fn import(connection: &Connection, name: &str) -> Result<u64, Error> {
+pub(crate) fn import(
+    connection: &Connection,
+    deadline: Option<Deadline>,
+    name: &str,
+) -> Result<u64, Error> {
     let folder = place(connection, name)?;
+    let texts = [
+        script(connection, name, "schema.cypher")?,
+        script(connection, name, "copy.cypher")?,
+    ];
     let mut access = connection.access().clone();
     access.files = match access.files {
         FileAccess::Below(_) => FileAccess::Below(Arc::from(folder.as_path())),
         _ => FileAccess::Any(Some(Arc::from(folder.as_path()))),
     };
     let connection = connection.clone().with_access(access);
-    let mut any = connection.query("MATCH (n) RETURN 1 LIMIT 1", &Params::new())?;
-    if any.next_row()?.is_some() {
+    let run = |text: &str| {
+        let left = deadline.map(Deadline::left);
+        let connection = connection.clone().with_timeout(left);
+        let mut result = connection.query(text, &Params::new())?;
+        Ok::<bool, Error>(result.next_row()?.is_some())
+    };
+    if run("MATCH (n) RETURN 1 LIMIT 1")? {
         return Err(wrong(
             "IMPORT DATABASE wants a database without nodes: make a new one",
         ));
     }
-    drop(any);
-    let mut statements = Vec::new();
-    for name in ["schema.cypher", "copy.cypher"] {
-        let path = folder.join(name);
-        let text = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
-        let parts = text
-            .split(BETWEEN)
-            .map(str::trim)
-            .filter(|part| !part.is_empty());
-        statements.extend(parts.map(str::to_owned));
-    }
+    let parts = texts.iter().flat_map(|text| text.split(BETWEEN));
+    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+    let statements: Vec<&str> = parts.collect();
     let of_schema = |text: &str| {
         let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
         let first = words.next();
@@ -363,22 +414,23 @@ pub(crate) fn import(connection: &Connection, name: &str) -> Result<u64, Error> 
         first.as_deref() == Some("DROP")
             || first.as_deref() == Some("CREATE") && !second.starts_with('(')
     };
-    let run = |text: &str| connection.query(text, &Params::new()).map(drop);
-    let loads = |text: &&String| !of_schema(text);
-    let (first, last) = {
-        let from = statements.iter().position(|text| !of_schema(text));
-        let to = statements.iter().rposition(|text| !of_schema(text));
-        (
-            from.unwrap_or(statements.len()),
-            to.map_or(statements.len(), |to| to + 1),
-        )
-    };
-    statements[..first].iter().try_for_each(|text| run(text))?;
-    let mut transaction = connection.begin()?;
-    for text in statements[first..last].iter().filter(loads) {
-        drop(transaction.query(text, &Params::new())?);
+    let count = statements.len();
+    let first = statements.iter().position(|text| !of_schema(text));
+    let last = statements.iter().rposition(|text| !of_schema(text));
+    let (first, last) = (first.unwrap_or(count), last.map_or(count, |last| last + 1));
+    for text in &statements[..first] {
+        run(text)?;
     }
-    transaction.commit()?;
-    statements[last..].iter().try_for_each(|text| run(text))?;
-    Ok(statements.len() as u64)
+    let mut work = Work::begin(&connection, deadline)?;
+    for text in statements[first..last]
+        .iter()
+        .filter(|text| !of_schema(text))
+    {
+        drop(work.query(text)?);
+    }
+    work.transaction.commit()?;
+    for text in &statements[last..] {
+        run(text)?;
+    }
+    Ok(count as u64)
 }

@@ -33,6 +33,7 @@ mod access_kind;
 mod bytes;
 mod call_in_transactions;
 mod cancel;
+mod charged_text;
 mod check;
 mod config;
 mod connection;

@@ -284,13 +284,10 @@ fn export_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
         }
         _ => return Err(no_folder("EXPORT DATABASE")),
     };
-    let connection = caller
-        .connection
-        .database()
-        .connect()
-        .with_access(caller.access().clone());
-    let written = export::export(&connection, folder, format.as_deref());
-    let written = written.map_err(|error| inside("EXPORT DATABASE", &error))?;
+    let connection = inner_connection(caller, "EXPORT DATABASE")?;
+    let deadline = caller.context.deadline;
+    let written = export::export(&connection, deadline, folder, format.as_deref());
+    let written = written.map_err(|error| inside(caller, "EXPORT DATABASE", &error))?;
     let rows = written
         .iter()
         .map(|(file, rows)| vec![Value::text(file), integer(*rows)]);
@@ -302,13 +299,10 @@ fn import_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
     let [Value::String(folder), ..] = args else {
         return Err(no_folder("IMPORT DATABASE"));
     };
-    let connection = caller
-        .connection
-        .database()
-        .connect()
-        .with_access(caller.access().clone());
-    let run = export::import(&connection, folder);
-    let run = run.map_err(|error| inside("IMPORT DATABASE", &error))?;
+    let connection = inner_connection(caller, "IMPORT DATABASE")?;
+    let deadline = caller.context.deadline;
+    let run = export::import(&connection, deadline, folder);
+    let run = run.map_err(|error| inside(caller, "IMPORT DATABASE", &error))?;
     Ok(vec![vec![integer(run)]])
 }
 
@@ -317,8 +311,18 @@ fn no_folder(what: &str) -> ExecError {
     ExecError::Argument { message }
 }
 
+fn inner_connection(caller: &DatabaseProcedures, what: &str) -> Result<Connection, ExecError> {
+    inner::own_connection(caller).map_err(|why| ExecError::Argument {
+        message: format!("{what}: {why}"),
+    })
+}
+
 /// An error of a statement within another.
-fn inside(what: &str, error: &Error) -> ExecError {
+fn inside(caller: &DatabaseProcedures, what: &str, error: &Error) -> ExecError {
+    let context = &caller.context;
+    if let Err(stopped) = graven_exec::Deadline::check(context.deadline, &context.cancel) {
+        return stopped;
+    }
     let message = format!("{what}: {}", error.message());
     match error.code() {
         "Security.Forbidden" => ExecError::Forbidden { message },

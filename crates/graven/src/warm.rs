@@ -11,8 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use graven_storage::{Store, warm};
+use graven_storage::Store;
+use graven_storage::warm::{self, WarmSet};
 
+use crate::charged_text::ChargedText;
 use crate::files::sibling_path;
 
 /// Loads a set and writes the next one.
@@ -30,7 +32,10 @@ impl Keeper {
         let stop = Arc::new(AtomicBool::new(false));
         let (from, store, stopped) = (path.clone(), Arc::clone(store), Arc::clone(&stop));
         let load = move || {
-            let Ok(set) = warm::read(&from) else {
+            let file = std::fs::File::open(&from).ok();
+            let memory = store.cache().budget().empty_reservation("warm set");
+            let text = file.and_then(|file| ChargedText::read(file, memory).ok());
+            let Some(Ok(set)) = text.map(|text| WarmSet::read(&text)) else {
                 return true;
             };
             let was_stopped = AtomicBool::new(false);

@@ -26,15 +26,27 @@ use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute_
 use graven_pagecache::{BudgetError, Reservation};
 
 use super::{DatabaseProcedures, Rows};
+use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::params::Params;
 use crate::plan_cache::CompiledStatement;
 use crate::right::Right;
 
 /// How deep statements may lie within statements.
-pub(super) const DEPTH_MAX: usize = 12;
+const DEPTH_MAX: usize = 12;
 /// What is said beyond it.
-pub(super) const TOO_DEEP: &str = "statements call each other more than 12 deep";
+const TOO_DEEP: &str = "statements call each other more than 12 deep";
+
+/// Where statements run that have transactions of their own: as long as the caller may, and not too
+/// deep.
+pub(super) fn own_connection(caller: &DatabaseProcedures) -> Result<Connection, &'static str> {
+    if caller.depth >= DEPTH_MAX {
+        return Err(TOO_DEEP);
+    }
+    let left = caller.context.deadline.map(|deadline| deadline.left());
+    let connection = caller.connection.clone().with_timeout(left);
+    Ok(connection.at_depth(caller.depth + 1))
+}
 
 /// A call of a procedure that runs statements.
 pub(crate) struct Call<'a> {

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use graven_exec::{ExecError, Refused, Value};
-use graven_storage::warm;
+use graven_storage::warm::{self, WarmSet};
 
 use super::{DatabaseProcedures, Rows, integer};
+use crate::charged_text::{ChargedText, NoText};
 
 fn failed(name: &str, message: String) -> ExecError {
     ExecError::Procedure {
@@ -52,10 +53,14 @@ pub(super) fn save(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
 pub(super) fn load(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "graven.cache.load";
     let file = file(NAME, args)?;
-    let from = caller.access().files.existing(Path::new(file));
+    let from = caller.access().files.open(Path::new(file));
     let from = from.map_err(|why| refused(NAME, file, why))?;
-    let place = from.path().display().to_string();
-    let set = warm::read(from.path()).map_err(|why| failed(NAME, why.replace(&place, file)))?;
+    let memory = caller.database.budget.empty_reservation("warm set");
+    let set = match ChargedText::read(from, memory) {
+        Ok(text) => WarmSet::read(&text).map_err(|why| failed(NAME, format!("{file}, {why}")))?,
+        Err(NoText::Memory(error)) => return Err(graven_storage::Error::from(error).into()),
+        Err(NoText::System(why)) => return Err(failed(NAME, format!("{file}: {why}"))),
+    };
     let warmed = caller.database.store.snapshot().load_warm(&set, &|| false);
     let warmed = warmed.map_err(|e| failed(NAME, e.to_string()))?;
     Ok(vec![vec![

@@ -2,7 +2,9 @@
 //! labels, in every format. Method: generated graphs with values of all types; both are read by the
 //! same query, ids aside.
 
-use graven::{Config, Database, Params};
+use std::time::Duration;
+
+use graven::{Access, Config, Connection, Database, Params, Role};
 
 /// Literals of all types a property can have.
 const VALUES: &[&str] = &[
@@ -181,4 +183,59 @@ fn an_import_that_fails_leaves_no_nodes() {
         run(&back, "MATCH (n) RETURN count(*)"),
         run(&back, "RETURN 0")
     );
+}
+
+/// A folder with these statements, and an empty database.
+fn scripts(copy: &str) -> (tempfile::TempDir, Database) {
+    let (folder, db) = database();
+    let out = folder.path().join("out");
+    std::fs::create_dir(&out).expect("made");
+    std::fs::write(out.join("schema.cypher"), "").expect("written");
+    std::fs::write(out.join("copy.cypher"), copy).expect("written");
+    (folder, db)
+}
+
+fn refused(connection: &Connection, text: &str) -> graven::Error {
+    let rows = connection.query(text, &Params::new());
+    let rows = rows.and_then(|mut rows| rows.next_row().map(drop));
+    rows.expect_err(text)
+}
+
+#[test]
+fn an_import_reads_nothing_outside_the_open_folder() {
+    let (folder, db) = scripts("CREATE (:P)");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "a secret").expect("written");
+    let script = folder.path().join("out/schema.cypher");
+    std::fs::remove_file(&script).expect("removed");
+    std::os::unix::fs::symlink(&secret, &script).expect("linked");
+    let access = Access::without_files(Role::Admin).with_files_below(folder.path());
+    let connection = db.connect().with_access(access);
+    let error = refused(&connection, "IMPORT DATABASE 'out'");
+    assert_eq!(error.code(), "Security.Forbidden", "{error}");
+    std::fs::remove_file(&script).expect("removed");
+    std::fs::create_dir(&script).expect("made");
+    let error = refused(&connection, "IMPORT DATABASE 'out'");
+    assert!(!error.to_string().contains("secret"), "{error}");
+    std::fs::remove_dir(&script).expect("removed");
+    std::fs::write(&script, "").expect("written");
+    let mut done = connection
+        .query("IMPORT DATABASE 'out'", &Params::new())
+        .expect("imported");
+    assert!(done.next_row().expect("a row").is_some());
+}
+
+#[test]
+fn an_import_within_itself_and_one_that_takes_too_long_end() {
+    let (folder, db) = scripts("");
+    let place = folder.path().join("out");
+    let itself = format!("IMPORT DATABASE '{}'", place.display());
+    std::fs::write(place.join("copy.cypher"), &itself).expect("written");
+    let error = refused(&db.connect(), &itself);
+    assert!(error.to_string().contains("12 deep"), "{error}");
+    let long = "UNWIND range(1, 1000000000) AS x WITH x WHERE x < 0 RETURN x";
+    std::fs::write(place.join("copy.cypher"), long).expect("written");
+    let hasty = db.connect().with_timeout(Some(Duration::from_millis(100)));
+    let error = refused(&hasty, &itself);
+    assert_eq!(error.code(), "Statement.TimedOut", "{error}");
 }

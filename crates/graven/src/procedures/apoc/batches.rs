@@ -12,9 +12,8 @@ use graven_exec::{ExecError, Value};
 
 use super::super::contents::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::inner::{DEPTH_MAX, TOO_DEEP};
+use super::super::inner::own_connection;
 use super::super::{DatabaseProcedures, Rows, integer};
-use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::materialise::Materialiser;
 use crate::params::Params;
@@ -104,16 +103,6 @@ fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecErr
     }
 }
 
-/// Where statements run that have transactions of their own: as long as the caller may.
-fn own_connection(caller: &DatabaseProcedures, name: &str) -> Result<Connection, ExecError> {
-    if caller.depth >= DEPTH_MAX {
-        return Err(failed(name, TOO_DEEP.to_owned()));
-    }
-    let left = caller.context.deadline.map(|deadline| deadline.left());
-    let connection = caller.connection.clone().with_timeout(left);
-    Ok(connection.at_depth(caller.depth + 1))
-}
-
 fn parameters(
     caller: &DatabaseProcedures,
     name: &str,
@@ -159,7 +148,7 @@ fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
             return Err(failed(NAME, told));
         }
     };
-    let connection = own_connection(caller, NAME)?;
+    let connection = own_connection(caller).map_err(|why| failed(NAME, why.to_owned()))?;
     let params = parameters(caller, NAME, config("params"))?;
     let columns = connection.columns_of(&caller.database, iterate, &params);
     let columns = columns.map_err(|error| inside((caller, NAME), &error))?;
@@ -240,7 +229,7 @@ fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     let params = parameters(caller, NAME, args.get(1))?;
     let (mut updates, mut executions) = (0u64, 0u64);
     loop {
-        let connection = own_connection(caller, NAME)?;
+        let connection = own_connection(caller).map_err(|why| failed(NAME, why.to_owned()))?;
         let result = connection.run_within(&caller.database, statement, &params);
         let mut result = result.map_err(|error| inside((caller, NAME), &error))?;
         let mut done = 0;
