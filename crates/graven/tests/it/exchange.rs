@@ -235,7 +235,7 @@ fn an_import_within_itself_and_one_that_takes_too_long_end() {
     assert!(error.to_string().contains("12 deep"), "{error}");
     let long = "UNWIND range(1, 1000000000) AS x WITH x WHERE x < 0 RETURN x";
     std::fs::write(place.join("copy.cypher"), long).expect("written");
-    let hasty = db.connect().with_timeout(Some(Duration::from_millis(100)));
-    let error = refused(&hasty, &itself);
+    let limited = db.connect().with_timeout(Some(Duration::from_millis(100)));
+    let error = refused(&limited, &itself);
     assert_eq!(error.code(), "Statement.TimedOut", "{error}");
 }
