@@ -28,6 +28,8 @@ mod bound;
 mod cast;
 mod column;
 mod csv;
+mod csv_dialect;
+mod csv_records;
 mod datum;
 mod error;
 mod foreign;

@@ -65,12 +65,15 @@ pub struct Options {
     pub header: Option<bool>,
     /// Between fields; else found out.
     pub delimiter: Option<char>,
-    /// Around fields.
-    pub quote: char,
-    /// What makes a quote within quotes a plain character, besides a second quote.
+    /// Around fields; else found out.
+    pub quote: Option<char>,
+    /// What makes a quote within quotes a plain character, besides a second quote; else found out.
     pub escape: Option<char>,
     /// Texts without quotes that stand for null, besides none at all.
     pub nulls: Vec<String>,
+    /// Whether what is not said is found out; else fields are texts between commas, without a
+    /// header.
+    pub detect: bool,
     /// Lines passed over at the beginning.
     pub skip: u64,
     /// Records that are looked at to find out types.
@@ -97,8 +100,9 @@ impl Default for Options {
             format: None,
             header: None,
             delimiter: None,
-            quote: '"',
+            quote: None,
             escape: None,
+            detect: true,
             nulls: Vec::new(),
             skip: 0,
             sample: 10_000,
@@ -108,8 +112,8 @@ impl Default for Options {
     }
 }
 
-const KNOWN: &str =
-    "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, IGNORE_ERRORS";
+const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, AUTO_DETECT, \
+        IGNORE_ERRORS, PARALLEL";
 
 impl Options {
     /// Sets one by name.
@@ -157,7 +161,7 @@ impl Options {
                 _ => return wrong("one ASCII character"),
             },
             "QUOTE" => match character() {
-                Some(c) if c.is_ascii() => self.quote = c,
+                Some(c) if c.is_ascii() => self.quote = Some(c),
                 _ => return wrong("one ASCII character"),
             },
             "ESCAPE" => match character() {
@@ -191,8 +195,15 @@ impl Options {
                 Some(flag) => self.ignore_errors = flag,
                 None => return wrong("true or false"),
             },
+            "AUTO_DETECT" | "AUTODETECT" => match flag {
+                Some(flag) => self.detect = flag,
+                None => return wrong("true or false"),
+            },
             // Kuzu's ways to say how it reads, which are Graven's own affair.
-            "PARALLEL" | "AUTODETECT" | "AUTO_DETECT" | "LIST_UNBRACED" if flag.is_some() => {}
+            "PARALLEL" | "LIST_UNBRACED" => match flag {
+                Some(_) => {}
+                None => return wrong("true or false"),
+            },
             _ => {
                 let message = format!("there is no option {name}; there are {KNOWN}");
                 return Err(Error::Option(message));

@@ -18,6 +18,7 @@ use crate::bound::Bound;
 use crate::cast::cast;
 use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::csv;
+use crate::csv_records;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
 use crate::json;
@@ -52,15 +53,31 @@ pub struct Description {
     pub rows: Option<u64>,
     /// What the files are; none for a frame.
     pub format: Option<Format>,
-    dialect: Option<csv::Dialect>,
+    dialect: Option<csv_records::Dialect>,
 }
 
 impl Description {
-    /// Character between fields, and whether the first record holds names; for `CSV`.
+    /// The options that say how a file of `CSV` is written, as a statement has them.
     #[must_use]
-    pub fn dialect(&self) -> Option<(char, bool)> {
-        let dialect = self.dialect.as_ref()?;
-        Some((char::from(dialect.delimiter), dialect.header))
+    pub fn told(&self) -> Vec<(&'static str, Datum)> {
+        let Some(dialect) = &self.dialect else {
+            return Vec::new();
+        };
+        let mut told = vec![
+            ("HEADER", Datum::Value(dialect.header.into())),
+            (
+                "DELIM",
+                Datum::text(&char::from(dialect.delimiter).to_string()),
+            ),
+        ];
+        if dialect.quote != b'"' {
+            let quote = char::from(dialect.quote).to_string();
+            told.push(("QUOTE", Datum::text(&quote)));
+        }
+        if let Some(escape) = dialect.escape {
+            told.push(("ESCAPE", Datum::text(&char::from(escape).to_string())));
+        }
+        told
     }
 }
 

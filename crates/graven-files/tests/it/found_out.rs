@@ -61,6 +61,76 @@ fn of_delimited_text() {
 }
 
 #[test]
+fn quotes_and_escapes_of_delimited_text() {
+    for (content, wanted) in [
+        // Two quotes are one where all can be read so.
+        ("1,\"a \"\"b\"\"\"\n2,\"c:\\\"\n", ["'a \"b\"'", "'c:\\\\'"]),
+        ("1,\"a \\\"b\\\"\"\n2,\"c,d\"\n", ["'a \"b\"'", "'c,d'"]),
+        // An escape before another character is one itself.
+        (
+            "1;\"a;\\\"b\\\\\"\n2;\"c\\d\"\n",
+            ["'a;\"b\\\\'", "'c\\\\d'"],
+        ),
+        ("1,\"\\\"a\\\"\"\n2,c\\\"d\n", ["", ""]),
+        ("1,'a,b'\n2,'it''s'\n", ["'a,b'", "'it\\'s'"]),
+        ("1,'a,b'\n2,'it\\'s'\n", ["'a,b'", "'it\\'s'"]),
+        // Single quotes that need not be any are text.
+        ("1,'a'\n2,'b'\n", ["'\\'a\\''", "'\\'b\\''"]),
+    ] {
+        if wanted[0].is_empty() {
+            // Quotes without and within fields: nothing is found out, and the error names the way.
+            let path = tempfile::tempdir().expect("a folder").path().join("a.csv");
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(&path, content).expect("written");
+            let read = rows(&source(&path), &Options::default(), None);
+            let said = read.map(|_| ()).expect_err("an error").to_string();
+            assert!(said.contains("add (ESCAPE = '\\\\')"), "{said}");
+            continue;
+        }
+        let (_, rows) = found("a.csv", content.as_bytes());
+        let texts: Vec<&str> = rows.iter().map(|row| row[1].as_str()).collect();
+        assert_eq!(texts, wanted, "{content}");
+    }
+}
+
+#[test]
+fn an_escape_that_comes_late_is_found_out() {
+    let mut content = String::new();
+    for i in 0..500 {
+        content.push_str(&format!("{i}|\"a|b\"\n"));
+    }
+    content.push_str("500|\"say \\\"hi\\\"\"\n");
+    let (_, rows) = found("a.csv", content.as_bytes());
+    assert_eq!(rows.len(), 501);
+    assert_eq!(rows[500][1], "'say \"hi\"'");
+}
+
+#[test]
+fn what_is_given_is_not_found_out() {
+    let given = |set: &[(&str, Datum)], content: &[u8]| {
+        let mut options = Options::default();
+        for (name, value) in set {
+            options.set(name, value).expect("an option");
+        }
+        found_with("a.csv", content, &options)
+    };
+    let text = Datum::text;
+    let (_, rows) = given(&[("quote", text("'"))], b"1,'a'\n2,'b'\n");
+    assert_eq!(rows, [["1", "'a'"], ["2", "'b'"]]);
+    let set = [
+        ("delim", text("|")),
+        ("QUOTE", text("#")),
+        ("Escape", text("!")),
+    ];
+    let (_, rows) = given(&set, b"1|#a !#b|!!#\n");
+    assert_eq!(rows, [["1", "'a #b|!'"]]);
+    let off = [("AUTO_DETECT", Datum::Value(false.into()))];
+    let (columns, rows) = given(&off, b"id,name\n1,a;b\n");
+    assert_eq!(columns, ["column0 STRING", "column1 STRING"]);
+    assert_eq!(rows, [["'id'", "'name'"], ["'1'", "'a;b'"]]);
+}
+
+#[test]
 fn of_packed_text() {
     let text = b"a,b\n1,2\n";
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
