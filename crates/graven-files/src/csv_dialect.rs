@@ -2,13 +2,13 @@
 //!
 //! # How it works
 //! The delimiter is the one by which most records have the same number of fields, more than one.
-//! Quotes are double ones, and two of them within quotes are one, as Graven itself writes. Only where
-//! the first records cannot be read so, other ways are tried: a backslash before a quote, single
-//! quotes, both. One of them is taken if all these records can be read by it, with the same number
-//! of fields, and if some record shows its quotes or escapes.
+//! Quotes are double ones, and two of them within quotes are one, as Graven itself writes. Only
+//! where the first records cannot be read so, other ways are tried: a backslash before a quote,
+//! single quotes, both. One of them is taken if all these records can be read by it, with the same
+//! number of fields, and if some record shows its quotes or escapes.
 //!
 //! # Invariants
-//! * FI-10 A file that Graven wrote is never read with other quotes or escapes than it was written
+//! * FI-14 A file that Graven wrote is never read with other quotes or escapes than it was written
 //!   with: by these, all of its records can be read.
 
 use std::fs::File;

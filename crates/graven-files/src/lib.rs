@@ -38,6 +38,7 @@ mod json;
 mod kind;
 pub mod literal;
 mod npy;
+mod npy_columns;
 mod options;
 mod parquet_pages;
 mod parquet_schema;

@@ -78,6 +78,8 @@ pub struct Options {
     pub skip: u64,
     /// Records that are looked at to find out types.
     pub sample: usize,
+    /// Each file is a column: NumPy's arrays.
+    pub by_column: bool,
     /// Rows that cannot be read are left out.
     pub ignore_errors: bool,
     /// Longest record of delimited text; an object of JSON may be four times as long. No statement
@@ -106,6 +108,7 @@ impl Default for Options {
             nulls: Vec::new(),
             skip: 0,
             sample: 10_000,
+            by_column: false,
             ignore_errors: false,
             record_bytes: 16 << 20,
         }
@@ -113,7 +116,7 @@ impl Default for Options {
 }
 
 const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, AUTO_DETECT, \
-        IGNORE_ERRORS, PARALLEL";
+        BY_COLUMN, IGNORE_ERRORS, PARALLEL";
 
 impl Options {
     /// Sets one by name.
@@ -190,6 +193,10 @@ impl Options {
                     self.sample = usize::try_from(count).unwrap_or(usize::MAX);
                 }
                 _ => return wrong("a number of records"),
+            },
+            "BY_COLUMN" => match flag {
+                Some(flag) => self.by_column = flag,
+                None => return wrong("true or false"),
             },
             "IGNORE_ERRORS" => match flag {
                 Some(flag) => self.ignore_errors = flag,

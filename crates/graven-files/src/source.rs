@@ -24,6 +24,7 @@ use crate::error::{Error, Fault, Result};
 use crate::json;
 use crate::kind::Kind;
 use crate::npy;
+use crate::npy_columns::Beside;
 use crate::options::{Format, Options};
 use crate::tables::{self, Frame, Tables};
 
@@ -120,6 +121,17 @@ pub fn describe(
             let format = format(files, options)?;
             kind = Some(format);
             match format {
+                Format::Npy if options.by_column => {
+                    let described = Beside::open(files, open)?.describe();
+                    rows = described.1;
+                    described.0
+                }
+                _ if options.by_column => {
+                    return Err(Error::Option(format!(
+                        "BY COLUMN is for NumPy's arrays, and {name} is {}; leave it out",
+                        format.name()
+                    )));
+                }
                 Format::Csv => {
                     let opened = || open(name);
                     let (found, columns) = csv::sniff(name, &opened, options, declared)?;
@@ -164,7 +176,10 @@ pub fn describe(
     Ok(Description {
         columns,
         names,
-        rows: rows.map(|rows| rows * files.len() as u64),
+        rows: match options.by_column {
+            true => rows,
+            false => rows.map(|rows| rows * files.len() as u64),
+        },
         format: kind,
         dialect,
     })
@@ -227,6 +242,7 @@ enum Current {
     Json(json::Objects),
     Tables(Tables),
     Npy(npy::Rows),
+    Beside(Beside),
 }
 
 /// Reads the wanted columns of a source.
@@ -297,7 +313,7 @@ impl Reader {
             Some(Current::Csv(reader)) => reader.held(),
             Some(Current::Json(objects)) => objects.held(),
             Some(Current::Tables(tables)) => tables.held(),
-            Some(Current::Npy(_)) => 256 << 10,
+            Some(Current::Npy(_) | Current::Beside(_)) => 256 << 10,
         }
     }
 
@@ -316,6 +332,10 @@ impl Reader {
                 Current::Tables(Tables::of_frame(name, frame, &names, limit)?)
             }
             Source::Frame(..) => return Ok(false),
+            Source::Files(_) if self.options.by_column && at > 0 => return Ok(false),
+            Source::Files(files) if self.options.by_column => {
+                Current::Beside(Beside::open(files, open)?)
+            }
             Source::Files(files) => {
                 let Some(name) = files.get(at) else {
                     return Ok(false);
@@ -391,6 +411,10 @@ impl Reader {
                     Some(part) => Some(self.declared(part)?),
                 },
                 Current::Npy(npy) => match npy.next((rows, bytes), &self.wanted)? {
+                    None => None,
+                    Some(part) => Some(self.declared(part)?),
+                },
+                Current::Beside(npy) => match npy.next((rows, bytes), &self.wanted)? {
                     None => None,
                     Some(part) => Some(self.declared(part)?),
                 },

@@ -186,6 +186,55 @@ fn of_numpy_arrays() {
 }
 
 #[test]
+fn numpy_arrays_beside_each_other() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, descr: &str, shape: &str, data: &[u8]| {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(header.len()).expect("short").to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("written");
+        path.to_str().expect("text").to_owned()
+    };
+    let ids = file("ids.npy", "<i2", "2,", &[1, 0, 2, 0]);
+    let pairs = file("pairs.npy", "|i1", "2, 2", &[3, 4, 5, 6]);
+    let short = file("short.npy", "|i1", "1,", &[3]);
+    let mut options = Options::default();
+    let on = Datum::Value(true.into());
+    options.set("by_column", &on).expect("an option");
+    let both = Source::Files(vec![ids.clone(), pairs]);
+    let (description, read) = rows(&both, &options, None).expect("read");
+    let kinds: Vec<String> = description
+        .columns
+        .iter()
+        .map(|c| c.kind.to_string())
+        .collect();
+    assert_eq!(kinds, ["INTEGER", "LIST<INTEGER>"]);
+    assert_eq!(description.rows, Some(2));
+    let read: Vec<Vec<String>> = read
+        .iter()
+        .map(|row| row.iter().map(literal).collect())
+        .collect();
+    assert_eq!(read, [["1", "[3, 4]"], ["2", "[5, 6]"]]);
+    let unequal = Source::Files(vec![ids, short]);
+    let said = rows(&unequal, &options, None)
+        .map(|_| ())
+        .expect_err("an error");
+    assert!(said.to_string().contains("short.npy: has 1 rows"), "{said}");
+    let csv = Source::Files(vec!["a.csv".to_owned()]);
+    let said = rows(&csv, &options, None)
+        .map(|_| ())
+        .expect_err("an error");
+    assert!(
+        said.to_string().contains("BY COLUMN is for NumPy"),
+        "{said}"
+    );
+}
+
+#[test]
 fn several_files_are_one_source() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
