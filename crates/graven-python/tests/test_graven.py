@@ -486,6 +486,17 @@ class Files(Case):
         self.assertEqual(len(result.get_all()), 2)
         self.assertEqual(result.get_column_data_types(), types)
 
+    def test_names_beside_the_properties(self):
+        from graven import constants
+
+        [[path]] = self.connection.execute("CREATE p = (:A)-[:R]->(:B) RETURN p").get_all()
+        first, last = path[constants.NODES]
+        [relationship] = path[constants.RELS]
+        self.assertEqual(relationship[constants.SRC], first[constants.ID])
+        self.assertEqual(relationship[constants.DST], last[constants.ID])
+        self.assertEqual(last[constants.LABEL], "B")
+        self.assertEqual(graven.version, graven.__version__)
+
     def test_a_result_from_its_beginning(self):
         result = self.connection.execute("UNWIND range(1, 5000) AS i RETURN i")
         self.assertEqual(result.get_n(3000)[-1], [3000])
