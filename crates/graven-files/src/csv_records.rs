@@ -4,8 +4,8 @@
 //! The file is read in blocks; a record is its bytes and the places of its fields, so nothing is
 //! copied before a value is made. A field is null where it is empty and has no quotes. Within
 //! quotes two quotes are one. An escape makes a quote or an escape behind it a plain character;
-//! before any other character it is one itself. After a record that cannot be read, the next one begins with
-//! the next line.
+//! before any other character it is one itself. After a record that cannot be read, the next one
+//! begins with the next line.
 //!
 //! # Invariants
 //! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields,

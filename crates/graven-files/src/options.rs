@@ -74,8 +74,11 @@ pub struct Options {
     /// Whether what is not said is found out; else fields are texts between commas, without a
     /// header.
     pub detect: bool,
-    /// Lines passed over at the beginning.
+    /// What is passed over at the beginning: lines of each file of delimited text, else rows of the
+    /// source.
     pub skip: u64,
+    /// Rows after which the source ends.
+    pub limit: Option<u64>,
     /// Records that are looked at to find out types.
     pub sample: usize,
     /// Each file is a column: NumPy's arrays.
@@ -107,6 +110,7 @@ impl Default for Options {
             detect: true,
             nulls: Vec::new(),
             skip: 0,
+            limit: None,
             sample: 10_000,
             by_column: false,
             ignore_errors: false,
@@ -115,7 +119,7 @@ impl Default for Options {
     }
 }
 
-const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, AUTO_DETECT, \
+const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, LIMIT, SAMPLE_SIZE, AUTO_DETECT, \
         BY_COLUMN, IGNORE_ERRORS, PARALLEL";
 
 impl Options {
@@ -186,7 +190,11 @@ impl Options {
             },
             "SKIP" => match count {
                 Some(count) => self.skip = count,
-                None => return wrong("a number of lines"),
+                None => return wrong("a number of lines or rows"),
+            },
+            "LIMIT" => match count {
+                Some(count) => self.limit = Some(count),
+                None => return wrong("a number of rows"),
             },
             "SAMPLE_SIZE" => match count {
                 Some(count @ 1..=10_000_000) => {

@@ -173,16 +173,27 @@ pub fn describe(
         None => (found.clone(), found.into_iter().map(|c| c.name).collect()),
         Some(declared) => declare(name, declared, found, kind)?,
     };
-    Ok(Description {
+    let mut description = Description {
         columns,
         names,
-        rows: match options.by_column {
-            true => rows,
-            false => rows.map(|rows| rows * files.len() as u64),
-        },
+        rows: None,
         format: kind,
         dialect,
-    })
+    };
+    description.rows = rows.map(|rows| {
+        let sources = if options.by_column { 1 } else { files.len() };
+        let rows = (rows * sources as u64).saturating_sub(skipped(&description, options));
+        rows.min(options.limit.unwrap_or(u64::MAX))
+    });
+    Ok(description)
+}
+
+/// Rows that are passed over: lines of delimited text are no rows.
+fn skipped(description: &Description, options: &Options) -> u64 {
+    match description.format {
+        Some(Format::Csv) => 0,
+        _ => options.skip,
+    }
 }
 
 /// The declared columns, and their names in the file.
@@ -255,6 +266,9 @@ pub struct Reader {
     bounds: Vec<Bound>,
     current: Option<Current>,
     next_file: usize,
+    /// Rows that are still to be passed over, and those after which it ends.
+    to_skip: u64,
+    left: u64,
     /// Rows left out, and the first of them.
     pub left_out: u64,
     /// See [`Reader::left_out`].
@@ -291,7 +305,13 @@ impl Reader {
             let column = description.names[at].clone();
             Some(Bound { column, ..bound })
         });
+        // The rows are counted as the file has them.
+        let (to_skip, limit) = (skipped(&description, &options), options.limit);
+        let is_cut = to_skip > 0 || limit.is_some();
+        let bounds = bounds.filter(|_| !is_cut);
         Ok(Reader {
+            to_skip,
+            left: limit.unwrap_or(u64::MAX),
             wanted: wanted.iter().map(place).collect::<Result<_>>()?,
             bounds: bounds.collect(),
             source,
@@ -395,6 +415,36 @@ impl Reader {
     /// # Panics
     /// Never: a file that was opened is there.
     pub fn next(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        // What lies behind the last row is not read, whatever it holds.
+        let most = self.left.saturating_add(self.to_skip);
+        let rows = rows.min(usize::try_from(most).unwrap_or(usize::MAX));
+        let chunk = self.read(open, rows, bytes)?;
+        Ok(chunk.map(|chunk| self.cut(chunk)))
+    }
+
+    /// Without the rows that are passed over, and those behind the last one.
+    fn cut(&mut self, mut chunk: Chunk) -> Chunk {
+        let len = chunk.len as u64;
+        let start = len.min(self.to_skip);
+        let end = len.min(start.saturating_add(self.left));
+        self.to_skip -= start;
+        if self.left != u64::MAX {
+            self.left -= end - start;
+        }
+        if end - start < len {
+            let place = |row: u64| usize::try_from(row).expect("within the chunk");
+            let kept = place(start)..place(end);
+            chunk.len = kept.len();
+            let columns = chunk.columns.iter_mut();
+            columns.for_each(|cells| cells.keep(kept.clone()));
+        }
+        chunk
+    }
+
+    fn read(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         loop {
             if self.current.is_none() {
                 let opened = self.open(open, rows)?;

@@ -186,6 +186,36 @@ fn of_numpy_arrays() {
 }
 
 #[test]
+fn rows_are_passed_over_and_end() {
+    let options = |skip, limit| Options {
+        skip,
+        limit,
+        ..Options::default()
+    };
+    let lines: Vec<String> = (0..300).map(|i| format!("{{\"a\": {i}}}")).collect();
+    let json = lines.join("\n");
+    let csv: Vec<String> = (0..300).map(|i| i.to_string()).collect();
+    let csv = csv.join("\n");
+    for (name, content) in [("a.jsonl", &json), ("a.csv", &csv)] {
+        for (skip, limit) in [
+            (0, Some(0)),
+            (3, Some(2)),
+            (150, Some(120)),
+            (299, None),
+            (500, None),
+        ] {
+            let (_, rows) = found_with(name, content.as_bytes(), &options(skip, limit));
+            let to = limit.map_or(300, |limit| 300.min(skip + limit));
+            let wanted = (skip..to).map(|i| vec![i.to_string()]);
+            assert_eq!(rows, wanted.collect::<Vec<_>>(), "{name} {skip} {limit:?}");
+        }
+    }
+    // What lies behind the last row is not read.
+    let (_, rows) = found_with("a.jsonl", b"{\"a\": 1}\n{\"a\": 2}\n", &options(1, Some(1)));
+    assert_eq!(rows, [["2"]]);
+}
+
+#[test]
 fn numpy_arrays_beside_each_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, descr: &str, shape: &str, data: &[u8]| {
