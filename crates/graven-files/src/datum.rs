@@ -104,6 +104,19 @@ impl Cells {
         }
     }
 
+    /// Only the rows of this range.
+    pub(crate) fn keep(&mut self, rows: std::ops::Range<usize>) {
+        fn cut<T>(values: &mut Vec<T>, rows: std::ops::Range<usize>) {
+            values.truncate(rows.end);
+            values.drain(..rows.start);
+        }
+        match self {
+            Cells::Integers(values) => cut(values, rows),
+            Cells::Floats(values) => cut(values, rows),
+            Cells::Data(values) => cut(values, rows),
+        }
+    }
+
     /// The value in `row`.
     ///
     /// # Panics

@@ -65,16 +65,24 @@ pub struct Options {
     pub header: Option<bool>,
     /// Between fields; else found out.
     pub delimiter: Option<char>,
-    /// Around fields.
-    pub quote: char,
-    /// What makes a quote within quotes a plain character, besides a second quote.
+    /// Around fields; else found out.
+    pub quote: Option<char>,
+    /// What makes a quote within quotes a plain character, besides a second quote; else found out.
     pub escape: Option<char>,
     /// Texts without quotes that stand for null, besides none at all.
     pub nulls: Vec<String>,
-    /// Lines passed over at the beginning.
+    /// Whether what is not said is found out; else fields are texts between commas, without a
+    /// header.
+    pub detect: bool,
+    /// What is passed over at the beginning: lines of each file of delimited text, else rows of the
+    /// source.
     pub skip: u64,
+    /// Rows after which the source ends.
+    pub limit: Option<u64>,
     /// Records that are looked at to find out types.
     pub sample: usize,
+    /// Each file is a column: NumPy's arrays.
+    pub by_column: bool,
     /// Rows that cannot be read are left out.
     pub ignore_errors: bool,
     /// Longest record of delimited text; an object of JSON may be four times as long. No statement
@@ -97,19 +105,22 @@ impl Default for Options {
             format: None,
             header: None,
             delimiter: None,
-            quote: '"',
+            quote: None,
             escape: None,
+            detect: true,
             nulls: Vec::new(),
             skip: 0,
+            limit: None,
             sample: 10_000,
+            by_column: false,
             ignore_errors: false,
             record_bytes: 16 << 20,
         }
     }
 }
 
-const KNOWN: &str =
-    "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, SAMPLE_SIZE, IGNORE_ERRORS";
+const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, LIMIT, SAMPLE_SIZE, AUTO_DETECT, \
+        BY_COLUMN, IGNORE_ERRORS, PARALLEL";
 
 impl Options {
     /// Sets one by name.
@@ -157,7 +168,7 @@ impl Options {
                 _ => return wrong("one ASCII character"),
             },
             "QUOTE" => match character() {
-                Some(c) if c.is_ascii() => self.quote = c,
+                Some(c) if c.is_ascii() => self.quote = Some(c),
                 _ => return wrong("one ASCII character"),
             },
             "ESCAPE" => match character() {
@@ -179,7 +190,11 @@ impl Options {
             },
             "SKIP" => match count {
                 Some(count) => self.skip = count,
-                None => return wrong("a number of lines"),
+                None => return wrong("a number of lines or rows"),
+            },
+            "LIMIT" => match count {
+                Some(count) => self.limit = Some(count),
+                None => return wrong("a number of rows"),
             },
             "SAMPLE_SIZE" => match count {
                 Some(count @ 1..=10_000_000) => {
@@ -187,12 +202,23 @@ impl Options {
                 }
                 _ => return wrong("a number of records"),
             },
+            "BY_COLUMN" => match flag {
+                Some(flag) => self.by_column = flag,
+                None => return wrong("true or false"),
+            },
             "IGNORE_ERRORS" => match flag {
                 Some(flag) => self.ignore_errors = flag,
                 None => return wrong("true or false"),
             },
+            "AUTO_DETECT" | "AUTODETECT" => match flag {
+                Some(flag) => self.detect = flag,
+                None => return wrong("true or false"),
+            },
             // Kuzu's ways to say how it reads, which are Graven's own affair.
-            "PARALLEL" | "AUTODETECT" | "AUTO_DETECT" | "LIST_UNBRACED" if flag.is_some() => {}
+            "PARALLEL" | "LIST_UNBRACED" => match flag {
+                Some(_) => {}
+                None => return wrong("true or false"),
+            },
             _ => {
                 let message = format!("there is no option {name}; there are {KNOWN}");
                 return Err(Error::Option(message));

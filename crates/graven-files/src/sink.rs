@@ -38,8 +38,17 @@ const GROUP_ROWS: usize = 122_880;
 enum To {
     Parquet(Box<ArrowWriter<File>>, Arc<Schema>),
     Arrow(Box<FileWriter<BufWriter<File>>>, Arc<Schema>),
-    Csv(BufWriter<File>, u8),
+    Csv(BufWriter<File>, Marks),
     Json(BufWriter<File>),
+}
+
+/// What stands between and around fields.
+#[derive(Clone, Copy)]
+struct Marks {
+    delimiter: char,
+    quote: char,
+    /// Before a quote of the text, and before itself.
+    escape: char,
 }
 
 /// See the file header.
@@ -99,21 +108,26 @@ impl Sink {
                     true => '\t',
                     false => ',',
                 });
-                let delimiter = u8::try_from(delimiter).unwrap_or(b',');
+                let quote = options.quote.unwrap_or('"');
+                let marks = Marks {
+                    delimiter,
+                    quote,
+                    escape: options.escape.unwrap_or(quote),
+                };
                 let mut file = BufWriter::with_capacity(256 << 10, file);
                 if options.header != Some(false) {
                     let mut line = String::new();
                     for (at, (name, ..)) in columns.iter().enumerate() {
                         if at > 0 {
-                            line.push(char::from(delimiter));
+                            line.push(delimiter);
                         }
-                        field(&mut line, name, delimiter);
+                        field(&mut line, name, marks);
                     }
                     line.push('\n');
                     file.write_all(line.as_bytes())
                         .map_err(|e| failed(name, e))?;
                 }
-                To::Csv(file, delimiter)
+                To::Csv(file, marks)
             }
             Some(Format::Json) => To::Json(BufWriter::with_capacity(256 << 10, file)),
             Some(Format::Npy) => {
@@ -165,18 +179,18 @@ impl Sink {
                 let batch = batch(schema)?;
                 writer.write(&batch).map_err(|e| failed(name, e))?;
             }
-            To::Csv(file, delimiter) => {
+            To::Csv(file, marks) => {
                 let mut line = String::new();
                 for row in 0..rows {
                     line.clear();
                     for (at, ((_, kind, _), cells)) in self.columns.iter().zip(columns).enumerate()
                     {
                         if at > 0 {
-                            line.push(char::from(*delimiter));
+                            line.push(marks.delimiter);
                         }
                         let datum = cells.get(row);
                         if !datum.is_null() {
-                            csv_value(&mut line, &datum, kind, *delimiter);
+                            csv_value(&mut line, &datum, kind, *marks);
                         }
                     }
                     line.push('\n');
@@ -225,18 +239,25 @@ impl Sink {
 }
 
 /// A field of delimited text, in quotes where it needs them.
-fn field(line: &mut String, text: &str, delimiter: u8) {
-    let special = |c: char| matches!(c, '"' | '\n' | '\r') || c == char::from(delimiter);
+fn field(line: &mut String, text: &str, marks: Marks) {
+    let special = |c: char| {
+        matches!(c, '"' | '\n' | '\r') || [marks.delimiter, marks.quote, marks.escape].contains(&c)
+    };
     let plain = !text.is_empty() && !text.contains(special) && text.trim() == text;
     if plain {
         return line.push_str(text);
     }
-    line.push('"');
-    line.push_str(&text.replace('"', "\"\""));
-    line.push('"');
+    line.push(marks.quote);
+    for c in text.chars() {
+        if c == marks.quote || c == marks.escape {
+            line.push(marks.escape);
+        }
+        line.push(c);
+    }
+    line.push(marks.quote);
 }
 
-fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, delimiter: u8) {
+fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, marks: Marks) {
     let text = match (datum, kind) {
         (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_nan() => "NaN".to_owned(),
         (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_infinite() => {
@@ -245,7 +266,7 @@ fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, delimiter: u8) {
         (Datum::Value(PropertyValue::Integer(i)), Kind::Integer) => i.to_string(),
         (datum, kind) => text_of(datum, kind),
     };
-    field(line, &text, delimiter);
+    field(line, &text, marks);
 }
 
 fn json(datum: &Datum, kind: &Kind) -> Json {

@@ -18,11 +18,13 @@ use crate::bound::Bound;
 use crate::cast::cast;
 use crate::column::{AS_LIST, COLUMNS_MAX, Column};
 use crate::csv;
+use crate::csv_records;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
 use crate::json;
 use crate::kind::Kind;
 use crate::npy;
+use crate::npy_columns::Beside;
 use crate::options::{Format, Options};
 use crate::tables::{self, Frame, Tables};
 
@@ -52,15 +54,31 @@ pub struct Description {
     pub rows: Option<u64>,
     /// What the files are; none for a frame.
     pub format: Option<Format>,
-    dialect: Option<csv::Dialect>,
+    dialect: Option<csv_records::Dialect>,
 }
 
 impl Description {
-    /// Character between fields, and whether the first record holds names; for `CSV`.
+    /// The options that say how a file of `CSV` is written, as a statement has them.
     #[must_use]
-    pub fn dialect(&self) -> Option<(char, bool)> {
-        let dialect = self.dialect.as_ref()?;
-        Some((char::from(dialect.delimiter), dialect.header))
+    pub fn told(&self) -> Vec<(&'static str, Datum)> {
+        let Some(dialect) = &self.dialect else {
+            return Vec::new();
+        };
+        let mut told = vec![
+            ("HEADER", Datum::Value(dialect.header.into())),
+            (
+                "DELIM",
+                Datum::text(&char::from(dialect.delimiter).to_string()),
+            ),
+        ];
+        if dialect.quote != b'"' {
+            let quote = char::from(dialect.quote).to_string();
+            told.push(("QUOTE", Datum::text(&quote)));
+        }
+        if let Some(escape) = dialect.escape {
+            told.push(("ESCAPE", Datum::text(&char::from(escape).to_string())));
+        }
+        told
     }
 }
 
@@ -103,6 +121,17 @@ pub fn describe(
             let format = format(files, options)?;
             kind = Some(format);
             match format {
+                Format::Npy if options.by_column => {
+                    let described = Beside::open(files, open)?.describe();
+                    rows = described.1;
+                    described.0
+                }
+                _ if options.by_column => {
+                    return Err(Error::Option(format!(
+                        "BY COLUMN is for NumPy's arrays, and {name} is {}; leave it out",
+                        format.name()
+                    )));
+                }
                 Format::Csv => {
                     let opened = || open(name);
                     let (found, columns) = csv::sniff(name, &opened, options, declared)?;
@@ -144,13 +173,27 @@ pub fn describe(
         None => (found.clone(), found.into_iter().map(|c| c.name).collect()),
         Some(declared) => declare(name, declared, found, kind)?,
     };
-    Ok(Description {
+    let mut description = Description {
         columns,
         names,
-        rows: rows.map(|rows| rows * files.len() as u64),
+        rows: None,
         format: kind,
         dialect,
-    })
+    };
+    description.rows = rows.map(|rows| {
+        let sources = if options.by_column { 1 } else { files.len() };
+        let rows = (rows * sources as u64).saturating_sub(skipped(&description, options));
+        rows.min(options.limit.unwrap_or(u64::MAX))
+    });
+    Ok(description)
+}
+
+/// Rows that are passed over: lines of delimited text are no rows.
+fn skipped(description: &Description, options: &Options) -> u64 {
+    match description.format {
+        Some(Format::Csv) => 0,
+        _ => options.skip,
+    }
 }
 
 /// The declared columns, and their names in the file.
@@ -210,6 +253,7 @@ enum Current {
     Json(json::Objects),
     Tables(Tables),
     Npy(npy::Rows),
+    Beside(Beside),
 }
 
 /// Reads the wanted columns of a source.
@@ -222,6 +266,9 @@ pub struct Reader {
     bounds: Vec<Bound>,
     current: Option<Current>,
     next_file: usize,
+    /// Rows that are still to be passed over, and those after which it ends.
+    to_skip: u64,
+    left: u64,
     /// Rows left out, and the first of them.
     pub left_out: u64,
     /// See [`Reader::left_out`].
@@ -258,7 +305,13 @@ impl Reader {
             let column = description.names[at].clone();
             Some(Bound { column, ..bound })
         });
+        // The rows are counted as the file has them.
+        let (to_skip, limit) = (skipped(&description, &options), options.limit);
+        let is_cut = to_skip > 0 || limit.is_some();
+        let bounds = bounds.filter(|_| !is_cut);
         Ok(Reader {
+            to_skip,
+            left: limit.unwrap_or(u64::MAX),
             wanted: wanted.iter().map(place).collect::<Result<_>>()?,
             bounds: bounds.collect(),
             source,
@@ -280,7 +333,7 @@ impl Reader {
             Some(Current::Csv(reader)) => reader.held(),
             Some(Current::Json(objects)) => objects.held(),
             Some(Current::Tables(tables)) => tables.held(),
-            Some(Current::Npy(_)) => 256 << 10,
+            Some(Current::Npy(_) | Current::Beside(_)) => 256 << 10,
         }
     }
 
@@ -299,6 +352,10 @@ impl Reader {
                 Current::Tables(Tables::of_frame(name, frame, &names, limit)?)
             }
             Source::Frame(..) => return Ok(false),
+            Source::Files(_) if self.options.by_column && at > 0 => return Ok(false),
+            Source::Files(files) if self.options.by_column => {
+                Current::Beside(Beside::open(files, open)?)
+            }
             Source::Files(files) => {
                 let Some(name) = files.get(at) else {
                     return Ok(false);
@@ -358,6 +415,36 @@ impl Reader {
     /// # Panics
     /// Never: a file that was opened is there.
     pub fn next(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        // What lies behind the last row is not read, whatever it holds.
+        let most = self.left.saturating_add(self.to_skip);
+        let rows = rows.min(usize::try_from(most).unwrap_or(usize::MAX));
+        let chunk = self.read(open, rows, bytes)?;
+        Ok(chunk.map(|chunk| self.cut(chunk)))
+    }
+
+    /// Without the rows that are passed over, and those behind the last one.
+    fn cut(&mut self, mut chunk: Chunk) -> Chunk {
+        let len = chunk.len as u64;
+        let start = len.min(self.to_skip);
+        let end = len.min(start.saturating_add(self.left));
+        self.to_skip -= start;
+        if self.left != u64::MAX {
+            self.left -= end - start;
+        }
+        if end - start < len {
+            let place = |row: u64| usize::try_from(row).expect("within the chunk");
+            let kept = place(start)..place(end);
+            chunk.len = kept.len();
+            let columns = chunk.columns.iter_mut();
+            columns.for_each(|cells| cells.keep(kept.clone()));
+        }
+        chunk
+    }
+
+    fn read(&mut self, open: Open<'_>, rows: usize, bytes: usize) -> Result<Option<Chunk>> {
         loop {
             if self.current.is_none() {
                 let opened = self.open(open, rows)?;
@@ -374,6 +461,10 @@ impl Reader {
                     Some(part) => Some(self.declared(part)?),
                 },
                 Current::Npy(npy) => match npy.next((rows, bytes), &self.wanted)? {
+                    None => None,
+                    Some(part) => Some(self.declared(part)?),
+                },
+                Current::Beside(npy) => match npy.next((rows, bytes), &self.wanted)? {
                     None => None,
                     Some(part) => Some(self.declared(part)?),
                 },

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven::{CancelHandle, Durability, Isolation, Params, TransactionOptions};
+use graven_convert::statement::{is_blank, split};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::database::Database;
 use crate::error::{raised, usage};
@@ -80,6 +81,29 @@ fn options(
         .durability(durability))
 }
 
+/// The statements of a text, if there are several: each with blanks for what stands before it, so
+/// that errors name its place in the text.
+fn several(text: &str) -> Vec<String> {
+    if !text.contains(';') {
+        return Vec::new();
+    }
+    let cut = split(text);
+    let mut parts = cut.complete;
+    if !is_blank(cut.rest) {
+        parts.push(cut.rest);
+    }
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let placed = parts.into_iter().map(|part| {
+        let start = part.as_ptr() as usize - text.as_ptr() as usize;
+        let before = text[..start].chars();
+        let blanks = before.map(|c| if c == '\n' { c } else { ' ' });
+        blanks.chain(part.chars()).collect()
+    });
+    placed.collect()
+}
+
 #[pymethods]
 impl Connection {
     #[new]
@@ -93,6 +117,8 @@ impl Connection {
         relaxed_ms: Option<u64>,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
+        let durability =
+            durability.or((database.is_temporary() && relaxed_ms.is_none()).then_some("off"));
         let options = options(isolation, durability, relaxed_ms)?;
         let mut connection = database.database.connect().with_options(options);
         if timeout.is_some() {
@@ -107,10 +133,10 @@ impl Connection {
         py: Python<'_>,
         query: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<QueryResult> {
+    ) -> PyResult<Py<PyAny>> {
         let mut params = params(parameters)?;
         if let Ok(prepared) = query.cast::<PreparedStatement>() {
-            return prepared.get().run(py, &params);
+            return Ok(Py::new(py, prepared.get().run(py, &params)?)?.into_any());
         }
         let Ok(text) = query.cast::<PyString>() else {
             return Err(PyTypeError::new_err(
@@ -121,8 +147,30 @@ impl Connection {
         named_frames(&text, py, &mut params)?;
         let connection = self.open(py)?;
         let cancel = connection.cancel_handle();
-        let result = interrupt::away(py, &cancel, || connection.query(&text, &params))?;
-        Ok(QueryResult::new(result, cancel))
+        let run = |text: &str| {
+            let result = interrupt::away(py, &cancel, || connection.query(text, &params))?;
+            Py::new(py, QueryResult::new(result, cancel.clone()))
+        };
+        let several = several(&text);
+        if several.is_empty() {
+            return Ok(run(&text)?.into_any());
+        }
+        let results = several.iter().map(|text| run(text));
+        let results = results.collect::<PyResult<Vec<_>>>()?;
+        Ok(PyList::new(py, results)?.into_any().unbind())
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        let connection = self.connection.lock();
+        connection.unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Threads are those of the database.
+    fn set_max_threads_for_exec(
+        &self,
+        #[expect(unused_variables, reason = "see above")] num_threads: usize,
+    ) {
     }
 
     #[pyo3(signature = (query, parameters=None))]

@@ -2,6 +2,8 @@
 
 mod methods;
 
+use std::sync::atomic::AtomicBool;
+
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -10,9 +12,17 @@ use crate::error::raised;
 #[pyclass(module = "graven", frozen)]
 pub(crate) struct Database {
     pub(crate) database: graven::Database,
+    closed: AtomicBool,
+    /// Where the file of a database without a name is, until it is closed.
+    folder: Option<tempfile::TempDir>,
 }
 
 impl Database {
+    /// Whether it ends with the program, so that no commit need wait for the device.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// Runs `work` without the interpreter's lock (PY-2).
     fn away<T: Send>(
         &self,

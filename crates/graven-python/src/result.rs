@@ -8,8 +8,12 @@ use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::column_types::ColumnType;
 use crate::interrupt;
 use crate::value::object;
+
+/// Rows handed out that are kept, so that a program may begin again.
+const KEPT: usize = 10_000;
 
 /// See the stubs.
 #[pyclass(module = "graven", frozen)]
@@ -29,6 +33,8 @@ struct Reading {
     /// Rows handed out.
     given: usize,
     as_dicts: bool,
+    /// Batches that were handed out, [`KEPT`] rows at most; none if there were more.
+    past: Option<Vec<Rows>>,
     /// What was handed out by columns: it can be had again.
     columns: Vec<(Rows, std::ops::Range<usize>)>,
     /// What ended the statement before its last row.
@@ -72,7 +78,12 @@ impl Reading {
             return Some((first.clone(), range));
         }
         self.next = 0;
-        self.ahead.pop_front().map(|first| (first, range))
+        let first = self.ahead.pop_front()?;
+        match &mut self.past {
+            Some(past) if self.given <= KEPT => past.push(first.clone()),
+            past => *past = None,
+        }
+        Some((first, range))
     }
 }
 
@@ -86,6 +97,7 @@ impl QueryResult {
                 next: 0,
                 given: 0,
                 as_dicts: false,
+                past: Some(Vec::new()),
                 columns: Vec::new(),
                 failed: None,
             }),
@@ -153,6 +165,14 @@ impl QueryResult {
         }
         Ok(all)
     }
+}
+
+fn rows_are_gone() -> PyErr {
+    let message = format!(
+        "the first rows are gone: a result keeps {KEPT} rows that were read; run the statement \
+            again, or ask before reading them"
+    );
+    PyRuntimeError::new_err(message)
 }
 
 /// What makes objects of other packages.
@@ -236,6 +256,73 @@ impl QueryResult {
         self.away(py, |reading| {
             reading.read_up_to(usize::MAX)?;
             Ok(reading.given + reading.at_hand())
+        })
+    }
+
+    /// Names of the types of the columns: reads ahead to the end.
+    fn get_column_data_types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let width = self.names.len();
+        let types = self.away(py, |reading| {
+            reading.read_up_to(usize::MAX)?;
+            if reading.past.is_none() {
+                return Ok(None);
+            }
+            let mut types = vec![ColumnType::Unknown; width];
+            let past = reading.past.iter().flatten();
+            let batches: Vec<&Rows> = past.chain(&reading.ahead).collect();
+            for rows in batches {
+                for (column, known) in types.iter_mut().enumerate() {
+                    for row in 0..rows.len() {
+                        let value = rows.value(row, column).unwrap_or_default();
+                        *known = std::mem::take(known).and(ColumnType::of(&value));
+                    }
+                }
+            }
+            Ok(Some(types))
+        })?;
+        let types = types.ok_or_else(rows_are_gone)?;
+        Ok(types.iter().map(ToString::to_string).collect())
+    }
+
+    fn get_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let schema = PyDict::new(py);
+        for (name, known) in self.names.iter().zip(self.get_column_data_types(py)?) {
+            schema.set_item(name, known)?;
+        }
+        Ok(schema)
+    }
+
+    /// The next row is the first one again.
+    fn reset_iterator(&self, py: Python<'_>) -> PyResult<()> {
+        let begun = self.away(py, |reading| {
+            let Some(past) = &mut reading.past else {
+                return Ok(false);
+            };
+            for rows in past.drain(..).rev() {
+                reading.ahead.push_front(rows);
+            }
+            (reading.next, reading.given) = (0, 0);
+            reading.columns.clear();
+            Ok(true)
+        })?;
+        if begun { Ok(()) } else { Err(rows_are_gone()) }
+    }
+
+    /// A text of several statements gives a list of results.
+    fn has_next_query_result(&self) -> bool {
+        false
+    }
+
+    fn get_next_query_result(&self) -> PyResult<()> {
+        let message = "a result is of one statement; execute() gives a list of results for several";
+        Err(PyRuntimeError::new_err(message))
+    }
+
+    #[getter]
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.result.is_none()
         })
     }
 
@@ -329,6 +416,7 @@ impl QueryResult {
             reading.failed = None;
             reading.ahead.clear();
             reading.columns.clear();
+            reading.past = Some(Vec::new());
             reading.next = 0;
         });
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import gc
 import os
 import pickle
 import signal
@@ -409,9 +410,8 @@ class Files(Case):
         self.assertIsNone(self.db.attached_to)
 
     def test_wrong_files(self):
-        for path in ("", ":memory:"):
-            with self.assertRaisesRegex(graven.Error, "a database is a file"):
-                graven.Database(path)
+        with self.assertRaisesRegex(graven.Error, "a database without a name is new"):
+            graven.Database(":memory:", read_only=True)
         with self.assertRaises(graven.Error) as caught:
             graven.Database(os.path.join(self.folder, "none.graven"), create=False)
         self.assertEqual(caught.exception.code, "Database.NotFound")
@@ -420,6 +420,101 @@ class Files(Case):
             file.write("no database " * 1000)
         with self.assertRaisesRegex(graven.Error, "text"):
             graven.Database(text)
+
+    def test_a_database_without_a_name(self):
+        for path in ([], [":memory:"], [""]):
+            made = graven.Database(*path)
+            folder = os.path.dirname(made.path)
+            connection = graven.Connection(made)
+            connection.execute("CREATE (:P {a: 1})")
+            self.assertEqual(connection.execute("MATCH (p:P) RETURN p.a").get_all(), [[1]])
+            self.assertFalse(made.is_closed or connection.is_closed)
+            connection.close()
+            made.close()
+            self.assertTrue(made.is_closed and connection.is_closed)
+            self.assertTrue(os.path.isdir(folder))
+            del made, connection
+            gc.collect()
+            self.assertFalse(os.path.exists(folder))
+
+    def test_several_statements_in_one_text(self):
+        text = "CREATE (:P {a: ';'});\n// a; b\nMATCH (p:P) RETURN p.a; RETURN 2 AS two;"
+        made, read, two = self.connection.execute(text)
+        self.assertEqual((made.get_all(), read.get_all(), two.get_all()), ([], [[";"]], [[2]]))
+        self.assertEqual(self.connection.execute("RETURN 1;").get_all(), [[1]])
+        with self.assertRaises(graven.Error) as caught:
+            self.connection.execute("RETURN 1;\n  RETURN x; CREATE (:Q)")
+        self.assertEqual((caught.exception.line, caught.exception.column), (2, 10))
+        self.assertEqual(self.connection.execute("MATCH (q:Q) RETURN q").get_all(), [])
+
+    def test_files_of_kuzu(self):
+        path = os.path.join(self.folder, "t.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('1,"{a: 1, b: [\\"x,y\\"]}",{k= 33},3.12\n2,"{a: 2}",{},2023-12-15\n')
+        self.connection.execute(
+            "CREATE NODE TABLE T(id INT64, s STRUCT(a INT64, b STRING[]), m MAP(STRING, INT64), "
+            "u UNION(x FLOAT, d DATE), PRIMARY KEY(id));"
+        )
+        self.connection.execute(f'COPY T FROM "{path}" (PARALLEL = false)')
+        rows = self.connection.execute("MATCH (t:T) RETURN t.* ORDER BY t.id").get_all()
+        self.assertEqual(rows[0], [1, '{a: 1, b: ["x,y"]}', "{k= 33}", "3.12"])
+        self.assertEqual(rows[1], [2, "{a: 2}", "{}", "2023-12-15"])
+
+    def test_arrays_beside_each_other(self):
+        def array(name, descr, shape, data):
+            header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}\n".encode()
+            path = os.path.join(self.folder, name)
+            with open(path, "wb") as file:
+                file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(data))
+            return path
+
+        ids = array("ids.npy", "|i1", "2,", [1, 2])
+        pairs = array("pairs.npy", "|i1", "2, 2", [3, 4, 5, 6])
+        self.connection.execute("CREATE NODE TABLE T(id INT64, p INT64[2], PRIMARY KEY(id))")
+        self.connection.execute(f'COPY T FROM ("{ids}", "{pairs}") BY COLUMN')
+        rows = self.connection.execute("MATCH (t:T) RETURN t.id, t.p ORDER BY t.id").get_all()
+        self.assertEqual(rows, [[1, [3, 4]], [2, [5, 6]]])
+
+    def test_types_of_columns(self):
+        result = self.connection.execute(
+            "UNWIND [1, 2] AS i RETURN i, i / 2.0 AS x, [[i], []] AS l, CASE i WHEN 1 THEN i ELSE 'a' END AS m, "
+            "null AS n, date('2024-01-01') AS d, {a: i} AS s"
+        )
+        types = ["INT64", "DOUBLE", "INT64[][]", "ANY", "ANY", "DATE", "MAP"]
+        self.assertEqual(result.get_column_data_types(), types)
+        self.assertEqual(result.get_schema(), dict(zip("ixlmnds", types)))
+        self.assertEqual(len(result.get_all()), 2)
+        self.assertEqual(result.get_column_data_types(), types)
+
+    def test_names_beside_the_properties(self):
+        from graven import constants
+
+        [[path]] = self.connection.execute("CREATE p = (:A)-[:R]->(:B) RETURN p").get_all()
+        first, last = path[constants.NODES]
+        [relationship] = path[constants.RELS]
+        self.assertEqual(relationship[constants.SRC], first[constants.ID])
+        self.assertEqual(relationship[constants.DST], last[constants.ID])
+        self.assertEqual(last[constants.LABEL], "B")
+        self.assertEqual(graven.version, graven.__version__)
+
+    def test_a_result_from_its_beginning(self):
+        result = self.connection.execute("UNWIND range(1, 5000) AS i RETURN i")
+        self.assertEqual(result.get_n(3000)[-1], [3000])
+        result.reset_iterator()
+        self.assertEqual(len(result.get_all()), 5000)
+        result.reset_iterator()
+        self.assertEqual(result.get_next(), [1])
+        self.assertEqual(result.get_num_tuples(), 5000)
+        self.assertEqual(len(result.get_columns()[0]), 4999)
+        self.assertFalse(result.has_next_query_result() or result.is_closed)
+        result.close()
+        self.assertTrue(result.is_closed)
+        result = self.connection.execute("UNWIND range(1, 50000) AS i RETURN i")
+        self.assertEqual(len(result.get_n(30000)), 30000)
+        for gone in (result.reset_iterator, result.get_schema):
+            with self.assertRaisesRegex(RuntimeError, "the first rows are gone"):
+                gone()
+        self.assertEqual(result.get_next(), [30001])
 
     def test_a_closed_connection(self):
         with graven.Connection(self.db) as connection:

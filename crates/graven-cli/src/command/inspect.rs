@@ -48,12 +48,17 @@ impl Inspect {
         let name = found.format.map_or("", Format::name);
         write!(out, "{}: {name}", self.files.join(", "))?;
         let mut told = Vec::new();
-        if let Some((delimiter, header)) = found.dialect() {
-            let with = if header { "with" } else { "without" };
-            write!(out, ", delimiter {delimiter:?}, {with} a header")?;
-            let mut quoted = String::new();
-            literal::quoted(&mut quoted, &delimiter.to_string());
-            told.push(format!("HEADER = {header}, DELIM = {quoted}"));
+        for (option, value) in found.told() {
+            let mut text = String::new();
+            literal::write(&mut text, &value);
+            match (option, text.as_str()) {
+                ("HEADER", "true") => write!(out, ", with a header")?,
+                ("HEADER", _) => write!(out, ", without a header")?,
+                ("DELIM", text) => write!(out, ", delimiter {text}")?,
+                ("QUOTE", text) => write!(out, ", quote {text}")?,
+                (_, text) => write!(out, ", escape {text}")?,
+            }
+            told.push(format!("{option} = {text}"));
         }
         if let Some(rows) = found.rows {
             write!(out, ", {rows} rows")?;

@@ -86,13 +86,14 @@ fn the_generator_gives_the_same_bytes_again() {
 fn a_file_is_looked_at_and_copied_as_it_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("it's.csv");
-    std::fs::write(&path, "id;name\n1;Ada\n2;Bo\n").expect("written");
+    std::fs::write(&path, "id;name\n1;\"A\\\"da\"\n2;Bo\n").expect("written");
     let path = path.display().to_string();
     let said = graven(["inspect", &path]).ok().out;
     for part in [
-        "CSV, delimiter ';', with a header",
+        "CSV, with a header, delimiter ';'",
         "id    INTEGER",
         "name  STRING",
+        "ESCAPE = '\\\\'",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -104,7 +105,7 @@ fn a_file_is_looked_at_and_copied_as_it_says() {
     let rows = graven(["query", &db, "MATCH (n:Label) RETURN n.id, n.name"])
         .ok()
         .out;
-    assert_eq!(rows, "n.id,n.name\n1,Ada\n2,Bo\n");
+    assert_eq!(rows, "n.id,n.name\n1,\"A\"\"da\"\n2,Bo\n");
     let missing = graven(["inspect", "none.parquet"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("none.parquet"), "{}", missing.err);

@@ -352,10 +352,26 @@ fn fits(value: &ExprKind, of: &str) -> bool {
     }
 }
 
+/// A property holds no structs, maps and unions: it holds their text, as files do.
+fn stored_type(of: &str) -> Arc<str> {
+    let lists = of.bytes().rev();
+    let lists = lists.take_while(|b| b"[] 0123456789".contains(b)).count();
+    let (element, lists) = of.split_at(of.len() - lists);
+    let upper = element.to_ascii_uppercase();
+    let opens = |word: &str| {
+        let rest = upper.strip_prefix(word);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('('))
+    };
+    match upper == "JSON" || ["STRUCT", "MAP", "UNION"].into_iter().any(opens) {
+        true => format!("STRING{lists}").into(),
+        false => of.into(),
+    }
+}
+
 fn cast(value: ast::Expr, of: &str) -> ast::Expr {
     let span = value.span;
     let height = value.height.saturating_add(1);
-    let args = vec![value, expr(ExprKind::String(of.into()), span)];
+    let args = vec![value, expr(ExprKind::String(stored_type(of)), span)];
     ast::Expr {
         kind: ExprKind::Call {
             name: named("cast", span),

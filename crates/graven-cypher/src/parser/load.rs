@@ -23,6 +23,7 @@ use crate::token::{Span, TokenKind};
 #[derive(Default)]
 struct Around {
     headers: bool,
+    by_column: bool,
     columns: Option<Vec<(Arc<str>, Arc<str>)>>,
     options: Vec<(Name, Expr)>,
 }
@@ -64,7 +65,7 @@ impl Parser<'_> {
         let start = self.token().span;
         match self.source()? {
             CopySource::Query(query) => {
-                if around.headers || around.columns.is_some() {
+                if around.headers || around.by_column || around.columns.is_some() {
                     return Err(self.unexpected("a file: a query has no headers"));
                 }
                 Ok(ClauseKind::Subquery {
@@ -117,7 +118,8 @@ impl Parser<'_> {
                 self.apply(&mut load.source, around)?;
                 load.at = start.to(self.last_span());
             }
-            CopySource::Query(_) if around.options.is_empty() && !around.headers => {}
+            CopySource::Query(_)
+                if around.options.is_empty() && !around.headers && !around.by_column => {}
             CopySource::Query(_) => return Err(self.unexpected("a file: a query has no options")),
         }
         Ok(CopyFrom {
@@ -226,6 +228,9 @@ impl Parser<'_> {
             if self.is_word("WITH") && self.is_word_at(1, "HEADERS") {
                 self.next += 2;
                 around.headers = true;
+            } else if self.is_word("BY") && self.is_word_at(1, "COLUMN") {
+                self.next += 2;
+                around.by_column = true;
             } else if self.kind() == TokenKind::OpenParen && self.peek(2) == TokenKind::Equal {
                 self.advance();
                 loop {
@@ -308,6 +313,10 @@ impl Parser<'_> {
         if around.headers {
             let header = ("HEADER".into(), OptionValue::One(Literal::Boolean(true)));
             source.options.push(header);
+        }
+        if around.by_column {
+            let by_column = OptionValue::One(Literal::Boolean(true));
+            source.options.push(("BY_COLUMN".into(), by_column));
         }
         Ok(())
     }

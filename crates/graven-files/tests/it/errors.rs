@@ -173,3 +173,26 @@ fn pages_and_batches_beyond_the_limit_are_refused() {
         assert!(all == vec![vec![Datum::text(&long)]; 20], "{kind}");
     }
 }
+
+#[test]
+fn a_record_with_a_wrong_quote_is_left_out_and_the_next_ones_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("x.csv");
+    std::fs::write(&path, "1,a\n2,\"b\"c\n3,d\n4,\"e\nf\"g,h\n5,i\n6,\"j\n").expect("written");
+    let (source, options) = (
+        source(&path),
+        Options {
+            ignore_errors: true,
+            ..Options::default()
+        },
+    );
+    let description = describe(&source, &open, &options, None).expect("described");
+    let wanted: Vec<String> = description.columns.iter().map(|c| c.name.clone()).collect();
+    let (reader, rows) =
+        some_rows(&source, &options, &description, &wanted, Vec::new()).expect("read");
+    let firsts: Vec<String> = rows.iter().map(|row| super::literal(&row[0])).collect();
+    assert_eq!(firsts, ["1", "3", "5"]);
+    assert_eq!(reader.left_out, 3);
+    let lines: Vec<_> = reader.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(lines, [Some(2), Some(5), Some(7)]);
+}

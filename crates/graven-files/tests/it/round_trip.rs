@@ -150,6 +150,51 @@ fn every_value_comes_back_from_every_format() {
 }
 
 #[test]
+fn texts_come_back_whatever_quotes_them() {
+    let texts = [
+        "a,\\", "\\", "\\\"", "\"\\\"", "'", "'a','", "a\\\"b", "", " ", "#!|", "!", "x\r\ny",
+        "\\n", "a;b",
+    ];
+    let mut random = SplitMix64::new(5);
+    for round in 0..200 {
+        let mut options = Options {
+            header: Some(true),
+            ..Options::default()
+        };
+        // The usual quotes are found out again.
+        if round % 2 == 1 {
+            options.delimiter = Some([',', '|', ';'][random.place(3)]);
+            options.quote = [None, Some('\''), Some('#')][random.place(3)];
+            options.escape = [None, Some('\\'), Some('!')][random.place(3)];
+        }
+        let len = 1 + random.place(8);
+        let column = |random: &mut SplitMix64| -> Vec<Datum> {
+            let pick = (0..len).map(|_| Datum::text(texts[random.place(texts.len())]));
+            pick.collect()
+        };
+        let columns = [column(&mut random), column(&mut random)];
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("texts.csv");
+        let name = path.to_str().expect("text");
+        let mut shape = Shape::default();
+        shape.see(&Datum::text("a"));
+        let shaped = vec![("a".to_owned(), shape.clone()), ("b".to_owned(), shape)];
+        let file = File::create(&path).expect("made");
+        let mut sink = Sink::create(name, file, &options, shaped).expect("begun");
+        let cells = columns.clone().map(Cells::Data);
+        sink.write(&cells, len).expect("written");
+        sink.finish().expect("finished");
+        let declared = ["a", "b"].map(|name| Column {
+            name: name.to_owned(),
+            kind: Kind::String,
+        });
+        let (_, read) = rows(&source(&path), &options, Some(&declared)).expect("read");
+        let wanted = (0..len).map(|row| vec![columns[0][row].clone(), columns[1][row].clone()]);
+        assert_eq!(read, wanted.collect::<Vec<_>>(), "{options:?}");
+    }
+}
+
+#[test]
 fn random_columns_come_back() {
     let mut random = SplitMix64::new(23);
     let mut pick = |count: usize| random.place(count);

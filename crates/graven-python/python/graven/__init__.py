@@ -19,6 +19,7 @@ from ._graven import (
     Transaction,
     __version__,
 )
+from ._graven import __version__ as version
 from .asynchronous import AsyncConnection
 from .values import Duration, Error, Node, Path, Point, Relationship, Temporal
 
@@ -37,4 +38,5 @@ __all__ = [
     "Temporal",
     "Transaction",
     "__version__",
+    "version",
 ]

@@ -13,27 +13,33 @@ class Database:
 
     def __init__(
         self,
-        database_path: Union[str, "PathLike[str]"],
+        database_path: Union[str, "PathLike[str]"] = "",
         buffer_pool_size: int = 0,
         max_num_threads: int = 0,
+        compression: bool = True,
+        lazy_init: bool = False,
+        read_only: bool = False,
         *,
         memory: Union[int, str, None] = None,
         threads: Optional[int] = None,
         policy: Optional[str] = None,
         io: Optional[Literal["direct", "buffered"]] = None,
-        read_only: bool = False,
         create: bool = True,
         timeout: Optional[float] = None,
     ) -> None:
         """Opens the file, or makes an empty database where there is none (unless ``create=False`` or ``read_only``).
 
         ``memory``: the whole budget, pages, operators and results, in bytes or as "64MiB"; ``buffer_pool_size`` is the same in
-        bytes. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
+        bytes. Without a path, or with ":memory:", the database is a file in the folder for temporary files, and is removed when
+        the object and all that was made of it are gone. ``compression`` and ``lazy_init`` are accepted and have no
+        meaning. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
         ``timeout``: seconds a statement may take.
         """
     def connect(self) -> "Connection": ...
     def close(self) -> None:
         """Makes everything durable and notes that the database was closed cleanly. Later commits fail."""
+    @property
+    def is_closed(self) -> bool: ...
     def checkpoint(self) -> bool:
         """Folds the log into the file; whether there was anything to do."""
     def backup(
@@ -68,8 +74,16 @@ class Connection:
         """``num_threads`` is taken for programs that give it: threads are set for the database."""
     def execute(
         self, query: Union[str, "PreparedStatement"], parameters: Optional[Dict[str, Any]] = None
-    ) -> "QueryResult":
-        """Runs a statement. One that writes is committed, and as durable as asked for, when this returns."""
+    ) -> Any:
+        """Runs a statement; a ``QueryResult``. One that writes is committed, and as durable as asked for, when this returns.
+
+        Several statements, with semicolons between them, give a list of results. Each has a transaction of its own; after one
+        that fails no other one runs.
+        """
+    @property
+    def is_closed(self) -> bool: ...
+    def set_max_threads_for_exec(self, num_threads: int) -> None:
+        """Accepted, and has no meaning: threads are set for the database."""
     def prepare(self, query: str, parameters: Optional[Dict[str, Any]] = None) -> "PreparedStatement":
         """Checks and plans a statement whose parameters come with each run."""
     def begin(
@@ -119,6 +133,21 @@ class QueryResult:
     def rows_as_dict(self, state: bool = True) -> "QueryResult": ...
     def get_num_tuples(self) -> int:
         """All rows, those handed out included. Reads ahead to the end and keeps what it reads."""
+    def get_column_data_types(self) -> List[str]:
+        """What the values of each column are: ``INT64``, ``STRING[]``, ``NODE``; ``ANY`` for several types, or none but nulls.
+
+        Reads ahead to the end and keeps what it reads. Raises after more than 10,000 rows were handed out.
+        """
+    def get_schema(self) -> Dict[str, str]:
+        """The types of ``get_column_data_types`` by the names of the columns."""
+    def reset_iterator(self) -> None:
+        """The next row is the first one again. Raises after more than 10,000 rows were handed out: these are gone."""
+    def has_next_query_result(self) -> bool:
+        """Always false: ``execute`` gives a list of results for several statements."""
+    def get_next_query_result(self) -> Any:
+        """Raises: there is none."""
+    @property
+    def is_closed(self) -> bool: ...
     def get_execution_time(self) -> float:
         """Milliseconds from the start to the last row, or to now."""
     def get_as_df(self) -> Any: ...

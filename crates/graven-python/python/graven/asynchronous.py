@@ -17,8 +17,10 @@ class AsyncConnection:
     waiting for long.
     """
 
-    def __init__(self, database, max_concurrent_queries=4, **options):
-        self._connections = [Connection(database, **options) for _ in range(max_concurrent_queries)]
+    def __init__(self, database, max_concurrent_queries=4, max_threads_per_query=0, **options):
+        # Threads are those of the database.
+        self._new = lambda: Connection(database, **options)
+        self._connections = [self._new() for _ in range(max_concurrent_queries)]
         self._free = list(self._connections)
         self._pool = ThreadPoolExecutor(max_concurrent_queries, thread_name_prefix="graven")
 
@@ -57,6 +59,19 @@ class AsyncConnection:
     async def prepare(self, query, parameters=None):
         """As ``Connection.prepare``."""
         return await self._run(lambda connection: connection.prepare(query, parameters))
+
+    def acquire_connection(self):
+        """A connection of one's own, beside those that :meth:`execute` uses: give it to :meth:`release_connection`."""
+        return self._new()
+
+    def release_connection(self, connection):
+        """Closes a connection of :meth:`acquire_connection`."""
+        connection.close()
+
+    def set_query_timeout(self, timeout_in_ms):
+        """How long a statement may take from now on; 0: as long as it takes."""
+        for connection in self._connections:
+            connection.set_query_timeout(timeout_in_ms)
 
     def interrupt(self):
         """Stops all statements that run."""

@@ -1,6 +1,7 @@
 //! What `graven.Database` offers.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use graven::Config;
 use pyo3::prelude::*;
@@ -14,8 +15,8 @@ use crate::options::bytes;
 impl Database {
     #[new]
     #[pyo3(signature = (
-        database_path, buffer_pool_size=0, max_num_threads=0, *, memory=None, threads=None, policy=None, io=None,
-        read_only=false, create=true, timeout=None
+        database_path=PathBuf::new(), buffer_pool_size=0, max_num_threads=0, compression=true, lazy_init=false,
+        read_only=false, *, memory=None, threads=None, policy=None, io=None, create=true, timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -23,19 +24,30 @@ impl Database {
         database_path: PathBuf,
         buffer_pool_size: u64,
         max_num_threads: usize,
+        #[expect(unused_variables, reason = "pages are always packed")] compression: bool,
+        #[expect(unused_variables, reason = "a file is opened at once")] lazy_init: bool,
+        read_only: bool,
         memory: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
         policy: Option<String>,
         io: Option<&str>,
-        read_only: bool,
         create: bool,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
         let name = database_path.as_os_str();
-        if name.is_empty() || name == ":memory:" {
-            let message = "a database is a file: name one (there are no databases in memory alone)";
+        let is_temporary = name.is_empty() || name == ":memory:";
+        if is_temporary && (read_only || !create) {
+            let message = "a database without a name is new: it is made, and can be written";
             return Err(usage(py, message));
         }
+        let (folder, database_path) = match is_temporary {
+            true => {
+                let folder = tempfile::Builder::new().prefix("graven-").tempdir()?;
+                let path = folder.path().join("memory.graven");
+                (Some(folder), path)
+            }
+            false => (None, database_path),
+        };
         let mut config = Config::default();
         match memory {
             Some(memory) => config.memory = bytes(memory)?,
@@ -58,7 +70,11 @@ impl Database {
         config.timeout = crate::options::timeout(timeout)?;
         let opened = py.detach(|| graven::Database::open(database_path, config));
         match opened {
-            Ok(database) => Ok(Database { database }),
+            Ok(database) => Ok(Database {
+                database,
+                closed: AtomicBool::new(false),
+                folder,
+            }),
             Err(error) => Err(raised(py, &error)),
         }
     }
@@ -68,7 +84,14 @@ impl Database {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.away(py, graven::Database::close)
+        self.away(py, graven::Database::close)?;
+        self.closed.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
     }
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<bool> {
