@@ -17,6 +17,9 @@ use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
 use crate::token::{Span, TokenKind};
 
+const DATABASES: &str = "graven.show.databases";
+const ALIASES: &str = "graven.show.aliases";
+
 /// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may
 /// follow.
 const SHOWN: &[(&[&str], &str, bool)] = &[
@@ -32,7 +35,7 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
         false,
     ),
     (&["FUNCTION", "FUNCTIONS"], "graven.show.functions", false),
-    (&["DATABASE", "DATABASES"], "graven.show.databases", false),
+    (&["DATABASE", "DATABASES"], DATABASES, false),
     (&["SETTING", "SETTINGS"], "graven.show.settings", true),
     (&["SERVER", "SERVERS"], "graven.show.servers", false),
     (&["USER", "USERS"], "graven.show.users", false),
@@ -77,6 +80,44 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        ALIASES,
+        &["name", "composite", "database", "location", "url", "user"],
+    ),
+    (
+        DATABASES,
+        &[
+            "name",
+            "type",
+            "aliases",
+            "access",
+            "address",
+            "role",
+            "writer",
+            "requestedStatus",
+            "currentStatus",
+            "statusMessage",
+            "default",
+            "home",
+            "constituents",
+        ],
+    ),
+    (
+        "graven.show.homeDatabase",
+        &[
+            "name",
+            "type",
+            "aliases",
+            "access",
+            "address",
+            "role",
+            "writer",
+            "requestedStatus",
+            "currentStatus",
+            "statusMessage",
+            "constituents",
+        ],
+    ),
+    (
         "graven.show.functions",
         &["name", "category", "description"],
     ),
@@ -102,16 +143,7 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
 ];
 
 /// Words before what is shown that do not narrow anything here.
-const NARROWING: &[&str] = &[
-    "ALL",
-    "BUILT",
-    "IN",
-    "USER",
-    "DEFINED",
-    "HOME",
-    "DEFAULT",
-    "POPULATED",
-];
+const NARROWING: &[&str] = &["ALL", "BUILT", "IN", "USER", "DEFINED", "POPULATED"];
 
 /// Words for kinds of constraint, and the types listed for them: whether on nodes, and the name.
 type KindOfConstraint = (&'static [&'static str], &'static [(bool, &'static str)]);
@@ -142,16 +174,10 @@ const CONSTRAINT_KINDS: &[KindOfConstraint] = &[
 const PROPERTY_KINDS: &[&str] = &["EXISTENCE", "TYPE"];
 
 /// What Neo4j shows of a server and this database does not have, and what to do instead.
-const OF_A_SERVER: &[(&[&str], &str)] = &[
-    (
-        &["PRIVILEGE", "PRIVILEGES", "SUPPORTED", "AUTH"],
-        "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
-    ),
-    (
-        &["ALIAS", "ALIASES"],
-        "a file holds one database, which SHOW DATABASES names",
-    ),
-];
+const OF_A_SERVER: &[(&[&str], &str)] = &[(
+    &["PRIVILEGE", "PRIVILEGES", "SUPPORTED", "AUTH"],
+    "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
+)];
 
 impl Parser<'_> {
     /// The whole statement; its first word is next. Commands may follow each other; each sees the
@@ -223,9 +249,14 @@ impl Parser<'_> {
             };
             args.push(self.make(wanted, name.span)?);
         }
-        if procedure == "graven.show.databases" && self.at_name() && !self.at_rest() {
-            // The name of a database: there is one.
-            self.name("a database")?;
+        if [DATABASES, ALIASES].contains(&procedure) {
+            args.extend(self.database_wanted()?);
+        }
+        if procedure == ALIASES {
+            self.expect_word("FOR")?;
+            if !self.eat_word("DATABASES") {
+                self.expect_word("DATABASE")?;
+            }
         }
         if self.eat_word("EXECUTABLE") && self.eat_word("BY") {
             let _ = self.eat_word("CURRENT");
@@ -296,6 +327,15 @@ impl Parser<'_> {
             self.next += 2;
             return Ok(("graven.show.currentUser", false));
         }
+        let is_home = ["HOME", "DEFAULT"].iter().any(|word| self.is_word(word));
+        if is_home && self.is_word_at(1, "DATABASE") {
+            self.next += 2;
+            return Ok(("graven.show.homeDatabase", false));
+        }
+        if self.is_word("ALIAS") || self.is_word("ALIASES") {
+            self.advance();
+            return Ok((ALIASES, false));
+        }
         while narrowing.iter().any(|word| self.eat_word(word)) {}
         let word = self.token().span.slice(self.text).to_ascii_uppercase();
         let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
@@ -313,6 +353,18 @@ impl Parser<'_> {
         };
         self.advance();
         Ok((procedure, *ids))
+    }
+
+    /// The name of the database or alias that is asked for, or a parameter; none: all.
+    fn database_wanted(&mut self) -> Result<Option<Expr>> {
+        if self.kind() == TokenKind::Dollar {
+            return self.expression().map(Some);
+        }
+        if !self.at_name() || self.at_rest() || self.is_word("FOR") || self.at_command() {
+            return Ok(None);
+        }
+        let name = self.dotted_name("the name of a database")?;
+        self.make(ExprKind::String(name.text), name.span).map(Some)
     }
 
     /// Whether what follows the list of ids begins here.

@@ -1,5 +1,5 @@
-//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES`, `SHOW FUNCTIONS` and `SHOW DATABASES` list, and
-//! `TERMINATE TRANSACTIONS`.
+//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES` and `SHOW FUNCTIONS` list, and `TERMINATE
+//! TRANSACTIONS`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,25 +11,13 @@ use graven_exec::{ExecError, Value};
 use graven_storage::PropertyValue;
 use graven_types::{DateTime, Duration};
 
+use super::databases::{id, name};
 use super::{DatabaseProcedures, described};
 use crate::instance::Instance;
 use crate::right::Right;
 use crate::statements::RunningStatement;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
-
-/// The name of a database: that of its file.
-fn name(db: &Instance) -> Value {
-    let stem = db.path.file_stem().unwrap_or_default();
-    Value::text(&stem.to_string_lossy())
-}
-
-/// The id of a database: that of its file.
-fn id(db: &Instance) -> Value {
-    let bytes = db.store.uuid();
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Value::text(&digits)
-}
 
 /// The ids given: texts, or lists of them.
 fn ids(args: &[Value]) -> Result<Vec<Arc<str>>, String> {
@@ -200,40 +188,6 @@ pub(super) fn functions(_: &Arc<Instance>, args: &[Value]) -> Rows {
             .map(|name| row(name, format!("{name}(value)"), (1, TypeSet::ANY), true)),
     );
     Ok(rows)
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn databases(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let (yes, text) = (Value::Boolean(true), |text: &str| Value::text(text));
-    let writer = db.store.read_only().is_none();
-    let row = |name: Value, kind: &str, aliases: Vec<Value>, is_default: Value| {
-        vec![
-            name,
-            text(kind),
-            Value::list(aliases),
-            text(if writer { "read-write" } else { "read-only" }),
-            text(""),
-            text("primary"),
-            Value::Boolean(writer),
-            text("online"),
-            text("online"),
-            text(""),
-            is_default.clone(),
-            is_default,
-            Value::list(Vec::new()),
-        ]
-    };
-    // What drivers ask for unless told otherwise.
-    let usual = text("neo4j");
-    let aliases = if name(db) == usual {
-        Vec::new()
-    } else {
-        vec![usual]
-    };
-    Ok(vec![
-        row(name(db), "standard", aliases, yes),
-        row(text("system"), "system", Vec::new(), Value::Boolean(false)),
-    ])
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
