@@ -3,10 +3,10 @@
 //! # How it works
 //! The words decide on the procedure. After them may follow `YIELD` with columns, order and bounds,
 //! `WHERE`, and `RETURN`. Kinds of index and constraint become a condition on the column `type`.
-//! `BUILT IN` and `USER DEFINED` before `FUNCTIONS` become an argument. Other words that narrow
-//! what Neo4j lists by kind or by right (`ALL`, `EXECUTABLE`, ...) are read and have no meaning
-//! here: there is one kind, and every user has the right. Without `YIELD` the columns are those
-//! that Neo4j shows; `YIELD` may name the others too.
+//! `BUILT IN` and `USER DEFINED` before `FUNCTIONS` and `EXECUTABLE BY user` become arguments.
+//! Other words that narrow what Neo4j lists by kind (`ALL`, ...) are read and have no meaning
+//! here: there is one kind. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may
+//! name the others too.
 
 use super::schema::{INDEX_KINDS, OTHER_KINDS};
 use super::{Parser, Result};
@@ -258,9 +258,8 @@ impl Parser<'_> {
                 self.expect_word("DATABASE")?;
             }
         }
-        if self.eat_word("EXECUTABLE") && self.eat_word("BY") {
-            let _ = self.eat_word("CURRENT");
-            self.name("a user")?;
+        if ["graven.show.procedures", "graven.show.functions"].contains(&procedure) {
+            args.extend(self.executable()?);
         }
         self.shown((name, first), args, only, start)
     }
@@ -353,6 +352,24 @@ impl Parser<'_> {
         };
         self.advance();
         Ok((procedure, *ids))
+    }
+
+    /// `EXECUTABLE [BY ...]`: whether it is there, and the user, null for the current one.
+    fn executable(&mut self) -> Result<[Expr; 2]> {
+        let span = self.token().span;
+        let narrows = self.eat_word("EXECUTABLE");
+        let mut user = ExprKind::Null;
+        if narrows && self.eat_word("BY") {
+            if self.is_word("CURRENT") && self.is_word_at(1, "USER") {
+                self.next += 2;
+            } else {
+                user = ExprKind::String(self.name("a user")?.text);
+            }
+        }
+        Ok([
+            self.make(ExprKind::Boolean(narrows), span)?,
+            self.make(user, span)?,
+        ])
     }
 
     /// The name of the database or alias that is asked for, or a parameter; none: all.

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use graven_cypher::TypeSet;
 use graven_cypher::functions::{Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
-use graven_storage::PropertyValue;
+use graven_storage::{PropertyValue, Role};
 use graven_types::{DateTime, Duration};
 
 use super::databases::{id, name};
@@ -114,34 +114,71 @@ pub(super) fn terminate(
     Ok(told.collect())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn procedures(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let rows = described(&db.registered).into_iter().map(|procedure| {
-        let text = |text: &str| Value::text(text);
-        let on_system = Value::Boolean(false);
-        vec![
-            text(&procedure.name),
-            text(procedure.about),
-            text(procedure.right.mode()),
-            on_system,
-            text(&procedure.signature),
-            procedure.arguments,
-            procedure.returns,
-            Value::Boolean(procedure.right == Right::Admin),
-            Value::Null,
-            Value::Null,
-            Value::Boolean(false),
-            Value::Null,
-            Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
-        ]
-    });
+/// The role whose procedures and functions are asked for: all of them without `EXECUTABLE`; none
+/// for a user that there is not, or that may not log in.
+fn role_asked_for(caller: &DatabaseProcedures, args: &[Value]) -> Result<Option<Role>, ExecError> {
+    let access = caller.access();
+    let store = &caller.database.store;
+    let Some(name) = (match args {
+        [Value::Boolean(true), Value::String(name)] => Some(Arc::clone(name)),
+        [Value::Boolean(true), ..] => None,
+        _ => return Ok(Some(Role::Admin)),
+    }) else {
+        let listed = access.listed.then(|| access.listed_user(store)).flatten();
+        return Ok(Some(
+            listed.map_or(access.role, |user| user.role.min(access.role)),
+        ));
+    };
+    if access.user.as_ref() != Some(&name) && !access.is_admin(store) {
+        let message = format!("EXECUTABLE BY {name}: what others may do is listed for admins only");
+        return Err(ExecError::Forbidden { message });
+    }
+    let snapshot = store.snapshot();
+    let mut users = snapshot.users().iter();
+    let user = users.find(|user| user.name == name && !user.suspended);
+    let own = (access.user.as_ref() == Some(&name) && !access.listed).then_some(access.role);
+    Ok(user.map(|user| user.role).or(own))
+}
+
+pub(super) fn procedures(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let role = role_asked_for(caller, args)?;
+    let may = |right: Right| role.is_some_and(|role| role >= right.role());
+    let listed = described(&caller.database.registered).into_iter();
+    let rows = listed
+        .filter(|procedure| may(procedure.right))
+        .map(|procedure| {
+            let text = |text: &str| Value::text(text);
+            let on_system = Value::Boolean(false);
+            vec![
+                text(&procedure.name),
+                text(procedure.about),
+                text(procedure.right.mode()),
+                on_system,
+                text(&procedure.signature),
+                procedure.arguments,
+                procedure.returns,
+                Value::Boolean(procedure.right == Right::Admin),
+                Value::Null,
+                Value::Null,
+                Value::Boolean(false),
+                Value::Null,
+                Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
+            ]
+        });
     Ok(rows.collect())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn functions(_: &Arc<Instance>, args: &[Value]) -> Rows {
-    // There are no others.
-    if matches!(args, [Value::Boolean(false)]) {
+pub(super) fn functions(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    // Every user may call every function.
+    let role = role_asked_for(caller, args.get(1..).unwrap_or_default())?;
+    // All are built in.
+    if role.is_none() || matches!(args, [Value::Boolean(false), ..]) {
         return Ok(Vec::new());
     }
     let row = |name: &str, signature: String, (takes, gives): (u8, TypeSet), aggregating: bool| {

@@ -567,8 +567,12 @@ pub(super) const TABLE: &[Procedure] = &[
     Procedure {
         name: "graven.show.functions",
         about: "SHOW FUNCTIONS",
-        arguments: &[("builtIn", TypeSet::BOOLEAN)],
-        optional: 1,
+        arguments: &[
+            ("builtIn", TypeSet::BOOLEAN),
+            ("executable", TypeSet::BOOLEAN),
+            ("user", TypeSet::STRING),
+        ],
+        optional: 3,
         right: Right::Read,
         columns: &[
             ("name", TypeSet::STRING),
@@ -584,7 +588,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("rolesBoostedExecution", TypeSet::LIST),
             ("deprecatedBy", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(show::functions),
+        run: Body::OfCaller(show::functions),
     },
     Procedure {
         name: "graven.show.indexes",
@@ -615,8 +619,8 @@ pub(super) const TABLE: &[Procedure] = &[
     Procedure {
         name: "graven.show.procedures",
         about: "SHOW PROCEDURES",
-        arguments: &[],
-        optional: 0,
+        arguments: &[("executable", TypeSet::BOOLEAN), ("user", TypeSet::STRING)],
+        optional: 2,
         right: Right::Read,
         columns: &[
             ("name", TypeSet::STRING),
@@ -633,7 +637,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("deprecatedBy", TypeSet::STRING),
             ("option", TypeSet::MAP),
         ],
-        run: Body::OfDatabase(show::procedures),
+        run: Body::OfCaller(show::procedures),
     },
     Procedure {
         name: "graven.show.roles",
