@@ -24,6 +24,8 @@ pub(crate) struct Name {
 pub(crate) struct Statement {
     pub mode: PlanMode,
     pub query: Query,
+    /// The databases that it says it uses, wherever it does.
+    pub used: Vec<Name>,
 }
 
 /// Single queries combined by `UNION`.

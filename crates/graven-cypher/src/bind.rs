@@ -91,6 +91,7 @@ pub(crate) fn bind(
         before_pattern: 0,
         depth: 0,
     };
+    binder.check_used(&statement.used)?;
     let query = binder.query(&statement.query)?;
     Ok(Bound {
         mode: statement.mode,
@@ -152,6 +153,21 @@ struct Mark {
 }
 
 impl Binder<'_> {
+    /// Whether each of these names is one of the database.
+    fn check_used(&self, used: &[Name]) -> Result<()> {
+        match used.iter().find(|name| !self.schema.is_called(&name.text)) {
+            None => Ok(()),
+            Some(other) => {
+                let message = format!("there is no database `{}` here to `USE`", other.text);
+                Err(self
+                    .error(other.span, Code::DatabaseNotFound, message)
+                    .with_hint(
+                        "leave `USE` out, or write one of the names that SHOW DATABASES lists",
+                    ))
+            }
+        }
+    }
+
     fn allows_parameter(&self, name: &str) -> bool {
         self.explains || self.params.allows(name)
     }

@@ -4,8 +4,9 @@
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths,
 //! `parser/expression.rs` expressions by precedence, `parser/load.rs` files,
 //! `parser/tables.rs` tables, `parser/kuzu.rs` functions of Kuzu, `parser/atom.rs` what
-//! they start from, `parser/prefix.rs` what stands before a statement. This file holds what they
-//! share: the position, look-ahead and errors.
+//! they start from, `parser/prefix.rs` what stands before a statement, and
+//! `parser/used_database.rs` what it says to use. This file holds what they share: the
+//! position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression
@@ -26,6 +27,7 @@ mod schema;
 mod show;
 mod tables;
 mod type_name;
+mod used_database;
 mod users;
 
 use std::collections::HashMap;
@@ -131,6 +133,7 @@ fn parse_all(text: &str) -> Result<Statement> {
         of_property: false,
         selected: None,
         labelled: HashMap::new(),
+        used: Vec::new(),
     };
     parser.statement()
 }
@@ -153,6 +156,8 @@ struct Parser<'a> {
     selected: Option<(PathCount, Span)>,
     /// The one label or type that patterns so far give a variable.
     labelled: HashMap<Arc<str>, Arc<str>>,
+    /// Names of databases behind `USE`.
+    used: Vec<Name>,
 }
 
 impl Parser<'_> {

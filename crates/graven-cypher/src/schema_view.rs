@@ -87,6 +87,11 @@ pub trait SchemaView {
         let _ = name;
         None
     }
+    /// Whether it is a name of this database, in whatever letters.
+    fn is_called(&self, name: &str) -> bool {
+        let _ = name;
+        false
+    }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
         let _ = name;

@@ -26,14 +26,6 @@ use crate::summary::Stream;
 use crate::timeouts::Timer;
 use crate::{Version, chunk};
 
-/// The name under which drivers know the only database of a server, and the one they ask for unless
-/// told otherwise.
-const DATABASE: &str = "neo4j";
-
-/// The name under which drivers ask for users and databases, and whether they may log in: the same
-/// database.
-const SYSTEM: &str = "system";
-
 /// How long a client waits for the news of a conflict.
 const CONFLICT_WAIT: Duration = Duration::from_millis(10);
 
@@ -443,12 +435,11 @@ impl<W: Write> Session<W> {
     fn with_options(&self, extra: &Map) -> Result<(Connection, Timer), Failure> {
         match extra.get("db") {
             None | Some(Value::Null) => {}
-            Some(Value::String(name))
-                if [DATABASE, SYSTEM, &self.service.name].contains(&&**name) => {}
+            Some(Value::String(name)) if self.service.database.is_called(name) => {}
             Some(other) => {
                 let message = format!(
-                    "there is no database {other}: this server has `{}`, which `{DATABASE}` means \
-                        as well",
+                    "there is no database {other}: this server has `{}`, which `neo4j` means as \
+                        well",
                     self.service.name
                 );
                 let code = "Neo.ClientError.Database.DatabaseNotFound";

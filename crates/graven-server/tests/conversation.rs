@@ -640,6 +640,7 @@ fn both_names_of_the_database_are_routed() {
     for (name, known) in [
         ("social", true),
         ("neo4j", true),
+        ("Neo4J", true),
         ("system", true),
         ("other", false),
     ] {

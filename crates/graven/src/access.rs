@@ -246,6 +246,42 @@ mod tests {
                 }
             }
         }
+        // Lists say the same.
+        let listed = |name: &str, text: &str| {
+            let found = of(name).query(text, &Params::new());
+            found
+                .expect(text)
+                .next_row()
+                .expect(text)
+                .expect("a row")
+                .values()[0]
+                .to_string()
+        };
+        let count = |who: &str, of: &str, mode: &str| {
+            let text = format!(
+                "SHOW {of} EXECUTABLE {who} YIELD * WHERE '{mode}' IN ['', {}] RETURN count(*)",
+                if of == "FUNCTIONS" { "''" } else { "mode" }
+            );
+            let name = if who.is_empty() { "eve" } else { "ada" };
+            listed(name, &text).parse::<u64>().expect("a number")
+        };
+        for (who, modes) in [
+            ("", [true, false, false]),
+            ("BY eve", [true, false, false]),
+            ("BY bob", [true, true, false]),
+            ("BY CURRENT USER", [true, true, true]),
+            ("BY ada", [true, true, true]),
+            ("BY mallory", [false, false, false]),
+        ] {
+            let found = ["READ", "WRITE", "DBMS"].map(|mode| count(who, "PROCEDURES", mode) > 0);
+            assert_eq!(found, modes, "{who}");
+            assert_eq!(count(who, "FUNCTIONS", "") > 0, modes[0], "{who}");
+        }
+        let others = "SHOW PROCEDURES EXECUTABLE BY ada";
+        assert_eq!(code(&of("eve"), others), forbidden);
+        let own = "SHOW PROCEDURES EXECUTABLE BY eve";
+        assert_eq!(code(&of("eve"), own), "done");
+        let own = database.connect();
         // A folder is opened.
         let access = Access::without_files(Role::Admin);
         let access = access.with_files_below(&folder.path().join("open"));

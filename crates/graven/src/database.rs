@@ -4,7 +4,7 @@ mod serving;
 
 use crate::instance::Backend;
 use crate::instance::Instance;
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::right::Right;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -318,6 +318,13 @@ impl Database {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
+    }
+
+    /// Whether the database is meant by this name, in whatever letters: that of its file without
+    /// the ending, `neo4j`, or `system`. `USE` takes the same names.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        names::is_of_file(name, self.path())
     }
 
     /// The budget in bytes; the owner's, where another process has the database.

@@ -10,6 +10,7 @@ mod apoc;
 mod cache;
 mod compatible;
 mod contents;
+mod databases;
 mod entry;
 mod inner;
 mod log;
@@ -70,7 +71,7 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
         .iter()
         .chain(compatible::TABLE)
         .chain(statistics::TABLE);
-    let own = own.chain(vector::TABLE);
+    let own = own.chain(vector::TABLE).chain(databases::TABLE);
     own.chain(apoc::TABLES.iter().copied().flatten())
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::plan::{Literal, LoadSource};
@@ -16,6 +17,7 @@ use graven_storage::{
     StoreKind, ValueStatistics,
 };
 
+use crate::names;
 use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
@@ -35,13 +37,15 @@ fn stored_value(literal: &Literal) -> Option<PropertyValue> {
     })
 }
 
-/// A snapshot, the registered procedures and how statements are run, as the planner sees them.
+/// A snapshot, the registered procedures, how statements are run, and the path of the data file, as
+/// the planner sees them.
 pub(crate) struct Schema<'a>(
     pub(crate) &'a Snapshot,
     pub(crate) &'a Registry,
     pub(crate) &'a Tuning,
     pub(crate) &'a Asked,
     pub(crate) OfFiles<'a>,
+    pub(crate) &'a Path,
 );
 
 /// The files that the statement may name, its frames, and the memory limit.
@@ -301,6 +305,10 @@ impl SchemaView for Schema<'_> {
 
     fn joins_always(&self) -> bool {
         self.2.join_always
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        names::is_of_file(name, self.5)
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

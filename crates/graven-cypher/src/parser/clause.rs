@@ -35,19 +35,32 @@ enum Place {
 impl Parser<'_> {
     pub(super) fn statement(&mut self) -> Result<Statement> {
         let Prefix { mode } = self.prefix()?;
+        let (at, first) = (self.token().span, self.next);
+        let check = self.used_database()?;
         let query = match self.schema_statement()? {
-            Some(query) => query,
-            None => match self.file_statement()? {
-                Some(query) => query,
-                None => self.query(Place::Top)?,
-            },
+            Some(query) => Some(query),
+            None => self.file_statement()?,
+        };
+        let query = match (query, check) {
+            (Some(query), None) => query,
+            (Some(_), Some(_)) => {
+                let message = "before a command, the name behind `USE` is not computed";
+                let error = self.error(at, Code::FeatureNotAvailable, message);
+                return Err(error.with_hint("write `USE name`, or leave it out"));
+            }
+            (None, _) => {
+                self.next = first;
+                self.used.clear();
+                self.query(Place::Top)?
+            }
         };
         self.check_transactions(&query)?;
         self.eat(TokenKind::Semicolon);
         if self.kind() != TokenKind::End {
             return Err(self.unexpected("a clause or the end of the statement"));
         }
-        Ok(Statement { mode, query })
+        let used = std::mem::take(&mut self.used);
+        Ok(Statement { mode, query, used })
     }
 
     fn query(&mut self, place: Place) -> Result<Query> {
@@ -77,6 +90,7 @@ impl Parser<'_> {
 
     fn single_query(&mut self, place: Place) -> Result<SingleQuery> {
         let mut clauses: Vec<Clause> = Vec::new();
+        let check = self.used_database()?;
         let mut reading = 0;
         while let Some(clause) = self.clause()? {
             if let Some(previous) = clauses.last() {
@@ -89,6 +103,12 @@ impl Parser<'_> {
             }
         }
         self.check_end(&clauses, place)?;
+        if let Some(check) = check {
+            // What a subquery takes over comes first.
+            let imports =
+                place == Place::CallSubquery && matches!(clauses[0].kind, ClauseKind::With { .. });
+            clauses.insert(usize::from(imports), check);
+        }
         Ok(SingleQuery { clauses })
     }
 
@@ -223,7 +243,7 @@ impl Parser<'_> {
             "LOAD" => self.load_from()?,
             "CREATE" | "INSERT" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "NODETACH"
             | "FOREACH" => self.writing_clause(&word)?,
-            "USE" => return Err(self.no_other_database(span)),
+            "USE" => return Err(self.use_comes_first(span)),
             "UNION" => return Ok(None),
             _ => return Err(self.unexpected("a clause such as `MATCH`, `WITH` or `RETURN`")),
         };

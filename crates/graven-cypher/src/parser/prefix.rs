@@ -1,15 +1,13 @@
-//! What stands before a statement: `EXPLAIN`, `PROFILE`, `CYPHER` with a version and options,
-//! `USE`.
+//! What stands before a statement: `EXPLAIN`, `PROFILE`, `CYPHER` with a version and options.
 //!
 //! # How it works
 //! Options choose among ways of running a statement that this database does not have: those of
-//! Neo4j are read and have no meaning, others are refused. The one version is 5. A file holds one
-//! database, so `USE` can only name that.
+//! Neo4j are read and have no meaning, others are refused. The one version is 5.
 
 use super::{Parser, Result};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::plan::PlanMode;
-use crate::token::{Span, TokenKind};
+use crate::token::TokenKind;
 
 /// What was found there.
 pub(super) struct Prefix {
@@ -18,9 +16,6 @@ pub(super) struct Prefix {
 
 /// The version of the language.
 const VERSION: &str = "5";
-
-/// What clients call the database where a server has one only.
-const DATABASE: &str = "neo4j";
 
 /// Options of Neo4j 5, and the values they may have; none: any number or name.
 const OPTIONS: &[(&str, &[&str])] = &[
@@ -70,9 +65,6 @@ impl Parser<'_> {
             } else {
                 break;
             }
-        }
-        if self.is_word("USE") {
-            self.database()?;
         }
         Ok(prefix)
     }
@@ -124,25 +116,5 @@ impl Parser<'_> {
             }
         }
         Ok(())
-    }
-
-    fn database(&mut self) -> Result<()> {
-        let start = self.expect_word("USE")?.span;
-        let name = self.dotted_name("the name of a database")?;
-        let span = start.to(name.span);
-        match name.text.eq_ignore_ascii_case(DATABASE) && self.kind() != TokenKind::OpenParen {
-            true => Ok(()),
-            false => Err(self.no_other_database(span)),
-        }
-    }
-
-    /// `USE` of another database, or where only a part of the statement would use it.
-    pub(super) fn no_other_database(&self, span: Span) -> Diagnostic {
-        let message = "there is no other database to `USE`, and no other graph";
-        self.error(span, Code::DatabaseNotFound, message)
-            .with_hint(format!(
-                "a file holds one database: leave USE out, or begin the statement with `USE \
-                    {DATABASE}`"
-            ))
     }
 }

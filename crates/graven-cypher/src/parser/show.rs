@@ -3,10 +3,10 @@
 //! # How it works
 //! The words decide on the procedure. After them may follow `YIELD` with columns, order and bounds,
 //! `WHERE`, and `RETURN`. Kinds of index and constraint become a condition on the column `type`.
-//! `BUILT IN` and `USER DEFINED` before `FUNCTIONS` become an argument. Other words that narrow
-//! what Neo4j lists by kind or by right (`ALL`, `EXECUTABLE`, ...) are read and have no meaning
-//! here: there is one kind, and every user has the right. Without `YIELD` the columns are those
-//! that Neo4j shows; `YIELD` may name the others too.
+//! `BUILT IN` and `USER DEFINED` before `FUNCTIONS` and `EXECUTABLE BY user` become arguments.
+//! Other words that narrow what Neo4j lists by kind (`ALL`, ...) are read and have no meaning
+//! here: there is one kind. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may
+//! name the others too.
 
 use super::schema::{INDEX_KINDS, OTHER_KINDS};
 use super::{Parser, Result};
@@ -16,6 +16,9 @@ use crate::ast::{
 use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
 use crate::token::{Span, TokenKind};
+
+const DATABASES: &str = "graven.show.databases";
+const ALIASES: &str = "graven.show.aliases";
 
 /// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may
 /// follow.
@@ -32,7 +35,7 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
         false,
     ),
     (&["FUNCTION", "FUNCTIONS"], "graven.show.functions", false),
-    (&["DATABASE", "DATABASES"], "graven.show.databases", false),
+    (&["DATABASE", "DATABASES"], DATABASES, false),
     (&["SETTING", "SETTINGS"], "graven.show.settings", true),
     (&["SERVER", "SERVERS"], "graven.show.servers", false),
     (&["USER", "USERS"], "graven.show.users", false),
@@ -77,6 +80,44 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        ALIASES,
+        &["name", "composite", "database", "location", "url", "user"],
+    ),
+    (
+        DATABASES,
+        &[
+            "name",
+            "type",
+            "aliases",
+            "access",
+            "address",
+            "role",
+            "writer",
+            "requestedStatus",
+            "currentStatus",
+            "statusMessage",
+            "default",
+            "home",
+            "constituents",
+        ],
+    ),
+    (
+        "graven.show.homeDatabase",
+        &[
+            "name",
+            "type",
+            "aliases",
+            "access",
+            "address",
+            "role",
+            "writer",
+            "requestedStatus",
+            "currentStatus",
+            "statusMessage",
+            "constituents",
+        ],
+    ),
+    (
         "graven.show.functions",
         &["name", "category", "description"],
     ),
@@ -102,16 +143,7 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
 ];
 
 /// Words before what is shown that do not narrow anything here.
-const NARROWING: &[&str] = &[
-    "ALL",
-    "BUILT",
-    "IN",
-    "USER",
-    "DEFINED",
-    "HOME",
-    "DEFAULT",
-    "POPULATED",
-];
+const NARROWING: &[&str] = &["ALL", "BUILT", "IN", "USER", "DEFINED", "POPULATED"];
 
 /// Words for kinds of constraint, and the types listed for them: whether on nodes, and the name.
 type KindOfConstraint = (&'static [&'static str], &'static [(bool, &'static str)]);
@@ -142,16 +174,10 @@ const CONSTRAINT_KINDS: &[KindOfConstraint] = &[
 const PROPERTY_KINDS: &[&str] = &["EXISTENCE", "TYPE"];
 
 /// What Neo4j shows of a server and this database does not have, and what to do instead.
-const OF_A_SERVER: &[(&[&str], &str)] = &[
-    (
-        &["PRIVILEGE", "PRIVILEGES", "SUPPORTED", "AUTH"],
-        "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
-    ),
-    (
-        &["ALIAS", "ALIASES"],
-        "a file holds one database, which SHOW DATABASES names",
-    ),
-];
+const OF_A_SERVER: &[(&[&str], &str)] = &[(
+    &["PRIVILEGE", "PRIVILEGES", "SUPPORTED", "AUTH"],
+    "rights are those of the roles reader, writer and admin; SHOW USERS and SHOW ROLES",
+)];
 
 impl Parser<'_> {
     /// The whole statement; its first word is next. Commands may follow each other; each sees the
@@ -223,13 +249,17 @@ impl Parser<'_> {
             };
             args.push(self.make(wanted, name.span)?);
         }
-        if procedure == "graven.show.databases" && self.at_name() && !self.at_rest() {
-            // The name of a database: there is one.
-            self.name("a database")?;
+        if [DATABASES, ALIASES].contains(&procedure) {
+            args.extend(self.database_wanted()?);
         }
-        if self.eat_word("EXECUTABLE") && self.eat_word("BY") {
-            let _ = self.eat_word("CURRENT");
-            self.name("a user")?;
+        if procedure == ALIASES {
+            self.expect_word("FOR")?;
+            if !self.eat_word("DATABASES") {
+                self.expect_word("DATABASE")?;
+            }
+        }
+        if ["graven.show.procedures", "graven.show.functions"].contains(&procedure) {
+            args.extend(self.executable()?);
         }
         self.shown((name, first), args, only, start)
     }
@@ -296,6 +326,15 @@ impl Parser<'_> {
             self.next += 2;
             return Ok(("graven.show.currentUser", false));
         }
+        let is_home = ["HOME", "DEFAULT"].iter().any(|word| self.is_word(word));
+        if is_home && self.is_word_at(1, "DATABASE") {
+            self.next += 2;
+            return Ok(("graven.show.homeDatabase", false));
+        }
+        if self.is_word("ALIAS") || self.is_word("ALIASES") {
+            self.advance();
+            return Ok((ALIASES, false));
+        }
         while narrowing.iter().any(|word| self.eat_word(word)) {}
         let word = self.token().span.slice(self.text).to_ascii_uppercase();
         let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
@@ -313,6 +352,36 @@ impl Parser<'_> {
         };
         self.advance();
         Ok((procedure, *ids))
+    }
+
+    /// `EXECUTABLE [BY ...]`: whether it is there, and the user, null for the current one.
+    fn executable(&mut self) -> Result<[Expr; 2]> {
+        let span = self.token().span;
+        let narrows = self.eat_word("EXECUTABLE");
+        let mut user = ExprKind::Null;
+        if narrows && self.eat_word("BY") {
+            if self.is_word("CURRENT") && self.is_word_at(1, "USER") {
+                self.next += 2;
+            } else {
+                user = ExprKind::String(self.name("a user")?.text);
+            }
+        }
+        Ok([
+            self.make(ExprKind::Boolean(narrows), span)?,
+            self.make(user, span)?,
+        ])
+    }
+
+    /// The name of the database or alias that is asked for, or a parameter; none: all.
+    fn database_wanted(&mut self) -> Result<Option<Expr>> {
+        if self.kind() == TokenKind::Dollar {
+            return self.expression().map(Some);
+        }
+        if !self.at_name() || self.at_rest() || self.is_word("FOR") || self.at_command() {
+            return Ok(None);
+        }
+        let name = self.dotted_name("the name of a database")?;
+        self.make(ExprKind::String(name.text), name.span).map(Some)
     }
 
     /// Whether what follows the list of ids begins here.

@@ -42,6 +42,10 @@ const KEYS: &[&str] = &[
 ];
 
 impl SchemaView for Social {
+    fn is_called(&self, name: &str) -> bool {
+        name == "neo4j"
+    }
+
     fn node_count(&self) -> u64 {
         3_127_000
     }

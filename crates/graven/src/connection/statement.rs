@@ -329,7 +329,8 @@ impl Connection {
                 let asked = Asked::default();
                 let params = Params::new();
                 let files = (&self.access.files, params.frames(), inner.budget.limit());
-                let schema = Schema(&snapshot, &inner.registered, &inner.tuning, &asked, files);
+                let (own, tuning) = (&inner.registered, &inner.tuning);
+                let schema = Schema(&snapshot, own, tuning, &asked, files, &inner.path);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -356,7 +357,8 @@ impl Connection {
         let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
         let asked = Asked::default();
         let files = (&self.access.files, params.frames(), inner.budget.limit());
-        let schema = Schema(snapshot, &inner.registered, &inner.tuning, &asked, files);
+        let (own, tuning) = (&inner.registered, &inner.tuning);
+        let schema = Schema(snapshot, own, tuning, &asked, files, &inner.path);
         let memory = match plan_cache::reserved(text, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {

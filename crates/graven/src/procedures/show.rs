@@ -1,5 +1,5 @@
-//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES`, `SHOW FUNCTIONS` and `SHOW DATABASES` list, and
-//! `TERMINATE TRANSACTIONS`.
+//! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES` and `SHOW FUNCTIONS` list, and `TERMINATE
+//! TRANSACTIONS`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,28 +8,16 @@ use std::time::SystemTime;
 use graven_cypher::TypeSet;
 use graven_cypher::functions::{Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
-use graven_storage::PropertyValue;
+use graven_storage::{PropertyValue, Role};
 use graven_types::{DateTime, Duration};
 
+use super::databases::{id, name};
 use super::{DatabaseProcedures, described};
 use crate::instance::Instance;
 use crate::right::Right;
 use crate::statements::RunningStatement;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
-
-/// The name of a database: that of its file.
-fn name(db: &Instance) -> Value {
-    let stem = db.path.file_stem().unwrap_or_default();
-    Value::text(&stem.to_string_lossy())
-}
-
-/// The id of a database: that of its file.
-fn id(db: &Instance) -> Value {
-    let bytes = db.store.uuid();
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Value::text(&digits)
-}
 
 /// The ids given: texts, or lists of them.
 fn ids(args: &[Value]) -> Result<Vec<Arc<str>>, String> {
@@ -126,34 +114,71 @@ pub(super) fn terminate(
     Ok(told.collect())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn procedures(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let rows = described(&db.registered).into_iter().map(|procedure| {
-        let text = |text: &str| Value::text(text);
-        let on_system = Value::Boolean(false);
-        vec![
-            text(&procedure.name),
-            text(procedure.about),
-            text(procedure.right.mode()),
-            on_system,
-            text(&procedure.signature),
-            procedure.arguments,
-            procedure.returns,
-            Value::Boolean(procedure.right == Right::Admin),
-            Value::Null,
-            Value::Null,
-            Value::Boolean(false),
-            Value::Null,
-            Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
-        ]
-    });
+/// The role whose procedures and functions are asked for: all of them without `EXECUTABLE`; none
+/// for a user that there is not, or that may not log in.
+fn role_asked_for(caller: &DatabaseProcedures, args: &[Value]) -> Result<Option<Role>, ExecError> {
+    let access = caller.access();
+    let store = &caller.database.store;
+    let Some(name) = (match args {
+        [Value::Boolean(true), Value::String(name)] => Some(Arc::clone(name)),
+        [Value::Boolean(true), ..] => None,
+        _ => return Ok(Some(Role::Admin)),
+    }) else {
+        let listed = access.listed.then(|| access.listed_user(store)).flatten();
+        return Ok(Some(
+            listed.map_or(access.role, |user| user.role.min(access.role)),
+        ));
+    };
+    if access.user.as_ref() != Some(&name) && !access.is_admin(store) {
+        let message = format!("EXECUTABLE BY {name}: what others may do is listed for admins only");
+        return Err(ExecError::Forbidden { message });
+    }
+    let snapshot = store.snapshot();
+    let mut users = snapshot.users().iter();
+    let user = users.find(|user| user.name == name && !user.suspended);
+    let own = (access.user.as_ref() == Some(&name) && !access.listed).then_some(access.role);
+    Ok(user.map(|user| user.role).or(own))
+}
+
+pub(super) fn procedures(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    let role = role_asked_for(caller, args)?;
+    let may = |right: Right| role.is_some_and(|role| role >= right.role());
+    let listed = described(&caller.database.registered).into_iter();
+    let rows = listed
+        .filter(|procedure| may(procedure.right))
+        .map(|procedure| {
+            let text = |text: &str| Value::text(text);
+            let on_system = Value::Boolean(false);
+            vec![
+                text(&procedure.name),
+                text(procedure.about),
+                text(procedure.right.mode()),
+                on_system,
+                text(&procedure.signature),
+                procedure.arguments,
+                procedure.returns,
+                Value::Boolean(procedure.right == Right::Admin),
+                Value::Null,
+                Value::Null,
+                Value::Boolean(false),
+                Value::Null,
+                Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
+            ]
+        });
     Ok(rows.collect())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn functions(_: &Arc<Instance>, args: &[Value]) -> Rows {
-    // There are no others.
-    if matches!(args, [Value::Boolean(false)]) {
+pub(super) fn functions(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Vec<Vec<Value>>, ExecError> {
+    // Every user may call every function.
+    let role = role_asked_for(caller, args.get(1..).unwrap_or_default())?;
+    // All are built in.
+    if role.is_none() || matches!(args, [Value::Boolean(false), ..]) {
         return Ok(Vec::new());
     }
     let row = |name: &str, signature: String, (takes, gives): (u8, TypeSet), aggregating: bool| {
@@ -200,40 +225,6 @@ pub(super) fn functions(_: &Arc<Instance>, args: &[Value]) -> Rows {
             .map(|name| row(name, format!("{name}(value)"), (1, TypeSet::ANY), true)),
     );
     Ok(rows)
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn databases(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let (yes, text) = (Value::Boolean(true), |text: &str| Value::text(text));
-    let writer = db.store.read_only().is_none();
-    let row = |name: Value, kind: &str, aliases: Vec<Value>, is_default: Value| {
-        vec![
-            name,
-            text(kind),
-            Value::list(aliases),
-            text(if writer { "read-write" } else { "read-only" }),
-            text(""),
-            text("primary"),
-            Value::Boolean(writer),
-            text("online"),
-            text("online"),
-            text(""),
-            is_default.clone(),
-            is_default,
-            Value::list(Vec::new()),
-        ]
-    };
-    // What drivers ask for unless told otherwise.
-    let usual = text("neo4j");
-    let aliases = if name(db) == usual {
-        Vec::new()
-    } else {
-        vec![usual]
-    };
-    Ok(vec![
-        row(name(db), "standard", aliases, yes),
-        row(text("system"), "system", Vec::new(), Value::Boolean(false)),
-    ])
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

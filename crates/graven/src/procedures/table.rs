@@ -565,33 +565,14 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfCaller(user::current),
     },
     Procedure {
-        name: "graven.show.databases",
-        about: "SHOW DATABASES",
-        arguments: &[],
-        optional: 0,
-        right: Right::Read,
-        columns: &[
-            ("name", TypeSet::STRING),
-            ("type", TypeSet::STRING),
-            ("aliases", TypeSet::LIST),
-            ("access", TypeSet::STRING),
-            ("address", TypeSet::STRING),
-            ("role", TypeSet::STRING),
-            ("writer", TypeSet::BOOLEAN),
-            ("requestedStatus", TypeSet::STRING),
-            ("currentStatus", TypeSet::STRING),
-            ("statusMessage", TypeSet::STRING),
-            ("default", TypeSet::BOOLEAN),
-            ("home", TypeSet::BOOLEAN),
-            ("constituents", TypeSet::LIST),
-        ],
-        run: Body::OfDatabase(show::databases),
-    },
-    Procedure {
         name: "graven.show.functions",
         about: "SHOW FUNCTIONS",
-        arguments: &[("builtIn", TypeSet::BOOLEAN)],
-        optional: 1,
+        arguments: &[
+            ("builtIn", TypeSet::BOOLEAN),
+            ("executable", TypeSet::BOOLEAN),
+            ("user", TypeSet::STRING),
+        ],
+        optional: 3,
         right: Right::Read,
         columns: &[
             ("name", TypeSet::STRING),
@@ -607,7 +588,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("rolesBoostedExecution", TypeSet::LIST),
             ("deprecatedBy", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(show::functions),
+        run: Body::OfCaller(show::functions),
     },
     Procedure {
         name: "graven.show.indexes",
@@ -638,8 +619,8 @@ pub(super) const TABLE: &[Procedure] = &[
     Procedure {
         name: "graven.show.procedures",
         about: "SHOW PROCEDURES",
-        arguments: &[],
-        optional: 0,
+        arguments: &[("executable", TypeSet::BOOLEAN), ("user", TypeSet::STRING)],
+        optional: 2,
         right: Right::Read,
         columns: &[
             ("name", TypeSet::STRING),
@@ -656,7 +637,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("deprecatedBy", TypeSet::STRING),
             ("option", TypeSet::MAP),
         ],
-        run: Body::OfDatabase(show::procedures),
+        run: Body::OfCaller(show::procedures),
     },
     Procedure {
         name: "graven.show.roles",

@@ -33,5 +33,6 @@ mod serialisable;
 mod small_memory;
 mod tables;
 mod timeouts;
+mod used_database;
 mod warm;
 mod writing;

@@ -158,12 +158,6 @@ fn options_before_a_statement_are_read() {
         &["ArgumentError.InvalidOption", "slotted"],
     );
     refused("CYPHER 25 RETURN 1", &["NotAvailable", "CYPHER 25"]);
-    refused("USE other RETURN 1", &["NotAvailable", "USE"]);
-    refused("USE graph.byName('x') RETURN 1", &["NotAvailable", "USE"]);
-    refused(
-        "CALL { USE neo4j RETURN 1 AS x } RETURN x",
-        &["NotAvailable", "USE"],
-    );
     refused(
         "CYPHER debug= 'a' runtime=; RETURN 1",
         &["SyntaxError.UnexpectedSyntax"],

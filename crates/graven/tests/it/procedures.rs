@@ -184,6 +184,21 @@ fn the_lists_that_clients_ask_for_have_their_columns() {
     assert!(columns("SHOW DATABASES").starts_with("name type aliases"));
     assert!(columns("SHOW DATABASE test YIELD *").contains("requestedStatus"));
     assert!(columns("SHOW PROCEDURES EXECUTABLE BY CURRENT USER YIELD *").contains("mode"));
+    for what in ["DATABASES", "DATABASE neo4j", "HOME DATABASE"] {
+        let mut known = columns(&format!("SHOW {what}"));
+        if what == "HOME DATABASE" {
+            known = known.replace(" constituents", " default home constituents");
+        }
+        assert_eq!(
+            known,
+            "name type aliases access address role writer requestedStatus currentStatus \
+                statusMessage default home constituents"
+        );
+    }
+    assert_eq!(
+        columns("SHOW ALIASES FOR DATABASE"),
+        "name composite database location url user"
+    );
     assert!(columns("CALL db.indexes()").contains("uniqueness"));
     assert!(columns("CALL db.constraints()").contains("description"));
     let names = texts(
@@ -229,6 +244,51 @@ CALL apoc.schema.nodes() YIELD label, properties, type, size,
 valuesSelectivity WHERE type = 'RANGE' RETURN *,
 size * valuesSelectivity as distinctValues
 ";
+
+#[test]
+fn databases_are_listed_as_far_as_they_are_named() {
+    let social = social();
+    let own = social.db.path().file_stem().expect("a name");
+    let own = own.to_string_lossy();
+    let all = [own.as_ref(), "system"];
+    for (text, wanted) in [
+        ("SHOW DATABASES".to_owned(), &all[..]),
+        ("SHOW DATABASE neo4j".to_owned(), &all[..1]),
+        (format!("SHOW DATABASE `{}`", own.to_uppercase()), &all[..1]),
+        ("SHOW DATABASE $name".to_owned(), &all[..1]),
+        ("SHOW DATABASE system".to_owned(), &all[1..]),
+        ("SHOW DATABASE other".to_owned(), &[]),
+        ("SHOW HOME DATABASE".to_owned(), &all[..1]),
+        ("SHOW DEFAULT DATABASE".to_owned(), &all[..1]),
+    ] {
+        for rest in [
+            "",
+            "YIELD *",
+            "YIELD name",
+            "YIELD name WHERE true RETURN name",
+        ] {
+            let text = format!("{text} {rest}");
+            let params = Params::new().with("name", "Neo4j");
+            let found = social.db.connect().query(&text, &params).expect(&text);
+            let names: Vec<String> = found
+                .map(|row| {
+                    row.expect(&text).values()[0]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned()
+                })
+                .collect();
+            assert_eq!(names, wanted, "{text}");
+        }
+    }
+    for (text, wanted) in [
+        ("SHOW ALIASES FOR DATABASE", &["neo4j"][..]),
+        ("SHOW ALIAS neo4j FOR DATABASE", &["neo4j"]),
+        ("SHOW ALIASES other FOR DATABASES", &[]),
+    ] {
+        assert_eq!(texts(&social, text), wanted, "{text}");
+    }
+}
 
 #[test]
 fn schemas_are_read_with_the_statements_of_clients() {
