@@ -187,13 +187,13 @@ fn home(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
 
 fn aliases(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
     let mut rows = Vec::new();
-    if let Some(alias) = alias(db) {
-        if is_wanted(args, std::slice::from_ref(&alias))? {
-            let mut row = vec![alias, Value::Null, name(db), Value::text("local")];
-            row.resize(8, Value::Null);
-            row[7] = Value::map(Vec::new());
-            rows.push(row);
-        }
+    if let Some(alias) = alias(db)
+        && is_wanted(args, std::slice::from_ref(&alias))?
+    {
+        let mut row = vec![alias, Value::Null, name(db), Value::text("local")];
+        row.resize(8, Value::Null);
+        row[7] = Value::map(Vec::new());
+        rows.push(row);
     }
     Ok(rows)
 }
