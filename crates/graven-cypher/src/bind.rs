@@ -352,7 +352,7 @@ impl Binder<'_> {
             } => {
                 if let ([pattern], false) = (&patterns[..], *optional)
                     && pattern.shortest.is_some_and(|shortest| shortest.closed)
-                    && pattern::is_selective(pattern)
+                    && (pattern::is_selective(pattern) || self.names_bound_relationship(pattern))
                 {
                     let step = self.selective_match(pattern, filter.as_ref())?;
                     steps.push(step);
