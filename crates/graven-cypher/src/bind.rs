@@ -217,6 +217,7 @@ impl Binder<'_> {
             });
         }
         let mut branches = vec![first];
+        let mut types = self.column_types(&columns);
         for union in &query.unions {
             self.scope = outer.clone();
             let (mut branch, names) = self.single_query(&union.query)?;
@@ -246,7 +247,17 @@ impl Binder<'_> {
                 );
                 return Err(self.error(union.span, Code::DifferentColumnsInUnion, message));
             }
+            let own = self.column_types(&columns);
+            types
+                .iter_mut()
+                .zip(own)
+                .for_each(|(ty, own)| *ty = ty.or(own));
             branches.push(branch);
+        }
+        // What comes after sees the rows of all parts.
+        for ((name, _), ty) in columns.iter().zip(types) {
+            let entry = self.scope.row.iter_mut().find(|e| e.name == *name);
+            entry.into_iter().for_each(|entry| entry.ty = ty);
         }
         let mut common: Vec<(Arc<str>, VarId)> = Vec::with_capacity(columns.len());
         for (position, (name, _)) in columns.iter().enumerate() {
@@ -505,11 +516,7 @@ impl Binder<'_> {
         }
         let result = self.query(query);
         let inner: Vec<Type> = match &result {
-            Ok(query) => query
-                .columns
-                .iter()
-                .map(|(name, _)| self.column_type(name))
-                .collect(),
+            Ok(query) => self.column_types(&query.columns),
             Err(_) => Vec::new(),
         };
         let outer = mark.variables;
@@ -579,6 +586,12 @@ impl Binder<'_> {
             status,
             columns: Vec::new(),
         })
+    }
+
+    /// Types of the columns of the query just bound.
+    fn column_types(&self, columns: &[(Arc<str>, VarId)]) -> Vec<Type> {
+        let columns = columns.iter();
+        columns.map(|(name, _)| self.column_type(name)).collect()
     }
 
     /// Type of a column of the query just bound.
