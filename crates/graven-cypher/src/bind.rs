@@ -507,6 +507,7 @@ impl Binder<'_> {
         }
         let mark = self.enter_subquery();
         self.scope.keeps_outer = *imports != Imports::ByWith;
+        self.scope.needs_names = true;
         match imports {
             Imports::Names(names) => self
                 .scope
