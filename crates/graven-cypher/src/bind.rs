@@ -233,6 +233,7 @@ impl Binder<'_> {
             });
         }
         let mut branches = vec![first];
+        let mut types = self.column_types(&columns);
         for union in &query.unions {
             self.scope = outer.clone();
             let (mut branch, names) = self.single_query(&union.query)?;
@@ -262,7 +263,17 @@ impl Binder<'_> {
                 );
                 return Err(self.error(union.span, Code::DifferentColumnsInUnion, message));
             }
+            let own = self.column_types(&columns);
+            types
+                .iter_mut()
+                .zip(own)
+                .for_each(|(ty, own)| *ty = ty.or(own));
             branches.push(branch);
+        }
+        // What comes after sees the rows of all parts.
+        for ((name, _), ty) in columns.iter().zip(types) {
+            let entry = self.scope.row.iter_mut().find(|e| e.name == *name);
+            entry.into_iter().for_each(|entry| entry.ty = ty);
         }
         let mut common: Vec<(Arc<str>, VarId)> = Vec::with_capacity(columns.len());
         for (position, (name, _)) in columns.iter().enumerate() {
@@ -368,7 +379,7 @@ impl Binder<'_> {
             } => {
                 if let ([pattern], false) = (&patterns[..], *optional)
                     && pattern.shortest.is_some_and(|shortest| shortest.closed)
-                    && pattern::is_selective(pattern)
+                    && (pattern::is_selective(pattern) || self.names_bound_relationship(pattern))
                 {
                     let step = self.selective_match(pattern, filter.as_ref())?;
                     steps.push(step);
@@ -512,6 +523,7 @@ impl Binder<'_> {
         }
         let mark = self.enter_subquery();
         self.scope.keeps_outer = *imports != Imports::ByWith;
+        self.scope.needs_names = true;
         match imports {
             Imports::Names(names) => self
                 .scope
@@ -521,11 +533,7 @@ impl Binder<'_> {
         }
         let result = self.query(query);
         let inner: Vec<Type> = match &result {
-            Ok(query) => query
-                .columns
-                .iter()
-                .map(|(name, _)| self.column_type(name))
-                .collect(),
+            Ok(query) => self.column_types(&query.columns),
             Err(_) => Vec::new(),
         };
         let outer = mark.variables;
@@ -595,6 +603,12 @@ impl Binder<'_> {
             status,
             columns: Vec::new(),
         })
+    }
+
+    /// Types of the columns of the query just bound.
+    fn column_types(&self, columns: &[(Arc<str>, VarId)]) -> Vec<Type> {
+        let columns = columns.iter();
+        columns.map(|(name, _)| self.column_type(name)).collect()
     }
 
     /// Type of a column of the query just bound.

@@ -144,7 +144,8 @@ pub fn execute_kept(
     } else if !context.only_reads && plan.mode != PlanMode::Explain && plan.writes() {
         return Err(ExecError::NoTransaction);
     }
-    let rt = runtime(context, params, snapshot, writer);
+    let mut rt = runtime(context, params, snapshot, writer);
+    rt.explains = plan.mode == PlanMode::Explain;
     rt.charge_params()?;
     let _metered = Metered::on(rt.meter.as_ref());
     let physical = plans.get(&plan, &rt)?;
@@ -175,6 +176,7 @@ pub(crate) fn runtime(
         writer,
         transaction: context.transaction,
         params,
+        explains: false,
         growth: Growth::new(
             Arc::clone(&context.budget),
             Arc::clone(&context.cancel),

@@ -142,6 +142,8 @@ pub(crate) struct QueryContext {
     /// is in no transaction.
     pub(crate) is_snapshot_stable: bool,
     pub(crate) params: Arc<Params>,
+    /// The plan is only shown: nothing runs.
+    pub(crate) explains: bool,
     pub(crate) budget: Arc<Budget>,
     pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
@@ -220,6 +222,7 @@ impl QueryContext {
             writer: None,
             transaction: self.transaction.clone(),
             params: Arc::clone(&self.params),
+            explains: self.explains,
             budget: Arc::clone(&self.budget),
             spill: self.spill.clone(),
             cancel: Arc::clone(&self.cancel),
@@ -254,13 +257,15 @@ impl QueryContext {
         self.batch_limits.bytes
     }
 
-    /// The parameter of this name.
+    /// The parameter of this name; where nothing runs, one that was not given is null.
     pub(crate) fn parameter(&self, name: &str) -> Result<&Value> {
-        self.params
-            .get(name)
-            .ok_or_else(|| ExecError::MissingParameter {
+        match self.params.get(name) {
+            Some(value) => Ok(value),
+            None if self.explains => Ok(&Value::Null),
+            None => Err(ExecError::MissingParameter {
                 name: name.to_owned(),
-            })
+            }),
+        }
     }
 
     pub(crate) fn label_id(&self, name: &str) -> Option<LabelId> {

@@ -419,6 +419,10 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
 
 /// A time of day stands only behind a whole date.
 fn check_day_given(fields: &Fields) -> Result<()> {
+    let dates = ["month", "week", "quarter", "ordinalDay"];
+    if fields.has("year") && !dates.iter().any(|name| fields.has(name)) {
+        return Err(Error::Field("a time of day needs month and day".to_owned()));
+    }
     if fields.has("month") && !fields.has("day") {
         return Err(Error::Field("a time of day needs day".to_owned()));
     }

@@ -274,17 +274,20 @@ pub(crate) struct Edge {
     pub bound: bool,
     /// Of its trails only these are wanted; both ends are found first.
     pub shortest: Option<crate::plan::ShortestPaths>,
+    /// The one relationship of the list, where a shortest path of one relationship names it.
+    pub single: Option<VarId>,
     /// What is repeated, where that is more than one relationship; types are those of all of it,
     /// and nothing is said by direction and filters.
     pub repeated: Option<Box<Repeated>>,
 }
 
 impl Edge {
-    /// What following it binds besides its ends: the relationship or list, and the lists of what a
-    /// repetition names.
+    /// What following it binds besides its ends: the relationship or list, the one relationship of
+    /// the list, and the lists of what a repetition names.
     pub(crate) fn made(&self) -> impl Iterator<Item = VarId> {
         let groups = self.repeated.iter().flat_map(|repeated| &repeated.groups);
-        [self.rel].into_iter().chain(groups.map(|(_, list)| *list))
+        let lists = groups.map(|(_, list)| *list);
+        [self.rel].into_iter().chain(self.single).chain(lists)
     }
 }
 

@@ -29,7 +29,6 @@ pub(super) fn is_selective(pattern: &PathPattern) -> bool {
         return true;
     };
     only.repeated.is_some()
-        || (only.length.is_none() && only.name.is_some())
         || pattern
             .filter
             .as_deref()
@@ -291,6 +290,9 @@ impl Binder<'_> {
             let edge = graph.edges.len();
             match &relationship.repeated {
                 Some(path) => self.declare_repeated(graph, relationship, path, from)?,
+                None if pattern.shortest.is_some() && relationship.length.is_none() => {
+                    self.declare_single(graph, relationship, from)?;
+                }
                 None => self.declare_relationship(graph, relationship, from, predicate, earlier)?,
             }
             if edge >= EDGES_MAX {
@@ -304,7 +306,6 @@ impl Binder<'_> {
             graph.edges[edge].to = to;
             if let Some(shortest) = pattern.shortest {
                 graph.edges[edge].shortest = Some(shortest);
-                graph.edges[edge].length.get_or_insert((1, Some(1)));
             }
             nodes.push(to);
             edges.push(edge);
@@ -458,6 +459,65 @@ impl Binder<'_> {
             group: self.groups,
             bound,
             shortest: None,
+            single: None,
+            repeated: None,
+        });
+        Ok(())
+    }
+
+    /// Whether the one relationship of a pattern has the name of one that is bound before.
+    pub(super) fn names_bound_relationship(&self, pattern: &PathPattern) -> bool {
+        let named = pattern
+            .steps
+            .iter()
+            .filter_map(|(rel, _)| match rel.length {
+                None => rel.name.as_ref(),
+                Some(_) => None,
+            });
+        named
+            .into_iter()
+            .any(|name| self.scope.find(&name.text).is_some())
+    }
+
+    /// One relationship of which shortest paths are wanted: searched for as a list of one, while
+    /// its name is the relationship itself.
+    fn declare_single(
+        &mut self,
+        graph: &mut QueryGraph,
+        pattern: &RelationshipPattern,
+        from: VarId,
+    ) -> Result<()> {
+        let single = match &pattern.name {
+            None => None,
+            Some(name) if self.scope.find(&name.text).is_some() => {
+                let message = format!(
+                    "relationship `{}` is bound before, and a shortest path looks for its own",
+                    name.text
+                );
+                return Err(self
+                    .error(name.span, Code::VariableAlreadyBound, message)
+                    .with_hint("choose another name and compare the two in WHERE"));
+            }
+            Some(name) => {
+                let ty = Type::of(TypeSet::RELATIONSHIP);
+                Some(self.declare(name, VarKind::Relationship, ty))
+            }
+        };
+        let rel = self.new_variable("  relationships", VarKind::RelationshipList);
+        let each = self.new_variable("  each", VarKind::Relationship);
+        graph.edges.push(Edge {
+            rel,
+            from,
+            to: from,
+            types: Vec::new(),
+            direction: pattern.direction,
+            length: Some((1, Some(1))),
+            each,
+            filters: Vec::new(),
+            group: self.groups,
+            bound: false,
+            shortest: None,
+            single,
             repeated: None,
         });
         Ok(())
@@ -496,8 +556,10 @@ impl Binder<'_> {
             each,
             length,
             bound,
+            single,
             ..
         } = graph.edges[edge];
+        let named = single.unwrap_or(rel);
         let subject = if bound || length.is_none() { rel } else { each };
         let mut conditions = Vec::new();
         if let Some(types) = &pattern.types {
@@ -516,14 +578,14 @@ impl Binder<'_> {
             self.retype(rel, list);
         }
         for mut condition in inside? {
-            crate::plan::variables::substitute(&mut condition, rel, &Expr::Variable(subject));
+            crate::plan::variables::substitute(&mut condition, named, &Expr::Variable(subject));
             conditions.push(condition);
         }
         if length.is_some() {
             let unready = |condition: &Expr| {
                 let mut variables = condition.variables().into_iter();
                 variables.any(|var| {
-                    graph.edges.iter().any(|e| e.rel == var)
+                    graph.edges.iter().any(|e| e.made().any(|made| made == var))
                         || graph.paths.iter().any(|(path, _)| *path == var)
                 })
             };

@@ -133,9 +133,11 @@ impl Binder<'_> {
         for (column, alias) in named {
             let Some((_, set)) = view.columns.iter().find(|(name, _)| **name == *column.text)
             else {
+                // A command such as `SHOW INDEXES` is a call of another name.
                 let message = format!(
-                    "procedure `{}` has no result column `{}`",
-                    call.name.text, column.text
+                    "`{}` has no result column `{}`",
+                    call.name.span.slice(self.text),
+                    column.text
                 );
                 return Err(self.error(column.span, Code::UndefinedVariable, message));
             };

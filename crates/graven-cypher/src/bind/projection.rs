@@ -76,7 +76,7 @@ impl Binder<'_> {
                 (None, ExprKind::Variable(name)) => name.text.clone(),
                 (None, ExprKind::MapProjection { base, .. }) => base.text.clone(),
                 (None, _) => {
-                    if !is_return {
+                    if !is_return || self.scope.needs_names {
                         missing_alias.get_or_insert(item.expr.span);
                     }
                     item.expr.span.slice(self.text).trim().into()
@@ -134,7 +134,10 @@ impl Binder<'_> {
         let skip = self.row_count(projection.skip.as_ref(), "SKIP")?;
         let limit = self.row_count(projection.limit.as_ref(), "LIMIT")?;
         if let Some(span) = missing_alias {
-            let message = "an expression in WITH needs a name";
+            let message = match is_return {
+                true => "an expression that `CALL { ... }` returns needs a name",
+                false => "an expression in WITH needs a name",
+            };
             return Err(self
                 .error(span, Code::NoExpressionAlias, message)
                 .with_hint("add `AS name`"));

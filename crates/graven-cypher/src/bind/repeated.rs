@@ -85,6 +85,7 @@ impl Binder<'_> {
             group: self.groups,
             bound: false,
             shortest: None,
+            single: None,
             repeated: Some(Box::new(Repeated {
                 entry: declared.nodes[0],
                 exit: *declared.nodes.last().expect("the first node"),

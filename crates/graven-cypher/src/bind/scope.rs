@@ -32,6 +32,8 @@ pub(crate) struct Scope {
     pub constants: Vec<VarId>,
     /// The names around the subquery mean what they mean there: none is given away anew.
     pub keeps_outer: bool,
+    /// What a `CALL {}` returns are variables of the row around it, and must have names.
+    pub needs_names: bool,
     /// Names around the subquery that it has not taken, for hints.
     pub withheld: Vec<Arc<str>>,
     /// What the last `LOAD CSV` says of the record besides its fields.

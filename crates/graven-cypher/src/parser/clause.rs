@@ -465,10 +465,17 @@ impl Parser<'_> {
             self.expect(TokenKind::CloseParen, "`)`")?;
             return Ok(Imports::All);
         }
-        let mut names = Vec::new();
+        let mut names: Vec<crate::ast::Name> = Vec::new();
         if !self.eat(TokenKind::CloseParen) {
             loop {
-                names.push(self.name("a variable")?);
+                let name = self.name("a variable")?;
+                if names.iter().any(|known| known.text == name.text) {
+                    let message = format!("`{}` is taken into the subquery twice", name.text);
+                    return Err(self
+                        .error(name.span, Code::VariableAlreadyBound, message)
+                        .with_hint("name each variable once"));
+                }
+                names.push(name);
                 if !self.eat(TokenKind::Comma) {
                     break;
                 }

@@ -16,6 +16,18 @@ use crate::token::TokenKind;
 /// Words for the kind of index that stands for all.
 pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
+/// What `indexConfig` in the options of a `POINT` index says.
+const POINT_SETTINGS: &[&str] = &[
+    "spatial.cartesian.min",
+    "spatial.cartesian.max",
+    "spatial.cartesian-3d.min",
+    "spatial.cartesian-3d.max",
+    "spatial.wgs-84.min",
+    "spatial.wgs-84.max",
+    "spatial.wgs-84-3d.min",
+    "spatial.wgs-84-3d.max",
+];
+
 /// The other kinds: of `TEXT` and `POINT` there are indexes, which are kept and used like the
 /// first; labels and types are looked up without an index; the last two this database does not
 /// have.
@@ -92,6 +104,15 @@ impl Parser<'_> {
             match word.as_str() {
                 "TEXT" => made_as = IndexKind::Text,
                 "POINT" => made_as = IndexKind::Point,
+                "BTREE" => {
+                    let message = "BTREE indexes were those before Neo4j 5";
+                    return Err(self
+                        .error(kind.span, Code::FeatureNotAvailable, message)
+                        .with_hint(
+                            "write `CREATE INDEX`, or `CREATE TEXT INDEX` and `CREATE POINT \
+                                INDEX` for texts and points",
+                        ));
+                }
                 "LOOKUP" => return self.lookup_index(),
                 other if OTHER_KINDS.contains(&other) => {
                     let message = format!("{other} indexes are not available");
@@ -108,8 +129,23 @@ impl Parser<'_> {
         self.schema_subject("(n:Label) ON (n.key)")?;
         let (variable, subject) = self.subject()?;
         self.expect_word("ON")?;
+        let start = self.token().span;
         let keys = self.properties_of(&variable)?;
-        self.options()?;
+        let settings = match made_as {
+            IndexKind::Point => POINT_SETTINGS,
+            _ => &[],
+        };
+        if made_as != IndexKind::Range && keys.len() > 1 {
+            let kind = match made_as {
+                IndexKind::Point => "POINT",
+                _ => "TEXT",
+            };
+            let message = format!("a {kind} index is on one property, not on {}", keys.len());
+            return Err(self
+                .error(start.to(self.last_span()), Code::UnexpectedSyntax, message)
+                .with_hint("make an index for each, or one without the word for several"));
+        }
+        self.options(settings)?;
         Ok(SchemaCommand::CreateIndex {
             kind: made_as,
             name,
@@ -137,7 +173,7 @@ impl Parser<'_> {
             let message = format!("a LOOKUP index of this pattern is one on EACH {wanted}()");
             return Err(self.error(function.span, Code::UnexpectedSyntax, message));
         }
-        self.options()?;
+        self.options(&[])?;
         Ok(SchemaCommand::CreateLookup)
     }
 
@@ -158,7 +194,7 @@ impl Parser<'_> {
         let (variable, subject) = self.subject()?;
         if matches!(subject, SchemaSubject::Type(_)) && self.is_word("FROM") {
             let kind = self.constrained_ends()?;
-            self.options()?;
+            self.options(&[])?;
             return Ok(SchemaCommand::CreateConstraint {
                 name,
                 if_not_exists,
@@ -200,7 +236,7 @@ impl Parser<'_> {
                 .error(self.last_span(), Code::UnexpectedSyntax, message)
                 .with_hint("make a constraint for each"));
         }
-        self.options()?;
+        self.options(&[])?;
         Ok(SchemaCommand::CreateConstraint {
             name,
             if_not_exists,
@@ -331,10 +367,39 @@ impl Parser<'_> {
     }
 
     /// `OPTIONS {...}` is read and has no meaning here.
-    fn options(&mut self) -> Result<()> {
-        if self.eat_word("OPTIONS") {
-            self.expression()?;
+    fn options(&mut self, settings: &[&str]) -> Result<()> {
+        if !self.eat_word("OPTIONS") {
+            return Ok(());
+        }
+        let options = self.expression()?;
+        let ExprKind::Map(entries) = &options.kind else {
+            return Ok(());
+        };
+        for (name, value) in entries {
+            self.known_option(name, "option", &["indexProvider", "indexConfig"])?;
+            if let ExprKind::Map(inner) = &value.kind
+                && name.text.eq_ignore_ascii_case("indexConfig")
+            {
+                for (setting, _) in inner {
+                    self.known_option(setting, "setting", settings)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Refuses an option, or a setting, that this kind of index does not have.
+    fn known_option(&self, name: &Name, what: &str, known: &[&str]) -> Result<()> {
+        if known.iter().any(|own| own.eq_ignore_ascii_case(&name.text)) {
+            return Ok(());
+        }
+        let message = format!("this index has no {what} `{}`", name.text);
+        let hint = match known.is_empty() {
+            true => format!("it has no {what}s: leave it out"),
+            false => format!("its {what}s are `{}`", known.join("`, `")),
+        };
+        Err(self
+            .error(name.span, Code::UnexpectedSyntax, message)
+            .with_hint(hint))
     }
 }

@@ -162,10 +162,27 @@ impl Parser<'_> {
 
     /// Alternatives between `|`.
     fn type_name(&mut self) -> Result<String> {
+        let start = self.token().span;
         let mut name = self.one_type()?;
+        // `NOTHING` has no values at all, and so is of either kind.
+        let without_null = |name: &str| (name != "NOTHING").then(|| name.ends_with(" NOT NULL"));
+        let mut first = without_null(&name);
         while !self.bar_closes && self.eat(TokenKind::Bar) {
+            let other = self.one_type()?;
+            let own = without_null(&other);
+            if !self.of_property && first.is_some() && own.is_some() && own != first {
+                let message = format!(
+                    "all alternatives of a type hold null or none does, which `{name} | {other}` \
+                        leaves open"
+                );
+                let span = start.to(self.last_span());
+                return Err(self
+                    .error(span, Code::UnexpectedSyntax, message)
+                    .with_hint("write `NOT NULL` behind each alternative or behind none"));
+            }
+            first = first.or(own);
             name.push_str(" | ");
-            name.push_str(&self.one_type()?);
+            name.push_str(&other);
         }
         Ok(name)
     }

@@ -462,9 +462,9 @@ impl Owners<'_> {
             }
             VarKind::Relationship => {
                 let edges = &self.graph?.edges;
-                let edge = edges
-                    .iter()
-                    .find(|edge| edge.rel == var || edge.each == var)?;
+                let edge = edges.iter().find(|edge| {
+                    [Some(edge.rel), Some(edge.each), edge.single].contains(&Some(var))
+                })?;
                 match &edge.types[..] {
                     [only] => Some(Owner::Relationship(only)),
                     _ => None,

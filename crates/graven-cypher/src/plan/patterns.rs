@@ -363,6 +363,11 @@ impl Builder<'_> {
             }),
         }
         partial.bound.insert(rel);
+        if let Some(single) = edge.single {
+            let items = vec![(single, call("head", vec![Expr::Variable(rel)]))];
+            partial.push(rows, |input| Operator::Extend { input, items });
+            partial.bound.insert(single);
+        }
     }
 
     fn rel_pattern(

@@ -194,7 +194,7 @@ fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
 }
 
 fn substring(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    if has_null(args) {
+    if args[0].is_null() {
         return Ok(Value::Null);
     }
     let s = text("substring", &args[0])?;
@@ -210,7 +210,7 @@ fn substring(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn left(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    if has_null(args) {
+    if args[0].is_null() {
         return Ok(Value::Null);
     }
     let len = characters("left", &args[1])?;
@@ -223,7 +223,7 @@ fn left(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn right(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    if has_null(args) {
+    if args[0].is_null() {
         return Ok(Value::Null);
     }
     let s = text("right", &args[0])?;
