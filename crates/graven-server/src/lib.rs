@@ -51,6 +51,8 @@ mod listener;
 mod login_throttle;
 mod message;
 mod metrics;
+#[cfg(test)]
+mod neo4j_cases;
 mod notification;
 mod options;
 mod out;
