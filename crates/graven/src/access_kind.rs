@@ -2,9 +2,11 @@
 
 use graven_cypher::plan::Operator;
 use graven_cypher::{Code, ParameterNames, parse_and_plan};
+use graven_exec::FileAccess;
 
 use crate::error::Error;
 use crate::literal::NoSchema;
+use crate::procedures;
 
 /// What a statement does with what is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +34,16 @@ pub enum Touches {
 /// # Ok::<(), graven::Error>(())
 /// ```
 pub fn touches(text: &str) -> Result<Touches, Error> {
-    let plan = match parse_and_plan(text, &NoSchema, &ParameterNames::Any) {
+    let schema = NoSchema {
+        files: Some(FileAccess::default()),
+        ..NoSchema::default()
+    };
+    let plan = match parse_and_plan(text, &schema, &ParameterNames::Any) {
         Ok(plan) => plan,
-        // Procedures are those of a database.
-        Err(error) if error.code == Code::ProcedureNotFound => return Ok(Touches::Reads),
+        // A program registers procedures with a database, and only a database has names.
+        Err(error) if matches!(error.code, Code::ProcedureNotFound | Code::DatabaseNotFound) => {
+            return Ok(Touches::Reads);
+        }
         Err(error) => return Err(error.into()),
     };
     let reads = |op: &Operator| {
@@ -49,7 +57,8 @@ pub fn touches(text: &str) -> Result<Touches, Error> {
                 | Operator::Procedure { .. }
         )
     };
-    Ok(if plan.writes() {
+    let fills = |op: &Operator| matches!(op, Operator::Procedure { name, .. } if **name == *procedures::IMPORT);
+    Ok(if plan.writes() || plan.root.any(&fills) {
         Touches::Writes
     } else if plan.root.any(&reads) {
         Touches::Reads

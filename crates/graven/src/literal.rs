@@ -2,10 +2,19 @@
 
 use std::sync::Arc;
 
-use graven_cypher::plan::{Expr, Literal, Operator, UnaryOp};
-use graven_cypher::{IndexView, ParameterNames, SchemaView, parse_and_plan};
+use graven_cypher::plan::{Expr, Literal, LoadSource, Operator, UnaryOp};
+use graven_cypher::{
+    IndexView, ParameterNames, ProcedureView, SchemaView, SourceFault, SourceView, parse_and_plan,
+};
+use graven_exec::FileAccess;
 
+use crate::procedures;
+use crate::procedures::registered::Registry;
+use crate::schema::describe;
 use crate::value::Value;
+
+/// Memory for a look at a source: that of the smallest database.
+const MEMORY_MIN: u64 = 1 << 20;
 
 impl Value {
     /// Reads a literal of the language: null, boolean, number, string, list, map.
@@ -21,7 +30,8 @@ impl Value {
     pub fn parse_literal(text: &str) -> Option<Value> {
         // The line end keeps a comment in the text from hiding the parenthesis.
         let statement = format!("RETURN ({text}\n) AS value");
-        let plan = parse_and_plan(&statement, &NoSchema, &ParameterNames::default()).ok()?;
+        let plan =
+            parse_and_plan(&statement, &NoSchema::default(), &ParameterNames::default()).ok()?;
         let Operator::Project { input, items } = &plan.root.op else {
             return None;
         };
@@ -60,9 +70,24 @@ fn constant(expression: &Expr) -> Option<Value> {
 }
 
 /// A database without anything in it.
-pub(crate) struct NoSchema;
+#[derive(Default)]
+pub(crate) struct NoSchema {
+    /// Where sources of statements are looked at; nowhere, if there is nothing.
+    pub(crate) files: Option<FileAccess>,
+    /// What a program has registered: nothing.
+    pub(crate) registry: Registry,
+}
 
 impl SchemaView for NoSchema {
+    fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
+        match &self.files {
+            Some(files) => describe(source, (files, &Arc::default(), MEMORY_MIN)),
+            None => Err(SourceFault::Wrong(format!("{source} cannot be read here"))),
+        }
+    }
+    fn procedure(&self, name: &str) -> Option<ProcedureView> {
+        procedures::view(name, &self.registry)
+    }
     fn node_count(&self) -> u64 {
         0
     }

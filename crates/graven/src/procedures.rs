@@ -65,6 +65,9 @@ pub(crate) fn view(name: &str, registry: &Registry) -> Option<ProcedureView> {
     })
 }
 
+/// The procedure behind `IMPORT DATABASE`: it fills a database.
+pub(crate) const IMPORT: &str = "graven.importDatabase";
+
 /// All procedures of this build.
 fn all() -> impl Iterator<Item = &'static entry::Procedure> {
     let own = TABLE

@@ -51,6 +51,27 @@ pub(crate) struct Schema<'a>(
 /// The files that the statement may name, its frames, and the memory limit.
 type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>, u64);
 
+/// What a source of rows is like.
+pub(crate) fn describe(
+    source: &LoadSource,
+    (files, frames, memory): OfFiles<'_>,
+) -> Result<SourceView, SourceFault> {
+    let described =
+        sources::describe(source, files, frames, memory).map_err(|error| match error {
+            graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
+            other => SourceFault::Wrong(other.to_string()),
+        })?;
+    let columns = described.description.columns.iter();
+    let column = |column: &graven_files::Column| {
+        let set = sources::type_set(&column.kind);
+        (Arc::from(column.name.as_str()), set)
+    };
+    Ok(SourceView {
+        columns: columns.map(column).collect(),
+        rows: described.description.rows,
+    })
+}
+
 /// Labels and types whose counts the planner has asked for.
 #[derive(Default)]
 pub(crate) struct Asked {
@@ -112,21 +133,7 @@ impl Schema<'_> {
 
 impl SchemaView for Schema<'_> {
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
-        let (files, frames, memory) = self.4;
-        let described =
-            sources::describe(source, files, frames, memory).map_err(|error| match error {
-                graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
-                other => SourceFault::Wrong(other.to_string()),
-            })?;
-        let columns = described.description.columns.iter();
-        let column = |column: &graven_files::Column| {
-            let set = sources::type_set(&column.kind);
-            (Arc::from(column.name.as_str()), set)
-        };
-        Ok(SourceView {
-            columns: columns.map(column).collect(),
-            rows: described.description.rows,
-        })
+        describe(source, self.4)
     }
 
     fn node_count(&self) -> u64 {

@@ -35,6 +35,10 @@ const KNOWS_NULL: &[&str] = &[
     "graven.is_normalized",
     "cast",
     "graven.sort",
+    // A length or place that is null is a mistake, a text that is null is not.
+    "left",
+    "right",
+    "substring",
 ];
 
 /// What is bound for arguments that no literal is.

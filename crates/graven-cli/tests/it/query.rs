@@ -247,3 +247,26 @@ fn a_mistyped_name_of_a_database_is_no_empty_database() {
     );
     assert!(said.err.contains("made an empty database"), "{}", said.err);
 }
+
+#[test]
+fn files_fill_a_database_that_is_not_there_yet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("p.csv"), "name,age\nAda,36\n").expect("written");
+    let (first, csv, out) = (at("first.graven"), at("p.csv"), at("out"));
+    graven(["query", &first, &format!("COPY P FROM '{csv}'")]).ok();
+    graven(["query", &first, &format!("EXPORT DATABASE '{out}'")]).ok();
+    let load = format!("LOAD FROM '{csv}' WITH * CREATE (:P {{name: name, age: age}})");
+    let import = format!("IMPORT DATABASE '{out}'");
+    let count = "MATCH (p:P {name: 'Ada', age: 36}) RETURN count(*) AS n";
+    for (name, statement) in [("second.graven", &load), ("third.graven", &import)] {
+        let db = at(name);
+        let said = graven(["query", &db, statement]).ok();
+        assert!(said.err.contains("made an empty database"), "{}", said.err);
+        assert_eq!(graven(["query", &db, count]).ok().out, "n\n1\n", "{name}");
+    }
+    let absent = format!("COPY P FROM '{}'", at("absent.csv"));
+    let said = graven(["query", &at("fourth.graven"), &absent]);
+    assert!(said.err.contains("absent.csv"), "{}", said.err);
+    assert!(!folder.path().join("fourth.graven").exists());
+}

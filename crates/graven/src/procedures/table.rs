@@ -290,7 +290,7 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfCaller(super::export_database),
     },
     Procedure {
-        name: "graven.importDatabase",
+        name: super::IMPORT,
         about: "IMPORT DATABASE: runs the statements of an exported folder in a database without \
             nodes",
         arguments: &[("folder", TypeSet::STRING), ("options", TypeSet::MAP)],
