@@ -257,15 +257,15 @@ mod tests {
                 .values()[0]
                 .to_string()
         };
-        let count = |who: &str, of: &str, mode: &str| {
+        let count = |by: &str, of: &str, mode: &str| {
             let text = format!(
-                "SHOW {of} EXECUTABLE {who} YIELD * WHERE '{mode}' IN ['', {}] RETURN count(*)",
+                "SHOW {of} EXECUTABLE {by} YIELD * WHERE '{mode}' IN ['', {}] RETURN count(*)",
                 if of == "FUNCTIONS" { "''" } else { "mode" }
             );
-            let name = if who.is_empty() { "eve" } else { "ada" };
+            let name = if by.is_empty() { "eve" } else { "ada" };
             listed(name, &text).parse::<u64>().expect("a number")
         };
-        for (who, modes) in [
+        for (by, modes) in [
             ("", [true, false, false]),
             ("BY eve", [true, false, false]),
             ("BY bob", [true, true, false]),
@@ -273,9 +273,9 @@ mod tests {
             ("BY ada", [true, true, true]),
             ("BY mallory", [false, false, false]),
         ] {
-            let found = ["READ", "WRITE", "DBMS"].map(|mode| count(who, "PROCEDURES", mode) > 0);
-            assert_eq!(found, modes, "{who}");
-            assert_eq!(count(who, "FUNCTIONS", "") > 0, modes[0], "{who}");
+            let found = ["READ", "WRITE", "DBMS"].map(|mode| count(by, "PROCEDURES", mode) > 0);
+            assert_eq!(found, modes, "{by}");
+            assert_eq!(count(by, "FUNCTIONS", "") > 0, modes[0], "{by}");
         }
         let others = "SHOW PROCEDURES EXECUTABLE BY ada";
         assert_eq!(code(&of("eve"), others), forbidden);
