@@ -279,14 +279,11 @@ impl Catalog {
     /// Nodes with `label`.
     #[must_use]
     pub fn label_count(&self, label: LabelId) -> u64 {
-        (self
-            .label_sets
-            .list()
-            .iter()
-            .zip(&self.statistics.label_set_nodes))
-        .filter(|(set, _)| set.contains(&label))
-        .map(|(_, count)| count)
-        .sum()
+        let sets = self.label_sets.list().iter();
+        sets.zip(&self.statistics.label_set_nodes)
+            .filter(|(set, _)| set.contains(&label))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// Relationships of `rel_type` from a node labelled `start` to one labelled `end`; `None` means

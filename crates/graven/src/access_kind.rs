@@ -57,7 +57,10 @@ pub fn touches(text: &str) -> Result<Touches, Error> {
                 | Operator::Procedure { .. }
         )
     };
-    let fills = |op: &Operator| matches!(op, Operator::Procedure { name, .. } if **name == *procedures::IMPORT);
+    let fills = |op: &Operator| match op {
+        Operator::Procedure { name, .. } => **name == *procedures::IMPORT,
+        _ => false,
+    };
     Ok(if plan.writes() || plan.root.any(&fills) {
         Touches::Writes
     } else if plan.root.any(&reads) {
