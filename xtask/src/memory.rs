@@ -35,10 +35,8 @@ use generate::Generator;
 /// Memory of the process beside its budget, in KiB.
 const BASE_KIB: u64 = 40 << 10;
 
-/// What a program with debug assertions may take more, in KiB: 8 MiB are resident code. The rest is
-/// a known fault: long texts that a transaction creates or `collect` gathers take up to 50 MiB
-/// beside a budget of 64 MiB that nothing charges. It goes when these are charged.
-const DEBUG_KIB: u64 = 56 << 10;
+/// What a program with debug assertions may take more, in KiB: more of its code is resident.
+const DEBUG_KIB: u64 = 8 << 10;
 
 /// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that
 /// does not ask first.

@@ -42,7 +42,7 @@ pub(crate) use rows::as_list;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
-use crate::growth::Share;
+use crate::growth::{Held, Share};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 
@@ -227,6 +227,19 @@ impl Compiled {
         let column = self.held_column(rows, rt);
         rt.growth.keep(held)?;
         column
+    }
+
+    /// As [`Compiled::column`]; what the column holds stays charged until `held` is dropped.
+    ///
+    /// # Errors
+    /// As [`Compiled::column`].
+    pub(crate) fn column_for(
+        &self,
+        _held: &Held,
+        rows: Rows<'_>,
+        rt: &QueryContext,
+    ) -> Result<Arc<Column>> {
+        self.held_column(rows, rt)
     }
 
     /// As [`Compiled::column`]; what the column holds stays charged to the expression that it is a

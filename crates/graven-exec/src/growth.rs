@@ -18,8 +18,8 @@
 //! # Invariants
 //! * EX-80 What a statement's expressions hold beyond [`FREE`] is reserved from the budget before
 //!   it is made.
-//! * EX-81 Once an expression is evaluated, nothing of it is held here: the owner of the column
-//!   charges it.
+//! * EX-81 Once an expression is evaluated, nothing of it is held here, unless it was evaluated for
+//!   a [`Held`], which holds it to its own end: else the owner of the column charges it.
 //!
 //! # Concurrency
 //! One thread at a time uses a `Growth`; it is shared only to be found on that thread.
@@ -83,6 +83,21 @@ impl Drop for Entered {
     }
 }
 
+/// While this lives, what is computed for it stays charged.
+pub(crate) struct Held {
+    growth: Arc<Growth>,
+    before: u64,
+    _entered: Entered,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It is less than what is held, which is never refused.
+        let kept = self.growth.keep(self.before);
+        debug_assert!(kept.is_ok(), "{kept:?}");
+    }
+}
+
 impl Growth {
     /// Nothing held, in this budget.
     pub(crate) fn new(
@@ -124,6 +139,15 @@ impl Growth {
                 _ => Entered(Some(current.replace(Arc::clone(self)))),
             }
         })
+    }
+
+    /// Columns computed for what this gives stay charged until it is dropped.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        Held {
+            growth: Arc::clone(self),
+            before: self.held(),
+            _entered: self.enter(),
+        }
     }
 
     /// Bytes held.

@@ -37,6 +37,7 @@ pub(crate) mod morsels;
 mod neighbor_batch;
 pub(crate) mod neighbor_filter;
 pub(crate) mod parallel;
+mod portions;
 pub(crate) mod procedure;
 pub(crate) mod project;
 pub(crate) mod reachable_count;

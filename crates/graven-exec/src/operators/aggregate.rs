@@ -26,11 +26,13 @@ use std::sync::Arc;
 use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction;
 
+use super::portions::in_portions;
 use super::row_key::GroupTable;
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
+use crate::growth::Held;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
@@ -432,25 +434,29 @@ impl Aggregate {
             pieces,
             end,
         };
+        let before = self.memory.used().saturating_sub(round.bytes);
         while let Some(batch) = next {
             rt.check_cancelled()?;
-            let all = Rows::all(batch);
-            let arguments = self.calls.iter().map(|call| {
-                let argument = call.argument.as_ref();
-                argument.map(|a| a.column(all, rt)).transpose()
-            });
-            let arguments = arguments.collect::<Result<_>>()?;
-            let keys = columns(&self.keys, all, rt)?;
-            let piece = Piece {
-                keys,
-                arguments,
-                rows: batch.len(),
-                first: round.end,
-            };
-            round.rows += piece.rows;
-            round.bytes += piece.bytes();
-            round.end += piece.rows as u64;
-            round.pieces.push(piece);
+            let (own_keys, calls) = (&self.keys, &self.calls);
+            in_portions(
+                batch,
+                rt,
+                |rows, held| inputs(own_keys, calls, rows, held, rt),
+                |rows, (keys, arguments)| {
+                    let piece = Piece {
+                        keys,
+                        arguments,
+                        rows: rows.len(),
+                        first: round.end,
+                    };
+                    round.rows += piece.rows;
+                    round.bytes += piece.bytes();
+                    round.end += piece.rows as u64;
+                    round.pieces.push(piece);
+                    self.memory.force(before + round.bytes);
+                    Ok(())
+                },
+            )?;
             *next = self.input.next(rt)?;
             if round.rows >= ROUND_ROWS || round.bytes >= bytes_max {
                 break;
@@ -558,21 +564,25 @@ impl Aggregate {
         while let Some(batch) = next {
             rt.check_cancelled()?;
             seen += batch.len();
-            let rows = Rows::all(&batch);
-            if self.keys.is_empty() {
-                numbers.clear();
-                numbers.resize(batch.len(), 0);
-            } else {
-                let keys = columns(&self.keys, rows, rt)?;
-                self.make_room(&mut groups, &mut partitions, batch.len(), 0)?;
-                groups.numbers(keys, batch.len(), &mut numbers);
-            }
-            for (accumulator, call) in groups.accumulators.iter_mut().zip(&*self.calls) {
-                let argument = call.argument.as_ref();
-                let argument = argument.map(|a| a.column(rows, rt)).transpose()?;
-                groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
-            }
-            self.settle(&mut groups, &mut partitions, 0)?;
+            let (own_keys, calls) = (Arc::clone(&self.keys), Arc::clone(&self.calls));
+            in_portions(
+                &batch,
+                rt,
+                |rows, held| inputs(&own_keys, &calls, rows, held, rt),
+                |rows, (keys, arguments)| {
+                    if keys.is_empty() {
+                        numbers.clear();
+                        numbers.resize(rows.len(), 0);
+                    } else {
+                        self.make_room(&mut groups, &mut partitions, rows.len(), 0)?;
+                        groups.numbers(keys, rows.len(), &mut numbers);
+                    }
+                    for (accumulator, argument) in groups.accumulators.iter_mut().zip(&arguments) {
+                        groups.bytes += accumulator.add(&numbers, argument.as_deref())?;
+                    }
+                    self.settle(&mut groups, &mut partitions, 0)
+                },
+            )?;
             if seen >= PART_ROWS && partitions.is_none() {
                 // Groups of rows counted before may be met again: they count once.
                 if self.part.after(seen, groups.count) == Part::Passing {
@@ -685,6 +695,26 @@ impl Aggregate {
         }
         Ok(Output::new(vec![(groups, Vec::new())], self.keys.len()))
     }
+}
+
+/// Columns of keys, and those of arguments, which some calls have none of.
+type Inputs = (Vec<Arc<Column>>, Vec<Option<Arc<Column>>>);
+
+/// What the groups are made of, charged while `held` lives.
+fn inputs(
+    keys: &[Compiled],
+    calls: &[Call],
+    rows: &Batch,
+    held: &Held,
+    rt: &QueryContext,
+) -> Result<Inputs> {
+    let column = |expr: &Compiled| expr.column_for(held, Rows::all(rows), rt);
+    let keys = keys.iter().map(column).collect::<Result<_>>()?;
+    let arguments = calls.iter().map(|call| {
+        let argument = call.argument.as_ref();
+        argument.map(column).transpose()
+    });
+    Ok((keys, arguments.collect::<Result<_>>()?))
 }
 
 /// The key columns, or any other list of expressions, of a batch.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::creation::{Created, Creation};
+use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
@@ -19,6 +20,29 @@ pub(crate) struct Create {
     seen: bool,
     /// Of one row. Between rows it is empty and keeps its room.
     created: Created,
+}
+
+/// What all rows of a batch have created: ids, a list for each node and relationship of the
+/// pattern.
+#[derive(Default)]
+struct Made {
+    nodes: Vec<Vec<u64>>,
+    relationships: Vec<Vec<u64>>,
+}
+
+impl Made {
+    /// Adds what one row created, and empties it.
+    fn take(&mut self, created: &mut Created) {
+        self.nodes.resize_with(created.nodes.len(), Vec::new);
+        (self.relationships).resize_with(created.relationships.len(), Vec::new);
+        for (column, id) in self.nodes.iter_mut().zip(&created.nodes) {
+            column.push(id.0);
+        }
+        for (column, id) in self.relationships.iter_mut().zip(&created.relationships) {
+            column.push(id.0);
+        }
+        created.clear();
+    }
 }
 
 impl Create {
@@ -40,40 +64,32 @@ impl PhysicalOperator for Create {
             return Ok(None);
         };
         rt.check_cancelled()?;
-        let prepared = self.creation.prepare(&batch, rt)?;
-        if let Some(created) = self.creation.create_all(&batch, &prepared, rt)? {
-            if !self.seen {
-                return Ok(Some(batch));
-            }
-            let slot = self.slots.first().copied();
-            let slot = slot.expect("a column for the node");
-            return Ok(Some(batch.with_column(slot, Column::Nodes(created))));
-        }
-        let (mut nodes, mut relationships): (Vec<Vec<u64>>, Vec<Vec<u64>>) = Default::default();
-        for row in 0..batch.len() {
-            let created = &mut self.created;
-            self.creation.create(&batch, &prepared, row, rt, created)?;
-            if self.seen {
-                nodes.resize_with(created.nodes.len(), Vec::new);
-                relationships.resize_with(created.relationships.len(), Vec::new);
-                for (column, id) in nodes.iter_mut().zip(&created.nodes) {
-                    column.push(id.0);
+        let mut made = Made::default();
+        let (creation, created) = (&self.creation, &mut self.created);
+        in_portions(
+            &batch,
+            rt,
+            |rows, held| creation.prepare(rows, held, rt),
+            |rows, prepared| {
+                if let Some(mut nodes) = creation.create_all(rows, &prepared, rt)? {
+                    made.nodes.resize_with(1, Vec::new);
+                    made.nodes[0].append(&mut nodes);
+                    return Ok(());
                 }
-                for (column, id) in relationships.iter_mut().zip(&created.relationships) {
-                    column.push(id.0);
+                for row in 0..rows.len() {
+                    creation.create(rows, &prepared, row, rt, created)?;
+                    made.take(created);
                 }
-            }
-            created.clear();
-        }
+                Ok(())
+            },
+        )?;
         if !self.seen {
             return Ok(Some(batch));
         }
-        let columns = nodes
-            .into_iter()
-            .map(Column::Nodes)
-            .chain(relationships.into_iter().map(Column::Relationships));
+        let nodes = made.nodes.into_iter().map(Column::Nodes);
+        let relationships = made.relationships.into_iter().map(Column::Relationships);
         let mut out = batch;
-        for (slot, column) in self.slots.iter().zip(columns) {
+        for (slot, column) in self.slots.iter().zip(nodes.chain(relationships)) {
             out = out.with_column(*slot, column);
         }
         Ok(Some(out))

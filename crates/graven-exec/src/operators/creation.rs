@@ -11,6 +11,7 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
+use crate::growth::Held;
 use crate::layout::Layout;
 use crate::query_context::QueryContext;
 use crate::value::Value;
@@ -163,13 +164,18 @@ impl Creation {
         nodes.chain(self.relationships.iter().map(|r| r.var))
     }
 
-    /// Computes properties and names for all rows of a batch.
-    pub(crate) fn prepare(&self, batch: &Batch, rt: &QueryContext) -> Result<Prepared> {
-        let column = |e: &Compiled| e.column(Rows::all(batch), rt);
+    /// Computes properties and names for all rows of a batch, charged while `held` lives.
+    pub(crate) fn prepare(
+        &self,
+        batch: &Batch,
+        held: &Held,
+        rt: &QueryContext,
+    ) -> Result<Prepared> {
+        let column = |e: &Compiled| e.column_for(held, Rows::all(batch), rt);
         let mut parts = Vec::with_capacity(self.nodes.len() + self.relationships.len());
         for node in &self.nodes {
             parts.push(Part {
-                properties: node.properties.compute(batch, rt)?,
+                properties: node.properties.compute(batch, held, rt)?,
                 names: node.computed.iter().map(column).collect::<Result<_>>()?,
             });
         }
@@ -179,7 +185,7 @@ impl Creation {
                 RelType::Computed(name) => Some(column(name)?),
             };
             parts.push(Part {
-                properties: relationship.properties.compute(batch, rt)?,
+                properties: relationship.properties.compute(batch, held, rt)?,
                 names: Vec::from_iter(name),
             });
         }
@@ -397,19 +403,19 @@ impl Properties {
         Ok(Self::Entries(compiled))
     }
 
-    fn compute(&self, batch: &Batch, rt: &QueryContext) -> Result<Computed> {
+    fn compute(&self, batch: &Batch, held: &Held, rt: &QueryContext) -> Result<Computed> {
         Ok(match self {
             Self::Entries(entries) => {
                 let mut columns = Vec::new();
                 for (at, (_, _, value)) in entries.iter().enumerate() {
                     if !value.is_known() {
                         columns.resize(entries.len(), None);
-                        columns[at] = Some(value.column(Rows::all(batch), rt)?);
+                        columns[at] = Some(value.column_for(held, Rows::all(batch), rt)?);
                     }
                 }
                 Computed::Entries(columns)
             }
-            Self::Map(map) => Computed::Map(map.column(Rows::all(batch), rt)?),
+            Self::Map(map) => Computed::Map(map.column_for(held, Rows::all(batch), rt)?),
         })
     }
 

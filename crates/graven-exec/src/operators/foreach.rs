@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
+use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
@@ -42,20 +43,28 @@ impl PhysicalOperator for Foreach {
         let Some(batch) = self.input.next(rt)? else {
             return Ok(None);
         };
-        let lists = self.list.column(Rows::all(&batch), rt)?;
-        for row in 0..batch.len() {
-            let list = lists.get(row);
-            let items = as_list(&list).unwrap_or_default();
-            let one = batch.slice(row, row + 1);
-            for item in items {
-                rt.check_cancelled()?;
-                let mut columns = one.columns().to_vec();
-                columns.push(Arc::new(Column::from_values(vec![item.clone()])));
-                self.slot.set(Batch::new(columns, 1));
-                self.inner.rewind();
-                while self.inner.next(rt)?.is_some() {}
-            }
-        }
+        let (list, inner, slot) = (&self.list, &mut self.inner, &self.slot);
+        in_portions(
+            &batch,
+            rt,
+            |rows, held| list.column_for(held, Rows::all(rows), rt),
+            |rows, lists| {
+                for row in 0..rows.len() {
+                    let list = lists.get(row);
+                    let items = as_list(&list).unwrap_or_default();
+                    let one = rows.slice(row, row + 1);
+                    for item in items {
+                        rt.check_cancelled()?;
+                        let mut columns = one.columns().to_vec();
+                        columns.push(Arc::new(Column::from_values(vec![item.clone()])));
+                        slot.set(Batch::new(columns, 1));
+                        inner.rewind();
+                        while inner.next(rt)?.is_some() {}
+                    }
+                }
+                Ok(())
+            },
+        )?;
         Ok(Some(batch))
     }
 

@@ -63,7 +63,8 @@ impl Merge {
         for row in 0..batch.len() {
             rt.check_cancelled()?;
             let one = batch.slice(row, row + 1);
-            let prepared = parts.creation.prepare(&one, rt)?;
+            let held = rt.growth.hold();
+            let prepared = parts.creation.prepare(&one, &held, rt)?;
             if let Some((key, at)) = parts.creation.null_property(&prepared, 0, rt) {
                 let key = key.to_string();
                 return Err(ExecError::MergeNull { key }.at(at));

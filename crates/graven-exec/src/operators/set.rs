@@ -11,10 +11,12 @@ use std::sync::Arc;
 use graven_cypher::{Span, plan};
 use graven_storage::{KeyId, LabelId, PropertyValue};
 
+use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
+use crate::growth::Held;
 use crate::layout::Layout;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
@@ -134,14 +136,22 @@ impl Items {
         if batch.len() == 1 {
             return self.apply_one(batch, rt);
         }
-        let computed = self.0.iter().map(|item| item.compute(batch, rt));
-        let computed = computed.collect::<Result<Vec<_>>>()?;
-        for row in 0..batch.len() {
-            for (item, computed) in self.0.iter().zip(&computed) {
-                item.apply(computed, row, rt)?;
-            }
-        }
-        Ok(())
+        in_portions(
+            batch,
+            rt,
+            |rows, held| {
+                let computed = self.0.iter().map(|item| item.compute(rows, held, rt));
+                computed.collect::<Result<Vec<_>>>()
+            },
+            |rows, computed| {
+                for row in 0..rows.len() {
+                    for (item, computed) in self.0.iter().zip(&computed) {
+                        item.apply(computed, row, rt)?;
+                    }
+                }
+                Ok(())
+            },
+        )
     }
 }
 
@@ -152,7 +162,8 @@ impl Items {
         while !rest.is_empty() {
             let joined = rest[1..].iter().take_while(|item| item.joins).count();
             let (together, others) = rest.split_at(1 + joined);
-            let computed = together.iter().map(|item| item.compute(row, rt));
+            let held = rt.growth.hold();
+            let computed = together.iter().map(|item| item.compute(row, &held, rt));
             let computed = computed.collect::<Result<Vec<_>>>()?;
             for (item, computed) in together.iter().zip(&computed) {
                 item.apply(computed, 0, rt)?;
@@ -197,8 +208,8 @@ impl Item {
         done.map_err(|error| error.at(self.at))
     }
 
-    fn compute(&self, batch: &Batch, rt: &QueryContext) -> Result<Computed> {
-        let column = |e: &Compiled| e.column(Rows::all(batch), rt);
+    fn compute(&self, batch: &Batch, held: &Held, rt: &QueryContext) -> Result<Computed> {
+        let column = |e: &Compiled| e.column_for(held, Rows::all(batch), rt);
         let (key, value, labels) = self.parts();
         Ok(Computed {
             target: column(&self.target)?,

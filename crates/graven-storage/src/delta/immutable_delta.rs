@@ -21,7 +21,7 @@ use super::counts::Counts;
 use super::delta_layer::{DeltaLayer, ValueMap};
 use super::entry_filter::EntryFilter;
 use super::id_map::IdMap;
-use super::merge::{Entries, Over, merge};
+use super::merge::{Entries, InMemory, LayerEntries, Over, merge};
 use super::small_map::SmallMap;
 use super::spilled_run::{Block, SealedWriter, SpilledRun};
 use super::stored::Stored;
@@ -254,15 +254,15 @@ impl ImmutableDelta {
 
 fn cloned<'a, K: Ord + Clone + Send + Sync, V: Clone + Send + Sync>(
     map: &'a SmallMap<K, V>,
-) -> Entries<'a, K, V> {
-    Box::new(
-        map.iter()
-            .map(|(key, value)| Ok((key.clone(), value.clone()))),
-    )
+) -> LayerEntries<'a, K, V> {
+    let entries = map.iter();
+    let entries = entries.map(|(key, value)| Ok((key.clone(), value.clone())));
+    Box::new(InMemory::new(entries))
 }
 
-fn cloned_ids<'a, V: Clone + Send + Sync>(map: &'a IdMap<V>) -> Entries<'a, u64, V> {
-    Box::new(map.iter().map(|(id, value)| Ok((id, value.clone()))))
+fn cloned_ids<'a, V: Clone + Send + Sync>(map: &'a IdMap<V>) -> LayerEntries<'a, u64, V> {
+    let entries = map.iter().map(|(id, value)| Ok((id, value.clone())));
+    Box::new(InMemory::new(entries))
 }
 
 impl<'a> DeltaView<'a> {
@@ -389,18 +389,18 @@ impl<'a> DeltaView<'a> {
     }
 
     /// All nodes, ascending.
-    pub(crate) fn nodes(&self) -> Entries<'a, u64, NodeChange> {
+    pub(crate) fn nodes(&self) -> LayerEntries<'a, u64, NodeChange> {
         match *self {
             DeltaView::Memory(layer) => cloned_ids(&layer.nodes),
-            DeltaView::Spilled(spilled) => Box::new(
+            DeltaView::Spilled(spilled) => Box::new(InMemory::new(
                 (spilled.nodes.runs())
                     .flat_map(|(ids, change)| ids.map(move |node| Ok((node, change.clone())))),
-            ),
+            )),
         }
     }
 
     /// All relationships, ascending.
-    pub(crate) fn relationships(&self) -> Entries<'a, u64, RelationshipChange> {
+    pub(crate) fn relationships(&self) -> LayerEntries<'a, u64, RelationshipChange> {
         match *self {
             DeltaView::Memory(layer) => cloned_ids(&layer.relationships),
             DeltaView::Spilled(spilled) => stream(&spilled.relationships),
@@ -408,21 +408,24 @@ impl<'a> DeltaView<'a> {
     }
 
     /// All values of a property.
-    pub(crate) fn values(&self, of: ColumnOf) -> Option<Entries<'a, u64, crate::PropertyValue>> {
+    pub(crate) fn values(
+        &self,
+        of: ColumnOf,
+    ) -> Option<LayerEntries<'a, u64, crate::PropertyValue>> {
         match *self {
             DeltaView::Memory(layer) => layer.column(of).map(cloned_ids),
             DeltaView::Spilled(spilled) => spilled.columns.get(&of).map(stream),
         }
     }
 
-    fn edge_entries(&self, of: (TypeId, Direction)) -> Option<Entries<'a, EdgeKey, Change>> {
+    fn edge_entries(&self, of: (TypeId, Direction)) -> Option<LayerEntries<'a, EdgeKey, Change>> {
         match *self {
             DeltaView::Memory(layer) => layer.edges(of.0, of.1).map(cloned),
             DeltaView::Spilled(spilled) => spilled.adjacency.get(&of).map(stream),
         }
     }
 
-    fn index_entries(&self, number: u32) -> Option<Entries<'a, IndexKey, Change>> {
+    fn index_entries(&self, number: u32) -> Option<LayerEntries<'a, IndexKey, Change>> {
         match *self {
             DeltaView::Memory(layer) => layer.indexes.get(&number).map(cloned),
             DeltaView::Spilled(spilled) => spilled.indexes.get(&number).map(stream),
@@ -430,14 +433,14 @@ impl<'a> DeltaView<'a> {
     }
 }
 
-fn stream<'a, K, V>(map: &Arc<SpilledRun<K, V>>) -> Entries<'a, K, V>
+fn stream<'a, K, V>(map: &Arc<SpilledRun<K, V>>) -> LayerEntries<'a, K, V>
 where
     K: Stored + Ord + Clone + Send + Sync + 'a,
     V: Stored + Send + 'a,
 {
     match map.range(Bound::Unbounded) {
         Ok(range) => Box::new(range),
-        Err(error) => Box::new(std::iter::once(Err(error))),
+        Err(error) => Box::new(InMemory::new(std::iter::once(Err(error)))),
     }
 }
 

@@ -1,5 +1,10 @@
 //! Several sorted streams of changes as one: the net change of layers on top of each other.
 //!
+//! # How it works
+//! A heap orders the streams by their next keys. A stream tells its next key without its value
+//! ([`Ascending::next_key`]), so that of many streams with large values one value is decoded at a
+//! time.
+//!
 //! # Costs
 //! A heap of one key a stream; a single stream is passed through.
 
@@ -9,9 +14,49 @@ use crate::delta::change::{Change, NodeChange};
 use graven_types::PropertyValue;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::iter::Peekable;
 
 /// Entries of one map, ascending.
 pub(crate) type Entries<'a, K, V> = Box<dyn Iterator<Item = Result<(K, V)>> + Send + 'a>;
+
+/// A map of one layer, ascending.
+pub(crate) trait Ascending<K, V>: Iterator<Item = Result<(K, V)>> {
+    /// The key of the entry that comes next.
+    ///
+    /// # Errors
+    /// Those of the entry, which is gone then.
+    fn next_key(&mut self) -> Result<Option<K>>;
+}
+
+/// The entries of one layer's map.
+pub(crate) type LayerEntries<'a, K, V> = Box<dyn Ascending<K, V> + Send + 'a>;
+
+/// Entries that are in memory already.
+pub(crate) struct InMemory<I: Iterator>(Peekable<I>);
+
+impl<I: Iterator> InMemory<I> {
+    pub(crate) fn new(entries: I) -> Self {
+        InMemory(entries.peekable())
+    }
+}
+
+impl<I: Iterator> Iterator for InMemory<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next()
+    }
+}
+
+impl<K: Clone, V, I: Iterator<Item = Result<(K, V)>>> Ascending<K, V> for InMemory<I> {
+    fn next_key(&mut self) -> Result<Option<K>> {
+        if let Some(Err(error)) = self.0.next_if(Result::is_err) {
+            return Err(error);
+        }
+        let next = self.0.peek().and_then(|entry| entry.as_ref().ok());
+        Ok(next.map(|(key, _)| key.clone()))
+    }
+}
 
 /// What an entry and a newer one of the same key come to; `None`: to nothing.
 pub(crate) trait Over: Sized {
@@ -49,51 +94,55 @@ impl Over for NodeChange {
 
 /// See [`merge`].
 struct Merge<'a, K, V> {
-    streams: Vec<Entries<'a, K, V>>,
+    streams: Vec<LayerEntries<'a, K, V>>,
     /// The next key of each stream, the oldest stream first among equals.
     next: BinaryHeap<Reverse<(K, usize)>>,
-    values: Vec<Option<V>>,
     failed: Option<crate::Error>,
 }
 
 /// The net entries of `streams`, oldest first.
-pub(crate) fn merge<'a, K, V>(mut streams: Vec<Entries<'a, K, V>>) -> Entries<'a, K, V>
+pub(crate) fn merge<'a, K, V>(mut streams: Vec<LayerEntries<'a, K, V>>) -> Entries<'a, K, V>
 where
     K: Ord + Send + 'a,
     V: Over + Send + 'a,
 {
     if streams.len() < 2 {
-        return streams
-            .pop()
-            .unwrap_or_else(|| Box::new(std::iter::empty()));
+        return match streams.pop() {
+            Some(only) => only,
+            None => Box::new(std::iter::empty()),
+        };
     }
     let mut merge = Merge {
         next: BinaryHeap::with_capacity(streams.len()),
-        values: streams.iter().map(|_| None).collect(),
         streams,
         failed: None,
     };
-    (0..merge.streams.len()).for_each(|at| merge.fetch(at));
+    (0..merge.streams.len()).for_each(|at| merge.look(at));
     Box::new(merge)
 }
 
 impl<K: Ord, V: Over> Merge<'_, K, V> {
-    fn fetch(&mut self, at: usize) {
-        match self.streams[at].next() {
-            Some(Ok((key, value))) => {
-                self.next.push(Reverse((key, at)));
-                self.values[at] = Some(value);
-            }
-            Some(Err(error)) => self.failed = Some(error),
-            None => {}
+    /// Puts the next key of a stream on the heap.
+    fn look(&mut self, at: usize) {
+        match self.streams[at].next_key() {
+            Ok(Some(key)) => self.next.push(Reverse((key, at))),
+            Ok(None) => {}
+            Err(error) => self.failed = Some(error),
         }
     }
 
     fn pop(&mut self) -> Option<(K, V)> {
-        let Reverse((key, at)) = self.next.pop()?;
-        let value = self.values[at].take()?;
-        self.fetch(at);
-        Some((key, value))
+        let Reverse((_, at)) = self.next.pop()?;
+        match self.streams[at].next()? {
+            Ok(entry) => {
+                self.look(at);
+                Some(entry)
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
     }
 }
 
@@ -106,14 +155,21 @@ impl<K: Ord, V: Over> Iterator for Merge<'_, K, V> {
                 self.next.clear();
                 return Some(Err(error));
             }
-            let (key, value) = self.pop()?;
+            let Some((key, value)) = self.pop() else {
+                match self.failed {
+                    Some(_) => continue,
+                    None => return None,
+                }
+            };
             let mut net = Some(value);
             while self
                 .next
                 .peek()
                 .is_some_and(|Reverse((same, _))| *same == key)
             {
-                let (_, newer) = self.pop()?;
+                let Some((_, newer)) = self.pop() else {
+                    break;
+                };
                 net = match net {
                     None => Some(newer),
                     Some(older) => V::over(newer, &older),

@@ -17,6 +17,7 @@
 //! Temporary pages, which only this process reads. Payload: blocks (count of entries (1), entries
 //! of key and value), offset of every block (4 each), number of blocks (4).
 
+use super::merge::Ascending;
 use super::stored::Stored;
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::{Error, Result};
@@ -315,6 +316,19 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedRange<K, V> {
         let passed = passed.partition_point(|(known, _)| known < key);
         self.entries.by_ref().take(passed).for_each(drop);
         Ok(())
+    }
+}
+
+impl<K: Stored + Ord + Clone, V: Stored> Ascending<K, V> for SealedRange<K, V> {
+    fn next_key(&mut self) -> Result<Option<K>> {
+        if self.entries.as_slice().is_empty()
+            && self.block == 0
+            && let Some(page) = self.map.pages.get(self.page)
+        {
+            // Its entries are decoded when they are wanted: a single one may be large.
+            return Ok(Some(page.first.clone()));
+        }
+        Ok(self.peek()?.map(|(key, _)| key.clone()))
     }
 }
 

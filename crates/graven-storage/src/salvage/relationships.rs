@@ -11,7 +11,7 @@ use super::{CHUNK, Salvage};
 use crate::Result;
 use crate::adjacency::Adjacency;
 use crate::delta::change::{Change, EdgeKey};
-use crate::delta::merge::{Entries, merge};
+use crate::delta::merge::{Entries, LayerEntries, merge};
 use crate::delta::spilled_run::{SealedWriter, SpilledRun};
 use crate::ids::{Direction, KeyId, NodeId, TypeId};
 use graven_pagecache::{Reservation, TemporaryPages};
@@ -230,7 +230,7 @@ impl Sorter {
 
     fn finish(&mut self) -> Result<Entries<'static, EdgeKey, Change>> {
         self.end_run()?;
-        let mut streams: Vec<Entries<'static, EdgeKey, Change>> = Vec::new();
+        let mut streams: Vec<LayerEntries<'static, EdgeKey, Change>> = Vec::new();
         for run in &self.runs {
             streams.push(Box::new(run.range(Bound::Unbounded)?));
         }
