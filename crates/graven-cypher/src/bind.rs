@@ -540,10 +540,11 @@ impl Binder<'_> {
         let imports = self.leave_subquery(mark);
         let mut query = result?;
         // A column that is a variable of the row would become null with the others where there are
-        // no rows.
+        // no rows, or where a transaction failed.
+        let nulls = optional || transactions.is_some();
         let mut copied = Vec::new();
         for (name, var) in &mut query.columns {
-            if optional && (var.0 as usize) < outer {
+            if nulls && (var.0 as usize) < outer {
                 let kind = self.variables[var.0 as usize].kind;
                 let copy = self.new_variable(name, kind);
                 copied.push((copy, Expr::Variable(std::mem::replace(var, copy))));

@@ -10,7 +10,7 @@
 //! * FI-7 Files are opened through the policy of the connection only, when a statement is planned
 //!   and when it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -288,6 +288,45 @@ pub fn datum(value: &Value) -> Option<Datum> {
         }
         other => Datum::Value(to_stored(other)?),
     })
+}
+
+/// Bytes that values take in a file, where what several hold is written for each of them.
+#[derive(Default)]
+pub(crate) struct WrittenBytes {
+    /// Of lists and maps that several hold, which are looked through once.
+    shared: HashMap<*const u8, usize>,
+}
+
+impl WrittenBytes {
+    /// About so many bytes, as a [`Datum`] and as text.
+    pub(crate) fn of(&mut self, value: &Value) -> usize {
+        let (at, holders): (*const u8, usize) = match value {
+            Value::String(text) => return size_of::<Datum>() + text.len(),
+            Value::Bytes(bytes) => return size_of::<Datum>() + 2 * bytes.len(),
+            Value::List(items) => (items.as_ptr().cast(), Arc::strong_count(items)),
+            Value::Map(map) => (Arc::as_ptr(map).cast(), Arc::strong_count(map)),
+            _ => return size_of::<Datum>(),
+        };
+        if let Some(known) = self.shared.get(&at) {
+            return *known;
+        }
+        let mut bytes = size_of::<Datum>();
+        if let Value::List(items) = value {
+            for item in items.iter() {
+                bytes = bytes.saturating_add(self.of(item));
+            }
+        }
+        if let Value::Map(map) = value {
+            for (key, value) in map.entries() {
+                bytes = bytes.saturating_add(size_of::<Datum>() + key.len());
+                bytes = bytes.saturating_add(self.of(value));
+            }
+        }
+        if holders > 1 {
+            self.shared.insert(at, bytes);
+        }
+        bytes
+    }
 }
 
 /// The path of a URL, where `%20` stands for a blank.

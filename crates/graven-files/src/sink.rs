@@ -32,6 +32,8 @@ use crate::shape::Shape;
 
 /// Bytes after which a row group ends.
 const GROUP_BYTES: usize = 16 << 20;
+/// Bytes that the texts of one of Arrow's arrays can take: their places are signed 32-bit numbers.
+const ARRAY_BYTES: usize = i32::MAX as usize;
 /// Rows after which it does.
 const GROUP_ROWS: usize = 122_880;
 
@@ -157,6 +159,18 @@ impl Sink {
         let name = &self.name;
         self.rows += rows as u64;
         let batch = |schema: &Arc<Schema>| {
+            if let Some(((column, ..), cells)) =
+                (self.columns.iter().zip(columns)).find(|(_, cells)| cells.bytes() > ARRAY_BYTES)
+            {
+                return Err(failed(
+                    name,
+                    format!(
+                        "{rows} rows of the column {column} take {} bytes, and this format holds \
+                            at most {ARRAY_BYTES} of them together; write CSV or JSON",
+                        cells.bytes()
+                    ),
+                ));
+            }
             let arrays = self
                 .columns
                 .iter()

@@ -651,7 +651,8 @@ impl Aggregate {
             return Ok(());
         }
         if self.can_flush(groups, level) {
-            self.memory.force(bytes);
+            // The values of the batch are still charged as its columns: once, however many groups
+            // hold them. Charged again here, they would leave no room for the pages.
             return self.flush(groups, partitions, level);
         }
         if self.make_room_apart(groups)? {

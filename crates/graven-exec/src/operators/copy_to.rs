@@ -22,11 +22,15 @@ use crate::file_access::{NamedFile, Refused};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
-use crate::sources;
+use crate::sources::{self, WrittenBytes};
 use crate::spill::RowBuffer;
 
 /// Bytes that a file being written takes at most: a row group, as columns and packed.
 const SINK_BYTES: usize = 4 << 20;
+
+/// How often the values of rows are there while they are written: as data, in the columns of the
+/// file's format, in its messages or pages, and packed.
+const COPIES: usize = 4;
 
 /// See the file header.
 pub(crate) struct CopyTo {
@@ -77,6 +81,44 @@ impl CopyTo {
         }
     }
 
+    /// Where the rows of a batch are cut, so that those between two cuts take not more bytes in a
+    /// file than a batch should, unless a single row does: their bytes, and the end.
+    fn cuts(&self, batch: &Batch, rt: &QueryContext) -> Vec<(usize, usize)> {
+        let mut cuts = Vec::new();
+        let (mut all, mut written) = (0, WrittenBytes::default());
+        for row in 0..batch.len() {
+            let values = self.columns.iter().map(|(_, slot)| batch.column(*slot));
+            let bytes = values.map(|column| written.of(&column.get(row)));
+            let bytes = bytes.fold(0_usize, usize::saturating_add);
+            if all > 0 && bytes.saturating_add(all) > rt.batch_bytes() {
+                cuts.push((all, row));
+                all = 0;
+            }
+            all = bytes.saturating_add(all);
+        }
+        cuts.push((all, batch.len()));
+        cuts
+    }
+
+    /// Hands the values of a batch to `work`, some rows at a time, charged beside so many `bytes`.
+    fn in_parts(
+        &mut self,
+        batch: &Batch,
+        bytes: usize,
+        rt: &QueryContext,
+        mut work: impl FnMut(Vec<Cells>, usize) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = 0;
+        for (part, to) in self.cuts(batch, rt) {
+            rt.check_cancelled()?;
+            self.memory
+                .set(part.saturating_mul(COPIES).saturating_add(bytes))?;
+            work(self.cells(&batch.slice(from, to))?, to - from)?;
+            from = to;
+        }
+        self.memory.set(bytes)
+    }
+
     fn cells(&self, batch: &Batch) -> Result<Vec<Cells>> {
         let column = |(heading, slot): &(Arc<str>, usize)| {
             let column = batch.column(*slot);
@@ -114,8 +156,9 @@ impl CopyTo {
                 }
             })
         };
+        let name = Arc::clone(&self.file);
         let failed = |error: std::io::Error| ExecError::Argument {
-            message: format!("COPY: {}: cannot be written: {error}", self.file),
+            message: format!("COPY: {name}: cannot be written: {error}"),
         };
         let target = named(Path::new(&*self.file))?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -128,19 +171,24 @@ impl CopyTo {
         let mut shapes = vec![Shape::default(); self.columns.len()];
         while let Some(batch) = self.input.next(rt)? {
             rt.check_cancelled()?;
-            for (shape, cells) in shapes.iter_mut().zip(self.cells(&batch)?) {
-                (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
-            }
+            self.in_parts(&batch, 0, rt, |columns, _| {
+                for (shape, cells) in shapes.iter_mut().zip(columns) {
+                    (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
+                }
+                Ok(())
+            })?;
             self.rows.push(batch)?;
         }
         self.rows.finish()?;
-        self.memory.set(SINK_BYTES.min(rt.batch_bytes() * 8))?;
+        let sink_bytes = SINK_BYTES.min(rt.batch_bytes() * 8);
+        self.memory.set(sink_bytes)?;
         let headings = self.columns.iter().map(|(heading, _)| heading.to_string());
         let columns = headings.zip(shapes).collect();
         let mut sink = Sink::create(&self.file, file, &options, columns)?;
         while let Some(batch) = self.rows.next(rt)? {
-            rt.check_cancelled()?;
-            sink.write(&self.cells(&batch)?, batch.len())?;
+            self.in_parts(&batch, sink_bytes, rt, |columns, rows| {
+                sink.write(&columns, rows).map_err(ExecError::from)
+            })?;
         }
         sink.finish()?;
         std::fs::rename(unfinished.named.path(), target.path()).map_err(failed)?;

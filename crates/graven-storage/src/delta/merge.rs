@@ -183,3 +183,67 @@ impl<K: Ord, V: Over> Iterator for Merge<'_, K, V> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Makes its values when they are asked for.
+    struct Late {
+        keys: Vec<u64>,
+        value: Arc<()>,
+    }
+
+    struct Held(#[expect(dead_code)] Arc<()>);
+
+    impl Over for Held {
+        fn over(newer: Held, _older: &Held) -> Option<Held> {
+            Some(newer)
+        }
+    }
+
+    impl Iterator for Late {
+        type Item = Result<(u64, Held)>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            let key = self.keys.pop()?;
+            Some(Ok((key, Held(self.value.clone()))))
+        }
+    }
+
+    impl Ascending<u64, Held> for Late {
+        fn next_key(&mut self) -> Result<Option<u64>> {
+            Ok(self.keys.last().copied())
+        }
+    }
+
+    /// Goal: of many layers no more than the value that is handed out and the one over it are
+    /// there at a time.
+    #[test]
+    fn one_value_is_decoded_at_a_time() {
+        let value = Arc::new(());
+        let layer = |from: u64| -> LayerEntries<'static, u64, Held> {
+            let keys = (0..10).rev().map(|at| from + 3 * at).collect();
+            let value = value.clone();
+            Box::new(Late { keys, value })
+        };
+        let streams: Vec<_> = (0..8).map(layer).collect();
+        // The test and each stream hold one.
+        let before = Arc::strong_count(&value);
+        assert_eq!(before, 9);
+        let mut keys = Vec::new();
+        for entry in merge(streams) {
+            let (key, held) = entry.expect("no stream fails");
+            assert!(Arc::strong_count(&value) <= before + 1);
+            drop(held);
+            keys.push(key);
+        }
+        let mut all: Vec<u64> = (0..8)
+            .flat_map(|from| (0..10).map(move |at| from + 3 * at))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(keys, all);
+    }
+}

@@ -406,4 +406,19 @@ fn memory_stays_bounded() {
     run(format!("COPY T FROM '{at}/x.parquet'"));
     let read = run("MATCH (t:T) RETURN count(t.t)".to_owned());
     assert_eq!(read[0].values()[0].as_integer(), Some(400_000));
+    // Of what many values share, each is written out.
+    let shared =
+        "UNWIND range(1, 40) AS i WITH i, reduce(t = 'ab', j IN range(1, 16) | t + t) AS s";
+    let refused = format!("COPY ({shared} RETURN [j IN range(1, 1000) | s] AS v) TO '{at}/y");
+    for ending in ["csv", "parquet", "json", "arrow"] {
+        run(format!("COPY ({shared} RETURN i, s) TO '{at}/x.{ending}'"));
+        let read = run(format!("LOAD FROM '{at}/x.{ending}' RETURN sum(size(s))"));
+        assert_eq!(read[0].values()[0].as_integer(), Some(40 << 17), "{ending}");
+        let ran = db
+            .connect()
+            .query(&format!("{refused}.{ending}'"), &Params::new());
+        let error = ran.err().expect("131 MB a row");
+        assert!(error.code().contains("Memory"), "{error}");
+        assert!(!folder.path().join(format!("y.{ending}")).exists());
+    }
 }

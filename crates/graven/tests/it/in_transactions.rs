@@ -289,3 +289,19 @@ fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
     let wanted = [true, false, true].map(|it| vec![Value::Boolean(it)]);
     assert_eq!(found, wanted);
 }
+
+/// A column that repeats a variable of the row is one of the subquery's, which is null where the
+/// subquery failed; one that is not read is not asked for.
+#[test]
+fn a_variable_of_the_row_can_be_returned() {
+    let (_folder, db) = empty();
+    let connection = db.connect();
+    let call = "UNWIND [1, 0] AS v CALL (v) { RETURN v AS w, 1 / v AS z } \
+        IN TRANSACTIONS OF 1 ROW ON ERROR CONTINUE";
+    let told = rows(&connection, &format!("{call} RETURN v, w, z"));
+    let one = Value::Integer(1);
+    assert_eq!(told[0], [one.clone(), one.clone(), one.clone()]);
+    assert_eq!(told[1], [Value::Integer(0), Value::Null, Value::Null]);
+    let told = rows(&connection, &format!("{call} RETURN 1 AS one"));
+    assert_eq!(told, [[one.clone()], [one]]);
+}

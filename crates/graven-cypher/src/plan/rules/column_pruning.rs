@@ -33,6 +33,9 @@ fn prune(node: &mut PlanNode, read: &BTreeSet<VarId>) -> bool {
         Operator::Expand { rel, .. } | Operator::ExpandInto { rel, .. } => drop_unread(rel),
         Operator::VarExpand { rels, .. } => drop_unread(rels),
         Operator::Optional { nulls, .. } => nulls.retain(|var| read.contains(var)),
+        Operator::InTransactions { batches, .. } => {
+            batches.columns.retain(|var| read.contains(var))
+        }
         Operator::LoadFrom { yields, .. } => yields.retain(|(_, var)| read.contains(var)),
         Operator::Argument { vars } => vars.retain(|var| read.contains(var)),
         Operator::Extend { items, .. } => {

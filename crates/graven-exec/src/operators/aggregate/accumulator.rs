@@ -51,8 +51,9 @@ pub(crate) struct Accumulator {
 /// What a sum is multiplied by that is beyond the floats: 2^-64.
 const SCALE: f64 = 1.0 / 18_446_744_073_709_551_616.0;
 
-/// Elements of a list that one written row takes.
+/// Elements of a list that one written row takes, and their bytes, unless one has more.
 const CHUNK: usize = 1024;
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// What all groups keep.
 #[derive(Debug)]
@@ -204,7 +205,15 @@ impl Accumulator {
                 }
             };
         }
-        let part = &values[*done..values.len().min(*done + CHUNK)];
+        let mut bytes = 0;
+        let fits = |value: &&Value| {
+            let before = bytes;
+            bytes += value.heap_bytes();
+            before < CHUNK_BYTES
+        };
+        let left = values[*done..].iter().take(CHUNK);
+        let count = left.take_while(fits).count();
+        let part = &values[*done..*done + count];
         put_list(out, part);
         *done += part.len();
         let more = *done < values.len();
