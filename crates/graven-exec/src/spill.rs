@@ -8,8 +8,8 @@
 //! tests) keeps everything in memory and fails when it does not fit.
 //!
 //! # Invariants
-//! * EX-45 A writer and a reader keep one page of bytes each; what is in temporary pages counts as
-//!   pages.
+//! * EX-45 A writer keeps a page of bytes and a part of a row, a reader a page and a row; what is in
+//!   temporary pages counts as pages.
 
 mod id_run;
 mod row_buffer;
@@ -24,7 +24,7 @@ use graven_pagecache::{Budget, SizeClass, TemporaryPages};
 
 pub(crate) use id_run::{IdRun, IdWriter};
 pub(crate) use row_buffer::RowBuffer;
-pub(crate) use row_format::{put_list, put_value};
+pub(crate) use row_format::{Out, put_list, put_value};
 pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 
 use crate::batch::Batch;

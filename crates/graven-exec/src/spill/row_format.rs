@@ -24,8 +24,27 @@ use graven_storage::{NodeId, RelId};
 use crate::column::{Column, NULL_ID};
 use crate::value::{Map, Path, Standing, Value};
 
+/// Where the bytes of values go.
+pub(crate) trait Out {
+    /// Appends a byte.
+    fn push(&mut self, byte: u8);
+
+    /// Appends bytes.
+    fn extend_from_slice(&mut self, bytes: &[u8]);
+}
+
+impl Out for Vec<u8> {
+    fn push(&mut self, byte: u8) {
+        Vec::push(self, byte);
+    }
+
+    fn extend_from_slice(&mut self, bytes: &[u8]) {
+        Vec::extend_from_slice(self, bytes);
+    }
+}
+
 /// Appends a varint.
-pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put_number(out: &mut impl Out, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -33,7 +52,7 @@ pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-fn put_tagged(out: &mut Vec<u8>, tag: u8, number: u64) {
+fn put_tagged(out: &mut impl Out, tag: u8, number: u64) {
     out.push(tag);
     put_number(out, number);
 }
@@ -47,7 +66,7 @@ fn unzigzag(value: u64) -> i64 {
 }
 
 /// Appends a value.
-pub(crate) fn put_value(out: &mut Vec<u8>, value: &Value) {
+pub(crate) fn put_value(out: &mut impl Out, value: &Value) {
     match value {
         Value::Null => out.push(0),
         Value::Boolean(b) => out.push(1 + u8::from(*b)),
@@ -88,19 +107,21 @@ pub(crate) fn put_value(out: &mut Vec<u8>, value: &Value) {
         }
         Value::Stored(stored) => {
             out.push(12);
-            graven_storage::value::encode(stored, out);
+            let mut bytes = Vec::new();
+            graven_storage::value::encode(stored, &mut bytes);
+            out.extend_from_slice(&bytes);
         }
     }
 }
 
 /// Appends a list of these values.
-pub(crate) fn put_list(out: &mut Vec<u8>, items: &[Value]) {
+pub(crate) fn put_list(out: &mut impl Out, items: &[Value]) {
     put_tagged(out, 7, items.len() as u64);
     items.iter().for_each(|item| put_value(out, item));
 }
 
 /// Appends the value in one row of a column.
-pub(super) fn put_column_value(out: &mut Vec<u8>, column: &Column, row: usize) {
+pub(super) fn put_column_value(out: &mut impl Out, column: &Column, row: usize) {
     match column {
         Column::Nodes(ids) if ids[row] != NULL_ID => put_tagged(out, 9, ids[row]),
         Column::Relationships(ids) if ids[row] != NULL_ID => put_tagged(out, 10, ids[row]),

@@ -1,32 +1,49 @@
 //! A stream of rows in temporary pages: written once, read once or many times, in order.
 //!
 //! # How it works
-//! Rows are records with their length in front, one behind the other without regard to pages: a row
-//! may be longer than a page. A reader copies a page's bytes out, so that it holds no pin, and
-//! frees the page when the stream is its own.
+//! Rows are records, one behind the other without regard to pages: a row may be longer than a page.
+//! A record is one part or several, each of at most 64 KiB with its length in front and whether it
+//! is the last one: so a writer never has all of a long row. A reader copies a page's bytes out, so
+//! that it holds no pin, and frees the page when the stream is its own; it puts a row of several
+//! parts together, charged to the budget.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use graven_pagecache::{SizeClass, TemporaryPage, TemporaryPages};
+use graven_pagecache::{Budget, Reservation, SizeClass, TemporaryPage, TemporaryPages};
 
-use super::row_format::{Take, put_column_value, put_number};
+use super::row_format::{Out, Take, put_column_value, put_number};
 use super::spill_error;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
+use crate::memory::fills_alone;
 use crate::value::Value;
+
+/// Bytes of a part of a record.
+const PART_BYTES: usize = 64 << 10;
 
 /// Writes rows; see the file header.
 pub(crate) struct RowWriter {
+    record: Record,
+    rows: u64,
+    longest: usize,
+}
+
+/// The row that is being written, and pages of those before it.
+pub(crate) struct Record {
     pages: TemporaryPages,
     class: SizeClass,
     operator: &'static str,
+    /// Parts that fill no page yet.
     buffer: Vec<u8>,
-    record: Vec<u8>,
+    /// The part of the row that has not ended.
+    part: Vec<u8>,
+    /// Bytes of the parts that have.
+    ended: usize,
     full: Vec<TemporaryPage>,
-    rows: u64,
-    longest: usize,
+    /// What became of a page; the row is not written then.
+    failed: Option<ExecError>,
 }
 
 /// Rows that have been written.
@@ -35,40 +52,40 @@ pub(crate) struct RowRun {
     rows: u64,
     longest: usize,
     operator: &'static str,
+    budget: Arc<Budget>,
 }
 
-impl RowWriter {
-    pub(super) fn new(pages: TemporaryPages, class: SizeClass, operator: &'static str) -> Self {
-        Self {
-            pages,
-            class,
-            operator,
-            buffer: Vec::new(),
-            record: Vec::new(),
-            full: Vec::new(),
-            rows: 0,
-            longest: 0,
+impl Out for Record {
+    fn push(&mut self, byte: u8) {
+        self.part.push(byte);
+        if self.part.len() == PART_BYTES {
+            self.end_part(false);
         }
     }
 
-    /// Appends one row of a batch.
-    pub(crate) fn push(&mut self, batch: &Batch, row: usize) -> Result<()> {
-        self.push_with(|out| {
-            for column in batch.columns() {
-                put_column_value(out, column, row);
-            }
-        })
+    fn extend_from_slice(&mut self, mut bytes: &[u8]) {
+        while self.part.len() + bytes.len() >= PART_BYTES {
+            let (now, rest) = bytes.split_at(PART_BYTES - self.part.len());
+            self.part.extend_from_slice(now);
+            self.end_part(false);
+            bytes = rest;
+        }
+        self.part.extend_from_slice(bytes);
     }
+}
 
-    /// Appends a row whose values `encode` puts one behind the other.
-    pub(crate) fn push_with(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        self.record.clear();
-        encode(&mut self.record);
-        put_number(&mut self.buffer, self.record.len() as u64);
-        self.buffer.extend_from_slice(&self.record);
-        self.rows += 1;
-        self.longest = self.longest.max(self.record.len());
-        self.flush(self.class.payload_bytes())
+impl Record {
+    /// Puts the part behind the others.
+    fn end_part(&mut self, is_last: bool) {
+        let head = (self.part.len() as u64) << 1 | u64::from(is_last);
+        put_number(&mut self.buffer, head);
+        self.buffer.extend_from_slice(&self.part);
+        self.ended += self.part.len();
+        self.part.clear();
+        match self.failed {
+            None => self.failed = self.flush(self.class.payload_bytes()).err(),
+            Some(_) => self.buffer.clear(),
+        }
     }
 
     /// Hands pages over while at least `least` bytes wait.
@@ -88,15 +105,58 @@ impl RowWriter {
         self.buffer.drain(..done);
         Ok(())
     }
+}
+
+impl RowWriter {
+    pub(super) fn new(pages: TemporaryPages, class: SizeClass, operator: &'static str) -> Self {
+        Self {
+            record: Record {
+                pages,
+                class,
+                operator,
+                buffer: Vec::new(),
+                part: Vec::new(),
+                ended: 0,
+                full: Vec::new(),
+                failed: None,
+            },
+            rows: 0,
+            longest: 0,
+        }
+    }
+
+    /// Appends one row of a batch.
+    pub(crate) fn push(&mut self, batch: &Batch, row: usize) -> Result<()> {
+        self.push_with(|out| {
+            for column in batch.columns() {
+                put_column_value(out, column, row);
+            }
+        })
+    }
+
+    /// Appends a row whose values `encode` puts one behind the other.
+    pub(crate) fn push_with(&mut self, encode: impl FnOnce(&mut Record)) -> Result<()> {
+        let record = &mut self.record;
+        record.ended = 0;
+        encode(record);
+        record.end_part(true);
+        self.rows += 1;
+        self.longest = self.longest.max(record.ended);
+        match record.failed.take() {
+            Some(failed) => Err(failed),
+            None => Ok(()),
+        }
+    }
 
     /// The rows written.
     pub(crate) fn finish(mut self) -> Result<RowRun> {
-        self.flush(1)?;
+        self.record.flush(1)?;
         Ok(RowRun {
-            pages: self.full,
+            budget: Arc::clone(self.record.pages.cache().budget()),
+            pages: self.record.full,
             rows: self.rows,
             longest: self.longest,
-            operator: self.operator,
+            operator: self.record.operator,
         })
     }
 }
@@ -114,12 +174,58 @@ impl RowRun {
 
     /// Reads the rows and frees them.
     pub(crate) fn into_reader(self) -> RowReader {
-        RowReader::new(self.operator, Source::Own(self.pages.into()))
+        let long = self.long();
+        RowReader::new(self.operator, long, Source::Own(self.pages.into()))
     }
 
     /// Reads the rows and keeps them.
     pub(crate) fn reader(self: &Arc<Self>) -> RowReader {
-        RowReader::new(self.operator, Source::Shared(Arc::clone(self), 0))
+        RowReader::new(
+            self.operator,
+            self.long(),
+            Source::Shared(Arc::clone(self), 0),
+        )
+    }
+
+    fn long(&self) -> Long {
+        Long {
+            bytes: Vec::new(),
+            longest: self.longest,
+            reservation: self.budget.empty_reservation("rows read back"),
+        }
+    }
+}
+
+/// A row of several parts, put together.
+struct Long {
+    bytes: Vec<u8>,
+    longest: usize,
+    /// Of the bytes.
+    reservation: Reservation,
+}
+
+impl Long {
+    fn add(&mut self, part: &[u8], operator: &'static str) -> Result<()> {
+        if self.bytes.capacity() == 0 {
+            let bytes = self.longest;
+            self.reservation
+                .grow(bytes as u64)
+                .map_err(|refusal| ExecError::Memory {
+                    operator,
+                    bytes,
+                    alone: fills_alone(bytes as u64, refusal.limit),
+                    detail: refusal.to_string(),
+                    remedy: "make shorter lists and texts",
+                })?;
+            self.bytes.reserve_exact(bytes);
+        }
+        self.bytes.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.bytes = Vec::new();
+        self.reservation.shrink(self.reservation.bytes());
     }
 }
 
@@ -132,15 +238,24 @@ enum Source {
 pub(crate) struct RowReader {
     operator: &'static str,
     source: Source,
+    long: Long,
     bytes: Vec<u8>,
     at: usize,
 }
 
+/// Where a record is.
+enum Found {
+    /// Of one part: there among the bytes.
+    Here(std::ops::Range<usize>),
+    Long,
+}
+
 impl RowReader {
-    fn new(operator: &'static str, source: Source) -> Self {
+    fn new(operator: &'static str, long: Long, source: Source) -> Self {
         Self {
             operator,
             source,
+            long,
             bytes: Vec::new(),
             at: 0,
         }
@@ -153,10 +268,12 @@ impl RowReader {
         let (mut count, mut taken) = (0, 0);
         while count < rows && taken < bytes {
             let Some(record) = self.record()? else { break };
-            taken += record.len();
-            let mut take = Take {
-                bytes: &self.bytes[record],
+            let record = match record {
+                Found::Here(range) => &self.bytes[range],
+                Found::Long => &self.long.bytes[..],
             };
+            taken += record.len();
+            let mut take = Take { bytes: record };
             let mut at = 0;
             while !take.bytes.is_empty() {
                 let value = take.value().ok_or_else(|| damaged(self.operator))?;
@@ -178,20 +295,27 @@ impl RowReader {
         Ok(Some(Batch::new(columns, count)))
     }
 
-    /// Where the next record's content lies in `bytes`.
-    fn record(&mut self) -> Result<Option<std::ops::Range<usize>>> {
+    /// The next record; the one before it is gone.
+    fn record(&mut self) -> Result<Option<Found>> {
+        self.long.clear();
         loop {
             let mut take = Take {
                 bytes: &self.bytes[self.at..],
             };
-            if let Some(length) = take.number()
-                && take.bytes.len() as u64 >= length
+            if let Some(head) = take.number()
+                && take.bytes.len() as u64 >= head >> 1
             {
                 let start = self.bytes.len() - take.bytes.len();
-                self.at = start + length as usize;
-                return Ok(Some(start..self.at));
-            }
-            if !self.more()? {
+                self.at = start + (head >> 1) as usize;
+                let (part, is_last) = (start..self.at, head & 1 == 1);
+                if is_last && self.long.bytes.is_empty() {
+                    return Ok(Some(Found::Here(part)));
+                }
+                self.long.add(&self.bytes[part], self.operator)?;
+                if is_last {
+                    return Ok(Some(Found::Long));
+                }
+            } else if !self.more()? {
                 return Ok(None);
             }
         }
@@ -225,5 +349,54 @@ impl RowReader {
 fn damaged(operator: &'static str) -> ExecError {
     ExecError::Plan {
         message: format!("{operator} read back other rows than it wrote"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spill::put_value;
+    use graven_io::{File, MemoryFile};
+    use graven_pagecache::{Config, PageCache, SpillFile};
+
+    /// Goal: rows of one part, of several, and of just as many bytes as a part come back in their
+    /// order; the bytes of a long one are charged while it is read.
+    #[test]
+    fn long_rows_come_back() {
+        let budget = Budget::new(8 << 20);
+        let cache = PageCache::new(Config::new(Arc::clone(&budget))).expect("a cache");
+        let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
+        let spill = SpillFile::new(&cache, "test", u64::MAX, Box::new(open)).expect("a file");
+        let class = SizeClass::MIN;
+        let mut writer = RowWriter::new(spill.owner(), class, "Test");
+        let lengths = [
+            0,
+            1,
+            PART_BYTES - 5,
+            PART_BYTES - 4,
+            PART_BYTES - 3,
+            300_000,
+            2,
+            1_000_000,
+        ];
+        let text = |length: usize| Value::text(&"xyz".repeat(length)[..length]);
+        for length in lengths {
+            writer
+                .push_with(|out| {
+                    put_value(out, &Value::Integer(length as i64));
+                    put_value(out, &text(length));
+                })
+                .expect("written");
+        }
+        let mut reader = writer.finish().expect("finished").into_reader();
+        for length in lengths {
+            let row = reader
+                .next_batch(1, usize::MAX)
+                .expect("read")
+                .expect("a row");
+            assert_eq!(row.column(0).value(0), Value::Integer(length as i64));
+            assert!(row.column(1).value(0) == text(length), "{length}");
+        }
+        assert!(reader.next_batch(1, usize::MAX).expect("read").is_none());
     }
 }

@@ -29,7 +29,7 @@ use super::Call;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::operators::row_key::ValueSet;
-use crate::spill::{put_list, put_value};
+use crate::spill::{Out, put_list, put_value};
 use crate::value::arithmetic::{add, as_float};
 use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
@@ -184,7 +184,7 @@ impl Accumulator {
 
     /// Writes a group's state as a value; whether there is more of it, to be written into another
     /// row.
-    pub(crate) fn put(&mut self, group: usize, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn put(&mut self, group: usize, out: &mut impl Out) -> bool {
         let states = match &mut self.states {
             States::Numbers(numbers) => {
                 put_state(&numbers.take(group), out);
@@ -427,7 +427,7 @@ fn add_to_average(state: &mut State, (m, their, their_lost): (u64, f64, f64), is
     }
 }
 
-fn put_state(state: &State, out: &mut Vec<u8>) {
+fn put_state(state: &State, out: &mut impl Out) {
     match state {
         State::Count(n) => put_value(out, &Value::Integer(*n)),
         State::Sum(sum) => put_value(out, sum),
