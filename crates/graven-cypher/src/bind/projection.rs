@@ -307,6 +307,14 @@ impl Binder<'_> {
             Aggregating::Sorting {
                 columns, aggregate, ..
             } => {
+                // A name of a column is that column, also where it was another variable before.
+                let is_column = |name: &ast::Name| {
+                    let mut columns = self.scope.row.iter();
+                    columns.any(|entry| *entry.name == *name.text)
+                };
+                if matches!(&expr.kind, ExprKind::Variable(name) if is_column(name)) {
+                    return Ok(None);
+                }
                 let found = columns.iter().find(|(column, _, _)| {
                     column == expr
                         && (!aggregate || is_simple(column) || contains_aggregate(column))
