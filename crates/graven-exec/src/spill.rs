@@ -8,8 +8,8 @@
 //! tests) keeps everything in memory and fails when it does not fit.
 //!
 //! # Invariants
-//! * EX-45 A writer keeps a page of bytes and a part of a row, a reader a page and a row; what is in
-//!   temporary pages counts as pages.
+//! * EX-45 A writer keeps a page of bytes and a part of a row, a reader a page and a row; what is
+//!   in temporary pages counts as pages.
 
 mod id_run;
 mod row_buffer;

@@ -7,6 +7,10 @@
 //! [`Budget::holders`] lists how much each tag holds, for errors and reports. [`Budget::firm`]
 //! counts the bytes that no reclaimer can give back.
 //!
+//! Reservations count references to their budget and their tag. Threads that do so many times
+//! within a microsecond would write the same counters, so each takes a handle of its own
+//! ([`Budget::handle`]): the same limit and sum, with references that are counted apart.
+//!
 //! # Invariants
 //! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation
 //!   returns it all.
@@ -34,6 +38,13 @@ pub trait Reclaim: Send + Sync {
 
 /// A limit in bytes shared by everything that keeps memory.
 pub struct Budget {
+    shared: Arc<Shared>,
+    /// Tags that were asked for through this handle.
+    tags: RwLock<Vec<Arc<KnownTag>>>,
+}
+
+/// What all handles of a budget are about.
+struct Shared {
     limit: AtomicU64,
     used: AtomicU64,
     /// Of these, what reclaimers can be asked for.
@@ -48,6 +59,9 @@ struct Tag {
     name: &'static str,
     bytes: AtomicU64,
 }
+
+/// A tag as one handle knows it.
+struct KnownTag(Arc<Tag>);
 
 /// What one tag holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,11 +104,26 @@ impl fmt::Display for Holders<'_> {
     }
 }
 
+impl Shared {
+    fn tag(&self, name: &'static str) -> Arc<Tag> {
+        let mut tags = self.tags.write();
+        if let Some(tag) = tags.iter().find(|tag| tag.name == name) {
+            return Arc::clone(tag);
+        }
+        let tag = Arc::new(Tag {
+            name,
+            bytes: AtomicU64::new(0),
+        });
+        tags.push(Arc::clone(&tag));
+        tag
+    }
+}
+
 impl Budget {
     /// A budget of `bytes` bytes.
     #[must_use]
     pub fn new(bytes: u64) -> Arc<Budget> {
-        Arc::new(Budget {
+        let shared = Shared {
             limit: AtomicU64::new(bytes),
             used: AtomicU64::new(0),
             lent: AtomicU64::new(0),
@@ -102,38 +131,52 @@ impl Budget {
             tags: RwLock::new(Vec::new()),
             reclaimers: RwLock::new(Vec::new()),
             reclaiming: Mutex::new(()),
+        };
+        Budget::of(Arc::new(shared))
+    }
+
+    fn of(shared: Arc<Shared>) -> Arc<Budget> {
+        Arc::new(Budget {
+            shared,
+            tags: RwLock::new(Vec::new()),
         })
+    }
+
+    /// Another handle of this budget, for a thread or a connection.
+    #[must_use]
+    pub fn handle(&self) -> Arc<Budget> {
+        Budget::of(Arc::clone(&self.shared))
     }
 
     /// The limit in bytes.
     #[must_use]
     pub fn limit(&self) -> u64 {
-        self.limit.load(Ordering::Relaxed)
+        self.shared.limit.load(Ordering::Relaxed)
     }
 
     /// Sets the limit; what is reserved already stays. Page caches follow through
     /// `PageCache::resize`.
     pub fn set_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Ordering::Relaxed);
+        self.shared.limit.store(bytes, Ordering::Relaxed);
     }
 
     /// Bytes reserved now.
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.used.load(Ordering::Relaxed)
+        self.shared.used.load(Ordering::Relaxed)
     }
 
     /// Bytes reserved now that no reclaimer gives back: all but the frames of page caches.
     #[must_use]
     pub fn firm(&self) -> u64 {
         self.used()
-            .saturating_sub(self.lent.load(Ordering::Relaxed))
+            .saturating_sub(self.shared.lent.load(Ordering::Relaxed))
     }
 
     /// The largest sum of reservations so far.
     #[must_use]
     pub fn peak(&self) -> u64 {
-        self.peak.load(Ordering::Relaxed)
+        self.shared.peak.load(Ordering::Relaxed)
     }
 
     /// Bytes that may still be reserved without asking a reclaimer.
@@ -177,6 +220,7 @@ impl Budget {
     #[must_use]
     pub fn holders(&self) -> Vec<Holder> {
         let mut holders: Vec<Holder> = self
+            .shared
             .tags
             .read()
             .iter()
@@ -192,36 +236,37 @@ impl Budget {
 
     /// Registers a reclaimer, which can give memory back; forgotten when dropped.
     pub fn add_reclaimer(&self, reclaimer: Weak<dyn Reclaim>) {
-        let mut reclaimers = self.reclaimers.write();
+        let mut reclaimers = self.shared.reclaimers.write();
         reclaimers.retain(|known| known.strong_count() > 0);
         reclaimers.push(reclaimer);
     }
 
-    fn tag(&self, name: &'static str) -> Arc<Tag> {
-        if let Some(tag) = self.tags.read().iter().find(|tag| tag.name == name) {
+    fn tag(&self, name: &'static str) -> Arc<KnownTag> {
+        let named = |tag: &&Arc<KnownTag>| tag.0.name == name;
+        if let Some(tag) = self.tags.read().iter().find(named) {
             return Arc::clone(tag);
         }
         let mut tags = self.tags.write();
-        if let Some(tag) = tags.iter().find(|tag| tag.name == name) {
+        if let Some(tag) = tags.iter().find(named) {
             return Arc::clone(tag);
         }
-        let tag = Arc::new(Tag {
-            name,
-            bytes: AtomicU64::new(0),
-        });
+        let tag = Arc::new(KnownTag(self.shared.tag(name)));
         tags.push(Arc::clone(&tag));
         tag
     }
 
     fn try_add(&self, bytes: u64) -> bool {
         let added = self
+            .shared
             .used
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |used| {
                 used.checked_add(bytes).filter(|sum| *sum <= self.limit())
             });
         match added {
             Ok(before) => {
-                self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+                self.shared
+                    .peak
+                    .fetch_max(before + bytes, Ordering::Relaxed);
                 true
             }
             Err(_) => false,
@@ -237,12 +282,13 @@ impl Budget {
     /// Asks every reclaimer until `bytes` more would fit.
     fn reclaim_for(&self, bytes: u64) {
         let reclaimers: Vec<_> = self
+            .shared
             .reclaimers
             .read()
             .iter()
             .filter_map(Weak::upgrade)
             .collect();
-        let _one_at_a_time = self.reclaiming.lock();
+        let _one_at_a_time = self.shared.reclaiming.lock();
         for reclaimer in reclaimers {
             let missing = self.missing(bytes);
             if missing == 0 {
@@ -266,7 +312,7 @@ impl fmt::Debug for Budget {
 /// Bytes of a budget held by one owner; given back when dropped.
 pub struct Reservation {
     budget: Arc<Budget>,
-    tag: Arc<Tag>,
+    tag: Arc<KnownTag>,
     bytes: u64,
     /// A reclaimer gives it back when others need it.
     lent: bool,
@@ -299,7 +345,7 @@ impl Reservation {
             }
         }
         Err(BudgetError {
-            tag: self.tag.name,
+            tag: self.tag.0.name,
             wanted: bytes,
             used: self.budget.used(),
             limit: self.budget.limit(),
@@ -310,6 +356,9 @@ impl Reservation {
     /// Holds `bytes` more if that fits without asking a reclaimer.
     #[must_use]
     pub fn try_grow(&mut self, bytes: u64) -> bool {
+        if bytes == 0 {
+            return true;
+        }
         if !self.budget.try_add(bytes) {
             return false;
         }
@@ -319,16 +368,17 @@ impl Reservation {
 
     fn add(&mut self, bytes: u64) {
         if self.lent {
-            self.budget.lent.fetch_add(bytes, Ordering::Relaxed);
+            self.budget.shared.lent.fetch_add(bytes, Ordering::Relaxed);
         }
-        self.tag.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.tag.0.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
     }
 
     /// Holds `bytes` more even beyond the limit: for what cannot be undone any more.
     pub fn force_grow(&mut self, bytes: u64) {
-        let before = self.budget.used.fetch_add(bytes, Ordering::AcqRel);
+        let before = self.budget.shared.used.fetch_add(bytes, Ordering::AcqRel);
         self.budget
+            .shared
             .peak
             .fetch_max(before + bytes, Ordering::Relaxed);
         self.add(bytes);
@@ -344,14 +394,17 @@ impl Reservation {
             "PC-4: {} bytes given back of {} held by {}",
             bytes,
             self.bytes,
-            self.tag.name
+            self.tag.0.name
         );
-        self.bytes -= bytes;
-        self.tag.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        if self.lent {
-            self.budget.lent.fetch_sub(bytes, Ordering::Relaxed);
+        if bytes == 0 {
+            return;
         }
-        self.budget.used.fetch_sub(bytes, Ordering::AcqRel);
+        self.bytes -= bytes;
+        self.tag.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if self.lent {
+            self.budget.shared.lent.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        self.budget.shared.used.fetch_sub(bytes, Ordering::AcqRel);
     }
 
     /// Holds exactly `bytes`.
@@ -377,7 +430,7 @@ impl Drop for Reservation {
 
 impl fmt::Debug for Reservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Reservation({} {} bytes)", self.tag.name, self.bytes)
+        write!(f, "Reservation({} {} bytes)", self.tag.0.name, self.bytes)
     }
 }
 
@@ -450,5 +503,24 @@ mod tests {
         });
         assert_eq!(budget.used(), 0);
         assert!(budget.peak() <= 10_000);
+    }
+
+    /// Goal: handles share limit, sum and tags.
+    #[test]
+    fn handles_are_one_budget() {
+        let budget = Budget::new(100);
+        let other = budget.handle();
+        let mut own = budget.reserve("a", 40).unwrap();
+        let theirs = other.reserve("a", 50).unwrap();
+        assert!(!own.try_grow(20));
+        let held = [Holder {
+            tag: "a",
+            bytes: 90,
+        }];
+        assert_eq!((budget.used(), budget.holders()), (90, held.to_vec()));
+        other.set_limit(120);
+        assert!(own.try_grow(20));
+        drop((own, theirs));
+        assert_eq!((other.used(), other.peak()), (0, 110));
     }
 }

@@ -124,6 +124,14 @@ impl SpillFile {
         Ok(SpillFile { inner })
     }
 
+    /// Another handle of this file, as [`crate::Budget::handle`].
+    #[must_use]
+    pub fn handle(&self) -> SpillFile {
+        SpillFile {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+
     /// A spill file at `path`, unlinked as soon as it is made.
     ///
     /// # Errors

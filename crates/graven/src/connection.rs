@@ -4,17 +4,19 @@ mod prepared;
 mod statement;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use graven_exec::Deadline;
+use graven_exec::{Deadline, Sources};
 use graven_files::Frame;
+use graven_pagecache::{Budget, SpillFile};
 use graven_storage::TransactionOptions;
 
 use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
 use crate::database::Database;
 use crate::error::Error;
+use crate::instance::Instance;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::statements::StatementGuard;
@@ -36,6 +38,31 @@ pub struct Connection {
     metadata: Option<graven_exec::Value>,
     /// How many procedures run its statements within each other.
     depth: usize,
+    /// What its statements share, from the first one on.
+    own: Arc<OnceLock<Own>>,
+}
+
+/// What statements refer to all the time, with references that are counted for this connection
+/// alone: threads that each have a connection do not write the same counters.
+#[derive(Debug)]
+struct Own {
+    budget: Arc<Budget>,
+    spill: Arc<SpillFile>,
+    /// Of statements without frames.
+    sources: Arc<Sources>,
+}
+
+impl Own {
+    fn of(inner: &Instance) -> Own {
+        Own {
+            budget: inner.budget.handle(),
+            spill: Arc::new(inner.spill.handle()),
+            sources: Arc::new(Sources {
+                frames: Arc::default(),
+                left_out: Arc::clone(&inner.left_out),
+            }),
+        }
+    }
 }
 
 pub use prepared::Prepared;
@@ -92,6 +119,7 @@ impl Connection {
             access: Access::default(),
             metadata: None,
             depth: 0,
+            own: Arc::default(),
         }
     }
 

@@ -11,8 +11,9 @@
 //! With a plan lie its physical plans ([`PhysicalPlans`]), from which every run starts its
 //! operators.
 //!
-//! A prepared statement remembers its plan itself and asks only whether the cache has been emptied
-//! since: no lock that all threads take, no hashing of its text.
+//! A prepared statement remembers a copy of its plan itself and asks only whether the cache has
+//! been emptied since: no lock that all threads take, no hashing of its text, no counter of
+//! references that all threads write.
 
 mod compiled_statement;
 
@@ -116,6 +117,23 @@ impl CompiledStatement {
     pub(crate) fn calls(&self) -> bool {
         self.does.call
     }
+
+    /// A copy that shares nothing with this one, so that threads with prepared statements of their
+    /// own do not write the same counters of references; a long one, which is charged, is shared.
+    fn apart(&self) -> CompiledStatement {
+        if self.memory.is_some() {
+            return self.clone();
+        }
+        CompiledStatement {
+            text: Arc::from(&*self.text),
+            plan: Arc::new(Plan::clone(&self.plan)),
+            columns: self.columns.to_vec().into(),
+            does: self.does,
+            counted: Arc::new(self.counted.apart()),
+            memory: None,
+            physical: Arc::default(),
+        }
+    }
 }
 
 /// What a prepared statement remembers of its plan, so that it need not look it up.
@@ -138,7 +156,7 @@ impl CachedPlan {
     ) -> Option<Self> {
         let kept = planned.is_kept();
         kept.then(|| CachedPlan {
-            planned: planned.clone(),
+            planned: planned.apart(),
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
             nodes,
             generation,
@@ -185,6 +203,11 @@ impl Counted {
             nodes: AtomicU64::new(nodes),
             runs: AtomicU64::default(),
         }
+    }
+
+    fn apart(&self) -> Counted {
+        let nodes = self.nodes.load(Ordering::Relaxed);
+        Counted::new(self.labels.clone(), self.types.clone(), nodes)
     }
 
     /// Whether they are still of the same size. They are compared when nodes have come or gone, and

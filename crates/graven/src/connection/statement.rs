@@ -1,6 +1,6 @@
 //! Statements of a connection: from the text to the operators that run.
 
-use super::{Connection, Prepared, Run, StatementContext};
+use super::{Connection, Own, Prepared, Run, StatementContext};
 use crate::error::Error;
 use crate::instance::{Backend, Instance};
 use crate::params::Params;
@@ -239,17 +239,22 @@ impl Connection {
         transaction: Option<Arc<graven_storage::Transaction>>,
         occasion: &StatementContext<'_>,
     ) -> ExecContext {
+        let own = self.own.get_or_init(|| Own::of(inner));
+        let sources = match occasion.frames.is_empty() {
+            true => Arc::clone(&own.sources),
+            false => Arc::new(Sources {
+                frames: Arc::clone(occasion.frames),
+                left_out: Arc::clone(&inner.left_out),
+            }),
+        };
         let mut context = ExecContext {
-            budget: Arc::clone(&inner.budget),
-            spill: Some(Arc::clone(&inner.spill)),
+            budget: Arc::clone(&own.budget),
+            spill: Some(Arc::clone(&own.spill)),
             cancel: self.cancel.flag(),
             deadline: occasion.deadline,
             procedures: None,
             files: self.access.files.clone(),
-            sources: Arc::new(Sources {
-                frames: Arc::clone(occasion.frames),
-                left_out: Arc::clone(&inner.left_out),
-            }),
+            sources,
             user: self.access.user.clone(),
             store_uuid: inner.store.uuid(),
             begun: occasion.begun,

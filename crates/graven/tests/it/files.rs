@@ -417,7 +417,7 @@ fn memory_stays_bounded() {
         let ran = db
             .connect()
             .query(&format!("{refused}.{ending}'"), &Params::new());
-        let error = ran.err().expect("131 MB a row");
+        let error = ran.expect_err("131 MB a row");
         assert!(error.code().contains("Memory"), "{error}");
         assert!(!folder.path().join(format!("y.{ending}")).exists());
     }
