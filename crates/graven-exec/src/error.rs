@@ -149,6 +149,14 @@ pub enum ExecError {
         /// Why it failed.
         message: String,
     },
+    /// A statement failed that a procedure of this one ran.
+    #[error("{message}")]
+    Statement {
+        /// Its code.
+        code: String,
+        /// Which procedure, and why it failed.
+        message: String,
+    },
     /// One of the errors above that a value has caused, and the place in the text of what was
     /// computed or done.
     #[error("{error}")]
@@ -242,7 +250,7 @@ impl ExecError {
             Self::Cancelled => "Cancelled",
             Self::TimedOut { .. } => "TimedOut",
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
-            Self::Procedure { .. } => "ProcedureCallFailed",
+            Self::Procedure { .. } | Self::Statement { .. } => "ProcedureCallFailed",
             Self::At { error, .. } => error.code(),
             Self::Plan { .. } => "PlanError",
         }

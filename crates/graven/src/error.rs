@@ -498,6 +498,11 @@ impl From<ExecError> for Error {
                 named.0.code = Cow::Owned(format!("{kind}.{detail}"));
                 return named;
             }
+            Exec::Statement { code, message } => {
+                let mut named = Error::new("Procedure.Failed", message);
+                named.0.code = Cow::Owned(code.clone());
+                return named;
+            }
             Exec::Argument { .. } => "ArgumentError.InvalidArgumentValue",
             Exec::PropertyType { .. } => "TypeError.InvalidPropertyType",
             Exec::DeletedEntity { .. } => "EntityNotFound.DeletedEntityAccess",

@@ -328,9 +328,9 @@ fn inside(caller: &DatabaseProcedures, what: &str, error: &Error) -> ExecError {
         return stopped;
     }
     let message = format!("{what}: {}", error.message());
-    match error.code() {
-        "Security.Forbidden" => ExecError::Forbidden { message },
-        _ => ExecError::Argument { message },
+    ExecError::Statement {
+        code: error.code().to_owned(),
+        message,
     }
 }
 

@@ -226,6 +226,27 @@ fn an_import_reads_nothing_outside_the_open_folder() {
 }
 
 #[test]
+fn errors_of_imported_statements_keep_their_codes() {
+    for (text, code) in [
+        ("CREATE (:P {x: 1}) RETURN", "SyntaxError.UnexpectedSyntax"),
+        ("RETURN 1 / 0", "ArithmeticError.InvalidValue"),
+        (
+            "UNWIND range(1, 9) AS i RETURN toInteger([i])",
+            "TypeError.InvalidArgumentValue",
+        ),
+    ] {
+        let (folder, db) = scripts(text);
+        let place = folder.path().join("out");
+        let error = refused(
+            &db.connect(),
+            &format!("IMPORT DATABASE '{}'", place.display()),
+        );
+        assert_eq!(error.code(), code, "{text}: {error}");
+        assert!(error.to_string().contains("IMPORT DATABASE: "), "{error}");
+    }
+}
+
+#[test]
 fn an_import_within_itself_and_one_that_takes_too_long_end() {
     let (folder, db) = scripts("");
     let place = folder.path().join("out");
