@@ -1,5 +1,6 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
+mod functions;
 mod prepared;
 mod statement;
 
@@ -15,6 +16,7 @@ use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
 use crate::database::Database;
 use crate::error::Error;
+use crate::functions::Functions;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::statements::StatementGuard;
@@ -36,6 +38,8 @@ pub struct Connection {
     metadata: Option<graven_exec::Value>,
     /// How many procedures run its statements within each other.
     depth: usize,
+    /// What the program has added to the language.
+    functions: Arc<Functions>,
 }
 
 pub use prepared::Prepared;
@@ -92,6 +96,7 @@ impl Connection {
             access: Access::default(),
             metadata: None,
             depth: 0,
+            functions: Arc::default(),
         }
     }
 
@@ -99,6 +104,11 @@ impl Connection {
     pub(crate) fn at_depth(mut self, depth: usize) -> Connection {
         self.depth = depth;
         self
+    }
+
+    /// The functions that its statements may call beside those of the language.
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.functions
     }
 
     /// Whether a commit of this name is known.

@@ -19,13 +19,15 @@ mod compiled_statement;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use graven_cypher::Plan;
-use graven_exec::PhysicalPlans;
+use graven_exec::{PhysicalPlans, UserFunctions};
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
 
 use crate::error::{Error, Retry};
+use crate::functions::Functions;
 use crate::params::Params;
 use crate::right::Right;
 use crate::summary::StatementKind;
@@ -42,6 +44,10 @@ pub(crate) struct CompiledStatement {
     /// What a long text and its plan are charged.
     pub(crate) memory: Option<Arc<Reservation>>,
     pub(crate) physical: Arc<PhysicalPlans>,
+    /// Functions of the connection it was planned with, if it calls one.
+    pub(crate) functions: Option<Arc<UserFunctions>>,
+    /// How long it took this time to come by it.
+    pub(crate) planning: Duration,
 }
 
 /// What is shown of a statement that may hold a password.
@@ -98,8 +104,13 @@ impl CompiledStatement {
 
     /// Whether it is right for the next run, too: a plan of files is not, and a name may have come
     /// to exist of which a notice says that it does not.
-    pub(crate) fn is_kept(&self) -> bool {
+    fn is_lasting(&self) -> bool {
         self.plan.notices.is_empty() && !self.does.secret && !self.does.on_files
+    }
+
+    /// Whether it is right for all connections. Functions are those of one, and go with it.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_lasting() && self.functions.is_none()
     }
 
     /// Whether running it makes transactions of its own.
@@ -136,9 +147,12 @@ impl CachedPlan {
         nodes: u64,
         generation: u64,
     ) -> Option<Self> {
-        let kept = planned.is_kept();
+        let kept = planned.is_lasting();
         kept.then(|| CachedPlan {
-            planned: planned.clone(),
+            planned: CompiledStatement {
+                planning: Duration::ZERO,
+                ..planned.clone()
+            },
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
             nodes,
             generation,
@@ -151,8 +165,12 @@ impl CachedPlan {
         params: &Params,
         snapshot: &Snapshot,
         nodes: u64,
-        generation: u64,
+        (generation, functions): (u64, &Functions),
     ) -> Option<CompiledStatement> {
+        let made_with = self.planned.functions.as_ref();
+        if made_with.is_some_and(|made_with| !Arc::ptr_eq(made_with, &functions.now())) {
+            return None;
+        }
         let names = params.iter().map(|(name, _)| name);
         let same = self.generation == generation
             && self.params.len() == names.len()
