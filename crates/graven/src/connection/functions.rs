@@ -18,7 +18,8 @@ impl Connection {
     /// # Examples
     /// ```
     /// # let folder = tempfile::tempdir()?;
-    /// # let config = graven::Config { create: true, ..graven::Config::default() };
+    /// # let mut config = graven::Config::default();
+    /// # config.create = true;
     /// # let db = graven::Database::open(folder.path().join("f.graven"), config)?;
     /// use graven::{Function, Params, Value};
     ///
