@@ -82,6 +82,7 @@ pub(crate) fn bind(
         written: BTreeSet::new(),
         uses: Vec::new(),
         known_columns: BTreeSet::new(),
+        loaded: BTreeSet::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -126,6 +127,8 @@ struct Binder<'a> {
     uses: Vec<VarId>,
     /// What statements ask of the records of `LOAD CSV` besides their fields.
     known_columns: BTreeSet<VarId>,
+    /// Columns of sources, which `*` has in their order.
+    loaded: BTreeSet<VarId>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,
@@ -521,9 +524,10 @@ impl Binder<'_> {
                 self.resolve(name)?;
             }
         }
+        let needs_names = !self.scope.copies;
         let mark = self.enter_subquery();
         self.scope.keeps_outer = *imports != Imports::ByWith;
-        self.scope.needs_names = true;
+        self.scope.needs_names = needs_names;
         match imports {
             Imports::Names(names) => self
                 .scope

@@ -26,8 +26,8 @@ use std::sync::Arc;
 pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use plan::Plan;
 pub use schema_view::{
-    ColumnView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored,
-    StoredSize, TableView, ValueCounts,
+    ColumnView, FunctionView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault,
+    SourceView, Stored, StoredSize, TableView, ValueCounts,
 };
 pub use stop::Stop;
 pub use token::Span;
@@ -115,6 +115,30 @@ pub fn only_reads(text: &str) -> bool {
         })
     }
     parser::parse(text).is_ok_and(|statement| reads(&statement.query))
+}
+
+/// Whether a program may add a function of this name: it can be called, and the language has none
+/// of that name.
+#[must_use]
+pub fn is_free_function_name(name: &str) -> bool {
+    if bind::known_function(name).is_some() || parser::is_function_name(name) {
+        return false;
+    }
+    let is_call = |text: &str| {
+        let clause = parser::parse(text).ok()?.query.first.clauses.pop()?;
+        let ast::ClauseKind::Return(projection) = clause.kind else {
+            return None;
+        };
+        let [item] = &projection.items[..] else {
+            return None;
+        };
+        match &item.expr.kind {
+            ast::ExprKind::Call { name: called, .. } => Some(&*called.text == name),
+            _ => None,
+        }
+    };
+    let calls = ["()", "(0)", "(0, 0)"].map(|args| format!("RETURN {name}{args}"));
+    calls.iter().all(|text| is_call(text) == Some(true))
 }
 
 /// Parses, binds and plans one statement.

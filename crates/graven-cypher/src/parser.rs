@@ -40,6 +40,8 @@ use crate::plan::PathCount;
 use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
+pub(crate) use kuzu::is_function_name;
+
 /// Deepest nesting of brackets, subqueries and the like.
 pub(crate) const NESTING_MAX: u16 = 128;
 

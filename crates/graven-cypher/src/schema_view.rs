@@ -92,6 +92,11 @@ pub trait SchemaView {
         let _ = name;
         false
     }
+    /// The function of that name that the program has added to the connection, in any case.
+    fn function(&self, name: &str) -> Option<FunctionView> {
+        let _ = name;
+        None
+    }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
         let _ = name;
@@ -215,6 +220,17 @@ pub enum SourceFault {
     Forbidden(String),
     /// There is no such file, it is not what it should be, or the options are wrong.
     Wrong(String),
+}
+
+/// A function of the program as the binder sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionView {
+    /// Its name in lower case: the one that plans carry.
+    pub name: Arc<str>,
+    /// Kinds that its arguments may be, in order.
+    pub arguments: Vec<TypeSet>,
+    /// Kinds that it returns.
+    pub returns: TypeSet,
 }
 
 /// A procedure as the binder sees it.

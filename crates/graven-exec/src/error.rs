@@ -157,6 +157,14 @@ pub enum ExecError {
         /// Which procedure, and why it failed.
         message: String,
     },
+    /// A function of the program failed.
+    #[error("{name}() failed: {message}")]
+    Function {
+        /// The name called.
+        name: String,
+        /// Why it failed.
+        message: String,
+    },
     /// One of the errors above that a value has caused, and the place in the text of what was
     /// computed or done.
     #[error("{error}")]
@@ -190,6 +198,7 @@ impl ExecError {
             | Self::MissingParameter { .. }
             | Self::UnknownProcedure { .. }
             | Self::Procedure { .. }
+            | Self::Function { .. }
             | Self::Forbidden { .. }
             | Self::ReadMode { .. }
                 if !place.is_empty() =>
@@ -212,6 +221,7 @@ impl ExecError {
                 | Self::Named { .. }
                 | Self::Argument { .. }
                 | Self::Arithmetic { .. }
+                | Self::Function { .. }
         )
     }
 
@@ -251,6 +261,7 @@ impl ExecError {
             Self::TimedOut { .. } => "TimedOut",
             Self::UnknownProcedure { .. } => "ProcedureNotFound",
             Self::Procedure { .. } | Self::Statement { .. } => "ProcedureCallFailed",
+            Self::Function { .. } => "FunctionCallFailed",
             Self::At { error, .. } => error.code(),
             Self::Plan { .. } => "PlanError",
         }

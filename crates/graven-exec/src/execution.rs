@@ -24,6 +24,7 @@ use crate::profile::{ProfileCells, ProfileTree};
 use crate::query_context::{BatchLimits, Params, QueryContext, Shared, threads_within};
 use crate::sources::Sources;
 use crate::tuning::Tuning;
+use crate::user_function::UserFunctions;
 use crate::writing::{self, DeletedRelationships, Needs, Writer};
 
 /// What a statement runs with besides its plan, snapshot and parameters.
@@ -39,6 +40,8 @@ pub struct ExecContext {
     pub deadline: Option<Deadline>,
     /// Procedures for `CALL`, if there are any.
     pub procedures: Option<Arc<dyn Procedures>>,
+    /// Functions of the program that the plan may call.
+    pub functions: Option<Arc<UserFunctions>>,
     /// Which files the statement may name.
     pub files: FileAccess,
     /// Frames that it may read, and where it notes rows that it leaves out.
@@ -71,6 +74,7 @@ impl ExecContext {
             cancel: Arc::default(),
             deadline: None,
             procedures: None,
+            functions: None,
             files: FileAccess::default(),
             sources: Arc::default(),
             user: None,
@@ -188,6 +192,7 @@ pub(crate) fn runtime(
         spill: context.spill,
         cancel: context.cancel,
         procedures: context.procedures,
+        functions: context.functions,
         files: context.files,
         sources: context.sources,
         user: context.user,

@@ -44,6 +44,7 @@ use crate::column::Column;
 use crate::error::Result;
 use crate::growth::{Held, Share};
 use crate::query_context::QueryContext;
+use crate::user_function::UserFunction;
 use crate::value::Value;
 
 /// An expression ready to run.
@@ -90,6 +91,8 @@ pub(crate) enum Compiled {
     },
     /// A function of the registry.
     Call(&'static signature::Function, Vec<Compiled>, Span),
+    /// A function of the program.
+    UserCall(Arc<UserFunction>, Vec<Compiled>, Span),
     /// `CASE`
     Case {
         branches: Vec<(Compiled, Compiled)>,
@@ -357,6 +360,7 @@ impl Compiled {
             | Self::Chain(_, _, at)
             | Self::HasLabels { at, .. }
             | Self::Call(_, _, at)
+            | Self::UserCall(_, _, at)
             | Self::Case { at, .. }
             | Self::ListComprehension { at, .. }
             | Self::Quantifier { at, .. }
@@ -384,7 +388,9 @@ impl Compiled {
                 from.iter().for_each(|e| add(e));
                 to.iter().for_each(|e| add(e));
             }
-            Self::List(items) | Self::Call(_, items, _) => items.iter().for_each(add),
+            Self::List(items) | Self::Call(_, items, _) | Self::UserCall(_, items, _) => {
+                items.iter().for_each(add);
+            }
             Self::Map(entries) => entries.iter().for_each(|(_, e)| add(e)),
             Self::Unary(_, e, _) => add(e),
             Self::Chain(first, rest, _) => {

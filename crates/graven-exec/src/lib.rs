@@ -1,7 +1,8 @@
 //! Physical operators over batches, expressions, spilling, profile.
 
 pub mod batch;
-pub mod column;
+pub mod cast_target;
+mod column;
 mod deadline;
 pub mod error;
 mod execution;
@@ -31,6 +32,7 @@ mod spill;
 mod threads;
 mod trail;
 pub mod tuning;
+mod user_function;
 pub mod users;
 pub mod value;
 mod worker_pool;
@@ -49,5 +51,6 @@ pub use profile::{OperatorProfile, ProfileTree};
 pub use query_context::Params;
 pub use sources::{LeftOut, Sources};
 pub use tuning::{LevelDirection, ListAccess, Tuning};
+pub use user_function::{Body, UserFunction, UserFunctions, ValueType};
 pub use value::{Map, Path, Standing, Value};
 pub use writing::DeletedRelationships;

@@ -32,6 +32,7 @@ use crate::property_gather;
 use crate::relationship_runs::RelationshipRuns;
 use crate::sources::Sources;
 use crate::tuning::Tuning;
+use crate::user_function::UserFunctions;
 use crate::value::Value;
 use crate::writing::{Entity, Writer, deleted};
 
@@ -148,6 +149,8 @@ pub(crate) struct QueryContext {
     pub(crate) spill: Option<Arc<SpillFile>>,
     pub(crate) cancel: Arc<AtomicBool>,
     pub(crate) procedures: Option<Arc<dyn Procedures>>,
+    /// Functions of the program.
+    pub(crate) functions: Option<Arc<UserFunctions>>,
     pub(crate) files: FileAccess,
     pub(crate) sources: Arc<Sources>,
     pub(crate) user: Option<Arc<str>>,
@@ -227,6 +230,7 @@ impl QueryContext {
             spill: self.spill.clone(),
             cancel: Arc::clone(&self.cancel),
             procedures: self.procedures.clone(),
+            functions: self.functions.clone(),
             files: self.files.clone(),
             sources: Arc::clone(&self.sources),
             user: self.user.clone(),

@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use graven::{CancelHandle, Durability, Isolation, Params, TransactionOptions};
+use graven::{Durability, Isolation, Params, TransactionOptions};
 use graven_convert::statement::{is_blank, split};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::database::Database;
 use crate::error::{raised, usage};
-use crate::interrupt;
+use crate::function::{self, Manner, Running, check_outside};
 use crate::parameter::{named_frames, params};
 use crate::result::QueryResult;
 use crate::transaction::Transaction;
@@ -21,7 +21,7 @@ use crate::transaction::Transaction;
 pub(crate) struct Connection {
     /// None after it was closed.
     connection: Arc<Mutex<Option<graven::Connection>>>,
-    cancel: CancelHandle,
+    running: Running,
 }
 
 /// See the stubs.
@@ -30,13 +30,13 @@ pub(crate) struct PreparedStatement {
     prepared: graven::Prepared,
     /// The connection that has prepared it: how long statements may run is asked there each time.
     connection: Arc<Mutex<Option<graven::Connection>>>,
-    cancel: CancelHandle,
+    running: Running,
 }
 
 impl Connection {
     pub(crate) fn new(connection: graven::Connection) -> Self {
         Connection {
-            cancel: connection.cancel_handle(),
+            running: Running::new(connection.cancel_handle()),
             connection: Arc::new(Mutex::new(Some(connection))),
         }
     }
@@ -132,7 +132,7 @@ impl Connection {
         &self,
         py: Python<'_>,
         query: &Bound<'_, PyAny>,
-        parameters: Option<&Bound<'_, PyDict>>,
+        parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let mut params = params(parameters)?;
         if let Ok(prepared) = query.cast::<PreparedStatement>() {
@@ -144,12 +144,16 @@ impl Connection {
             ));
         };
         let text = text.to_cow()?;
-        named_frames(&text, py, &mut params)?;
+        let no_frames = named_frames(&text, py, &mut params)?;
         let connection = self.open(py)?;
-        let cancel = connection.cancel_handle();
+        let running = &self.running;
         let run = |text: &str| {
-            let result = interrupt::away(py, &cancel, || connection.query(text, &params))?;
-            Py::new(py, QueryResult::new(result, cancel.clone()))
+            let result = QueryResult::begin(py, running, || connection.query(text, &params));
+            let result = result.map_err(|error| {
+                let mut told = no_frames.iter().filter_map(|it| it.told(py, &error));
+                told.next().unwrap_or(error)
+            })?;
+            Py::new(py, result)
         };
         let several = several(&text);
         if several.is_empty() {
@@ -166,6 +170,13 @@ impl Connection {
         connection.unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
+    /// Of Kuzu's package, whose programs ask whether it is None.
+    #[getter(_connection)]
+    fn if_open(slf: Bound<'_, Self>) -> Option<Bound<'_, Self>> {
+        let is_closed = slf.get().is_closed();
+        (!is_closed).then_some(slf)
+    }
+
     /// Threads are those of the database.
     fn set_max_threads_for_exec(
         &self,
@@ -178,18 +189,18 @@ impl Connection {
         &self,
         py: Python<'_>,
         query: &str,
-        parameters: Option<&Bound<'_, PyDict>>,
+        parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PreparedStatement> {
+        check_outside(py)?;
         // Their values come with each run.
         params(parameters)?;
         let connection = self.open(py)?;
-        let cancel = connection.cancel_handle();
         let prepared = py.detach(|| connection.prepare(query));
         prepared
             .map(|prepared| PreparedStatement {
                 prepared,
                 connection: Arc::clone(&self.connection),
-                cancel,
+                running: self.running.clone(),
             })
             .map_err(|error| raised(py, &error))
     }
@@ -202,6 +213,7 @@ impl Connection {
         durability: Option<&str>,
         relaxed_ms: Option<u64>,
     ) -> PyResult<Transaction> {
+        check_outside(py)?;
         let connection = self.open(py)?;
         let own = isolation.is_some() || durability.is_some() || relaxed_ms.is_some();
         let options = options(isolation, durability, relaxed_ms)?;
@@ -210,7 +222,7 @@ impl Connection {
             false => connection.begin(),
         });
         begun
-            .map(|transaction| Transaction::new(transaction, connection.cancel_handle()))
+            .map(|transaction| Transaction::new(transaction, self.running.clone()))
             .map_err(|error| raised(py, &error))
     }
 
@@ -224,8 +236,41 @@ impl Connection {
         Ok(())
     }
 
+    #[pyo3(signature = (name, udf, params_type=None, return_type=None, *, default_null_handling=true, catch_exceptions=false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn create_function(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        udf: Bound<'_, PyAny>,
+        params_type: Option<Bound<'_, PyAny>>,
+        return_type: Option<Bound<'_, PyAny>>,
+        default_null_handling: bool,
+        catch_exceptions: bool,
+    ) -> PyResult<()> {
+        let described = py.import("graven.functions")?.getattr("described")?;
+        let described = described.call1((name, udf, params_type, return_type))?;
+        let (arguments, returns, callable): (Vec<String>, String, Py<PyAny>) =
+            described.extract()?;
+        let manner = Manner {
+            takes_nulls: !default_null_handling,
+            catches: catch_exceptions,
+        };
+        let types = (&arguments[..], &*returns);
+        let function = function::function(name, types, callable, manner, &self.running);
+        let connection = self.open(py)?;
+        let created = py.detach(|| connection.create_function(function));
+        created.map_err(|error| raised(py, &error))
+    }
+
+    fn remove_function(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let connection = self.open(py)?;
+        let removed = py.detach(|| connection.remove_function(name));
+        removed.map_err(|error| raised(py, &error))
+    }
+
     fn interrupt(&self, py: Python<'_>) {
-        py.detach(|| self.cancel.cancel());
+        py.detach(|| self.running.cancel.cancel());
     }
 
     fn close(&self) {
@@ -249,15 +294,14 @@ impl Connection {
 
 impl PreparedStatement {
     fn run(&self, py: Python<'_>, params: &Params) -> PyResult<QueryResult> {
-        let cancel = &self.cancel;
+        let running = &self.running;
         let timeout = {
             let connection = self.connection.lock();
             let connection = connection.unwrap_or_else(PoisonError::into_inner);
             connection.as_ref().and_then(graven::Connection::timeout)
         };
         let run = || self.prepared.query_within(params, timeout);
-        let result = interrupt::away(py, cancel, run)?;
-        Ok(QueryResult::new(result, cancel.clone()))
+        QueryResult::begin(py, running, run)
     }
 }
 
@@ -267,7 +311,7 @@ impl PreparedStatement {
     fn execute(
         &self,
         py: Python<'_>,
-        parameters: Option<&Bound<'_, PyDict>>,
+        parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<QueryResult> {
         self.run(py, &params(parameters)?)
     }

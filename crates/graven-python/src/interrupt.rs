@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use graven::{CancelHandle, Error};
 use pyo3::prelude::*;
 
-use crate::error::raised;
+use crate::function::{Running, check_outside};
 
 /// A call is long from here on.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -166,26 +166,27 @@ fn listen() {
     unsafe { libc::sigaction(libc::SIGINT, &raw const own, std::ptr::null_mut()) };
 }
 
-/// Runs `work` without the interpreter's lock; `cancel` stops it at Control-C. What it gives is
+/// Runs `work` without the interpreter's lock; it is stopped at Control-C. What it gives is
 /// kept then, unless it is an error: the interpreter does what was noted as soon as it goes on.
 ///
 /// # Errors
 /// What Python does at Control-C, and what became of `work`.
 pub(crate) fn away<T: Send>(
     py: Python<'_>,
-    cancel: &CancelHandle,
+    running: &Running,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
+    check_outside(py)?;
     // SAFETY: both calls have no conditions.
     let is_main = unsafe { libc::getpid() == libc::gettid() };
     if !is_main {
-        return py.detach(work).map_err(|error| raised(py, &error));
+        return py.detach(work).map_err(|error| running.raised(py, &error));
     }
     // One that came before may have been seen by Python or not.
     if SIGNALLED.swap(false, Ordering::SeqCst) {
         py.check_signals()?;
     }
-    WATCH.enter(cancel);
+    WATCH.enter(&running.cancel);
     let done = py.detach(work);
     WATCH.leave();
     let error = match done {
@@ -196,5 +197,5 @@ pub(crate) fn away<T: Send>(
     if SIGNALLED.swap(false, Ordering::SeqCst) {
         py.check_signals()?;
     }
-    Err(raised(py, &error))
+    Err(running.raised(py, &error))
 }

@@ -5,6 +5,7 @@
 //! ```text
 //! graven/__init__.py    what programs import
 //! graven/values.py      nodes, relationships, paths, durations, points, errors: plain classes of Python
+//! graven/functions.py   types of functions of Python that statements call
 //! graven/lab.py         replacement policies simulated on traces, also policies of Python
 //! graven/frames.py      results as pandas, Polars, Arrow and NetworkX objects
 //! graven._graven        this crate: Database, Connection, Transaction, PreparedStatement, QueryResult
@@ -17,8 +18,9 @@
 //! * PY-1 No value is changed on the way: what Python's own types cannot hold (nanoseconds, years
 //!   beyond 9999, months of a duration) comes in types of the package, and goes back as what it
 //!   was.
-//! * PY-2 The interpreter's lock is never held while a statement runs, and never waited for by the
-//!   library.
+//! * PY-2 The interpreter's lock is never held while a statement runs. The library waits for it
+//!   only where it calls a function of Python, or reads a frame, and holds no lock then that a
+//!   thread with the interpreter's lock would wait for.
 //!
 //! # Concurrency
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
@@ -28,6 +30,7 @@ mod column_types;
 mod connection;
 mod database;
 mod error;
+mod function;
 mod interrupt;
 mod lab;
 mod options;
@@ -43,6 +46,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _graven(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("storage_version", graven::STORAGE_FORMAT)?;
     module.add_class::<database::Database>()?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::PreparedStatement>()?;

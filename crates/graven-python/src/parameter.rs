@@ -11,18 +11,32 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
 };
 
+use crate::classes::Classes;
 use crate::temporal;
 
 /// Lists within lists, at most.
 const DEPTH_MAX: usize = 100;
 
 /// Parameters by their names.
-pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
+pub(crate) fn params(given: Option<&Bound<'_, PyAny>>) -> PyResult<Params> {
     let mut params = Params::new();
-    for (name, value) in given.into_iter().flatten() {
+    let Some(given) = given.filter(|given| !given.is_none()) else {
+        return Ok(params);
+    };
+    let Ok(given) = given.cast::<PyDict>() else {
+        let what = format!(
+            "Parameters must be a dict, as {{'name': 'Ada'}}, got {}",
+            type_name(given)
+        );
+        return Err(wrong(given.py(), &what));
+    };
+    for (name, value) in given {
         let Ok(name) = name.cast::<PyString>() else {
-            let message = format!("names of parameters are text, got {}", type_name(&name));
-            return Err(PyTypeError::new_err(message));
+            let what = format!(
+                "Parameter name must be of type string but got {}, `{name}`",
+                name.get_type().str()?
+            );
+            return Err(wrong(name.py(), &what));
         };
         let name = name.to_cow()?;
         if let Some(frame) = frame(&value)? {
@@ -38,6 +52,20 @@ pub(crate) fn params(given: Option<&Bound<'_, PyDict>>) -> PyResult<Params> {
         params.set(name, value);
     }
     Ok(params)
+}
+
+/// Parameters that are none: `graven.ParameterError`.
+fn wrong(py: Python<'_>, message: &str) -> PyErr {
+    let class = py.import("graven.values");
+    let class = class.and_then(|module| module.getattr("ParameterError"));
+    let made = class.and_then(|class| class.call1(("Request.Invalid", message)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// What a function has returned, as a value.
+pub(crate) fn returned(it: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let said = |error: PyErr| format!("what it returned is no value: {}", error.value(it.py()));
+    value(it, 0).map_err(|error| PyTypeError::new_err(said(error)))
 }
 
 /// What a table is read by: an object that hands out a stream of Arrow's batches, such as a
@@ -70,8 +98,49 @@ fn frame(it: &Bound<'_, PyAny>) -> PyResult<Option<Frame>> {
     Ok(Some(Frame::new(Box::new(reader))))
 }
 
+/// A name behind `FROM` that is no frame of the caller, and what it is, if it is a variable.
+pub(crate) struct NoFrame(String, Option<String>);
+
+impl NoFrame {
+    /// The error in place of `error`, if that is of a parameter of this name.
+    pub(crate) fn told(&self, py: Python<'_>, error: &PyErr) -> Option<PyErr> {
+        let NoFrame(name, found) = self;
+        let code = error.value(py).getattr("code").ok()?;
+        let told = error.value(py).getattr("message").ok()?.to_string();
+        let is_missing = code.to_string().starts_with("ParameterMissing.");
+        if !is_missing || !told.contains(&format!("`${name}`")) {
+            return None;
+        }
+        let what = match found {
+            None => format!("Variable {name} is not in scope."),
+            Some(kind) => format!(
+                "Attempted to scan from unsupported python object. Can only scan from \
+                    pandas/polars dataframes and pyarrow tables. `{name}` is of type {kind}."
+            ),
+        };
+        let message = format!(
+            "Binder exception: {what} LOAD FROM {name} reads what a variable of the caller holds, \
+                or a parameter: execute(query, {{'{name}': frame}})"
+        );
+        Some(raised_as(py, "ArgumentError.InvalidSource", &message))
+    }
+}
+
+/// An error of the package with this code.
+fn raised_as(py: Python<'_>, code: &str, message: &str) -> PyErr {
+    let class = Classes::of(py).map(|classes| classes.error.bind(py));
+    let made = class.and_then(|class| class.call1((code, message)));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
 /// Sets the frames that the text names without `$` to what the caller calls so: `LOAD FROM df`.
-pub(crate) fn named_frames(text: &str, py: Python<'_>, params: &mut Params) -> PyResult<()> {
+/// Gives the names that are none.
+pub(crate) fn named_frames(
+    text: &str,
+    py: Python<'_>,
+    params: &mut Params,
+) -> PyResult<Vec<NoFrame>> {
+    let mut others = Vec::new();
     let mut words = text.split_whitespace().peekable();
     while let (Some(word), Some(next)) = (words.next(), words.peek()) {
         if !word.eq_ignore_ascii_case("FROM") {
@@ -84,15 +153,22 @@ pub(crate) fn named_frames(text: &str, py: Python<'_>, params: &mut Params) -> P
         }
         // The frame of the Python caller: compiled code has none of its own.
         let caller = py.import("sys")?.call_method1("_getframe", (0,))?;
+        let mut kind = None;
         for scope in ["f_locals", "f_globals"] {
-            let found = caller.getattr(scope)?.get_item(name).ok();
-            if let Some(frame) = found.map(|it| frame(&it)).transpose()?.flatten() {
+            let Ok(found) = caller.getattr(scope)?.get_item(name) else {
+                continue;
+            };
+            if let Some(frame) = frame(&found)? {
                 params.set_frame(name, frame);
                 break;
             }
+            kind = kind.or_else(|| Some(type_name(&found)));
+        }
+        if !params.has_frame(name) {
+            others.push(NoFrame(name.to_owned(), kind));
         }
     }
-    Ok(())
+    Ok(others)
 }
 
 /// The same error, which names the parameter.
@@ -169,8 +245,26 @@ fn value(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     foreign(it, depth)
 }
 
-/// Numbers and arrays of NumPy and its like.
+/// A number of `decimal`, if a float of 64 bits says the same.
+fn decimal(it: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let float: f64 = it.extract()?;
+    let text = PyFloat::new(it.py(), float).repr()?;
+    if it.get_type().call1((text,))?.eq(it)? {
+        return Ok(Value::Float(float));
+    }
+    let message = format!(
+        "{it} has more digits than a float holds: pass float(value), which rounds it, or str(value)"
+    );
+    Err(PyValueError::new_err(message))
+}
+
+/// Numbers and arrays of NumPy and its like; numbers of `decimal`, UUIDs.
 fn foreign(it: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    match type_name(it).as_str() {
+        "uuid.UUID" => return Ok(Value::from(it.str()?.to_string())),
+        "decimal.Decimal" => return decimal(it),
+        _ => {}
+    }
     if it.getattr_opt("tolist")?.is_some() {
         let plain = it.call_method0("tolist")?;
         let is_time = match it.getattr_opt("dtype")? {

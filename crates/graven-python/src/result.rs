@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use graven::{CancelHandle, ColumnSlice, Rows};
+use graven::{ColumnSlice, Rows};
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::column_types::ColumnType;
+use crate::function::{Running, check_outside};
 use crate::interrupt;
 use crate::value::object;
 
@@ -20,7 +21,7 @@ const KEPT: usize = 10_000;
 pub(crate) struct QueryResult {
     names: Vec<String>,
     reading: Mutex<Reading>,
-    cancel: CancelHandle,
+    running: Running,
 }
 
 /// How far the rows are read.
@@ -88,12 +89,26 @@ impl Reading {
 }
 
 impl QueryResult {
-    pub(crate) fn new(result: graven::QueryResult, cancel: CancelHandle) -> Self {
+    /// Runs a statement up to its first rows, so that most of what can go wrong goes wrong here.
+    pub(crate) fn begin(
+        py: Python<'_>,
+        running: &Running,
+        run: impl FnOnce() -> Result<graven::QueryResult, graven::Error> + Send,
+    ) -> PyResult<Self> {
+        let (result, first) = interrupt::away(py, running, || {
+            let mut result = run()?;
+            let first = result.next_rows()?;
+            Ok((result, first))
+        })?;
+        Ok(QueryResult::new(result, first, running.clone()))
+    }
+
+    fn new(result: graven::QueryResult, first: Option<Rows>, running: Running) -> Self {
         QueryResult {
             names: result.columns().to_vec(),
             reading: Mutex::new(Reading {
                 result: Some(result),
-                ahead: VecDeque::new(),
+                ahead: first.into_iter().collect(),
                 next: 0,
                 given: 0,
                 as_dicts: false,
@@ -101,7 +116,7 @@ impl QueryResult {
                 columns: Vec::new(),
                 failed: None,
             }),
-            cancel,
+            running,
         }
     }
 
@@ -111,7 +126,7 @@ impl QueryResult {
         py: Python<'_>,
         work: impl FnOnce(&mut Reading) -> Result<T, graven::Error> + Send,
     ) -> PyResult<T> {
-        interrupt::away(py, &self.cancel, || {
+        interrupt::away(py, &self.running, || {
             work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner))
         })
     }
@@ -164,6 +179,24 @@ impl QueryResult {
             py.check_signals()?;
         }
         Ok(all)
+    }
+}
+
+impl Drop for QueryResult {
+    /// The end of a statement waits for its threads, and these may wait for the interpreter's lock
+    /// to call a function.
+    fn drop(&mut self) {
+        if !self.running.has_functions() {
+            return;
+        }
+        let reading = self.reading.get_mut();
+        let result = reading
+            .unwrap_or_else(PoisonError::into_inner)
+            .result
+            .take();
+        if let Some(result) = result {
+            Python::try_attach(|py| py.detach(|| drop(result)));
+        }
     }
 }
 
@@ -319,11 +352,26 @@ impl QueryResult {
     }
 
     #[getter]
-    fn is_closed(&self, py: Python<'_>) -> bool {
-        py.detach(|| {
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        check_outside(py)?;
+        Ok(py.detach(|| {
             let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.result.is_none()
+        }))
+    }
+
+    fn get_compiling_time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.away(py, |reading| {
+            let summary = reading.result.as_ref().map(graven::QueryResult::summary);
+            Ok(summary.map_or(0.0, |summary| summary.planning.as_secs_f64() * 1e3))
         })
+    }
+
+    /// Of Kuzu's package, whose programs ask whether it is None.
+    #[getter(_query_result)]
+    fn if_open<'py>(slf: Bound<'py, Self>) -> PyResult<Option<Bound<'py, Self>>> {
+        let is_closed = slf.get().is_closed(slf.py())?;
+        Ok((!is_closed).then_some(slf))
     }
 
     fn get_execution_time(&self, py: Python<'_>) -> PyResult<f64> {
@@ -409,7 +457,8 @@ impl QueryResult {
         table.call_method1("__arrow_c_stream__", (requested_schema,))
     }
 
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        check_outside(py)?;
         py.detach(|| {
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.result = None;
@@ -419,6 +468,7 @@ impl QueryResult {
             reading.past = Some(Vec::new());
             reading.next = 0;
         });
+        Ok(())
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -434,7 +484,7 @@ impl QueryResult {
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) {
-        self.close(py);
+    fn __exit__(&self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use graven::CancelHandle;
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyDict};
+use pyo3::types::PyAny;
 
 use crate::error::raised;
-use crate::interrupt;
+use crate::function::{Running, check_outside};
 use crate::parameter::params;
 use crate::result::QueryResult;
 
@@ -16,14 +15,14 @@ use crate::result::QueryResult;
 pub(crate) struct Transaction {
     /// None after it has ended.
     work: Mutex<Option<graven::Transaction>>,
-    cancel: CancelHandle,
+    running: Running,
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: graven::Transaction, cancel: CancelHandle) -> Self {
+    pub(crate) fn new(transaction: graven::Transaction, running: Running) -> Self {
         Transaction {
             work: Mutex::new(Some(transaction)),
-            cancel,
+            running,
         }
     }
 
@@ -50,19 +49,19 @@ impl Transaction {
         &self,
         py: Python<'_>,
         query: &str,
-        parameters: Option<&Bound<'_, PyDict>>,
+        parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<QueryResult> {
         let params = params(parameters)?;
-        let result = interrupt::away(py, &self.cancel, || {
+        QueryResult::begin(py, &self.running, || {
             self.work(|transaction| {
                 let transaction = transaction.as_mut().expect("`work` has looked");
                 transaction.query(query, &params)
             })
-        })?;
-        Ok(QueryResult::new(result, self.cancel.clone()))
+        })
     }
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        check_outside(py)?;
         let done = py.detach(|| {
             self.work(|transaction| {
                 let transaction = transaction.take().expect("`work` has looked");
@@ -73,6 +72,7 @@ impl Transaction {
     }
 
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        check_outside(py)?;
         let done = py.detach(|| {
             self.work(|transaction| {
                 transaction.take().expect("`work` has looked").rollback();
@@ -94,6 +94,7 @@ impl Transaction {
         _value: Option<&Bound<'_, PyAny>>,
         _traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        check_outside(py)?;
         let ended = py.detach(|| {
             let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
             work.is_none()

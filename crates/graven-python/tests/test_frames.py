@@ -21,6 +21,18 @@ class Frames(unittest.TestCase):
         db = graven.Database(os.path.join(folder.name, "it.graven"), memory="16MiB")
         self.connection = db.connect()
 
+    def test_what_is_no_frame_is_named(self):
+        for other, words in ((None, "Variable other is not in scope"), ([1], "of type list")):
+            if other is None:
+                del other
+            with self.assertRaises(graven.Error) as caught:
+                self.connection.execute("LOAD FROM other RETURN *")
+            self.assertIn(words, str(caught.exception))
+            self.assertEqual(caught.exception.code, "ArgumentError.InvalidSource")
+        with self.assertRaises(graven.Error) as caught:
+            self.connection.execute("RETURN $missing, 'LOAD FROM other'")
+        self.assertEqual(caught.exception.code, "ParameterMissing.MissingParameter")
+
     def rows(self):
         return self.connection.execute(
             "UNWIND [{i: 9007199254740993, f: 1.5, b: true, s: 'a', d: date('2024-02-29'), l: [1, 2]}, "

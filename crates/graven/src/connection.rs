@@ -1,5 +1,6 @@
 //! Where statements are run: parse, plan, execute, cancel.
 
+mod functions;
 mod prepared;
 mod statement;
 
@@ -16,6 +17,7 @@ use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
 use crate::database::Database;
 use crate::error::Error;
+use crate::functions::Functions;
 use crate::instance::Instance;
 use crate::materialise::to_inner;
 use crate::params::Params;
@@ -38,6 +40,8 @@ pub struct Connection {
     metadata: Option<graven_exec::Value>,
     /// How many procedures run its statements within each other.
     depth: usize,
+    /// What the program has added to the language.
+    functions: Arc<Functions>,
     /// What its statements share, from the first one on.
     own: Arc<OnceLock<Own>>,
 }
@@ -120,6 +124,7 @@ impl Connection {
             metadata: None,
             depth: 0,
             own: Arc::default(),
+            functions: Arc::default(),
         }
     }
 
@@ -127,6 +132,11 @@ impl Connection {
     pub(crate) fn at_depth(mut self, depth: usize) -> Connection {
         self.depth = depth;
         self
+    }
+
+    /// The functions that its statements may call beside those of the language.
+    pub(crate) fn functions(&self) -> &Functions {
+        &self.functions
     }
 
     /// Whether a commit of this name is known.

@@ -530,6 +530,7 @@ impl From<ExecError> for Error {
             }
             Exec::UnknownProcedure { .. } => "ProcedureError.ProcedureNotFound",
             Exec::Procedure { .. } => "ProcedureError.ProcedureFailed",
+            Exec::Function { .. } => "Function.Failed",
             Exec::Forbidden { .. } => "Security.Forbidden",
             Exec::ReadMode { .. } => READ_MODE,
             _ => "Internal.Execution",

@@ -43,6 +43,7 @@ mod error;
 mod export;
 mod files;
 mod folded_duplicate;
+mod functions;
 mod info;
 mod instance;
 mod literal;
@@ -83,8 +84,10 @@ pub use config::{Config, DEFAULT_POLICY, IoMode};
 pub use connection::{Connection, Prepared};
 pub use database::Database;
 pub use error::Error;
+pub use functions::Function;
 pub use graven_files::{Frame, RecordBatchReader};
 pub use graven_pagecache as pagecache;
+pub use graven_storage::superblock::FORMAT as STORAGE_FORMAT;
 pub use graven_storage::{CheckpointReport, Lost, SalvageReport};
 pub use graven_storage::{
     Durability, Durable, Isolation, PropertyValue, Role, TransactionOptions,

@@ -20,13 +20,15 @@ mod compiled_statement;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use graven_cypher::Plan;
-use graven_exec::PhysicalPlans;
+use graven_exec::{PhysicalPlans, UserFunctions};
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
 
 use crate::error::{Error, Retry};
+use crate::functions::Functions;
 use crate::params::Params;
 use crate::right::Right;
 use crate::summary::StatementKind;
@@ -43,6 +45,10 @@ pub(crate) struct CompiledStatement {
     /// What a long text and its plan are charged.
     pub(crate) memory: Option<Arc<Reservation>>,
     pub(crate) physical: Arc<PhysicalPlans>,
+    /// Functions of the connection it was planned with, if it calls one.
+    pub(crate) functions: Option<Arc<UserFunctions>>,
+    /// How long it took this time to come by it.
+    pub(crate) planning: Duration,
 }
 
 /// What is shown of a statement that may hold a password.
@@ -99,8 +105,13 @@ impl CompiledStatement {
 
     /// Whether it is right for the next run, too: a plan of files is not, and a name may have come
     /// to exist of which a notice says that it does not.
-    pub(crate) fn is_kept(&self) -> bool {
+    fn is_lasting(&self) -> bool {
         self.plan.notices.is_empty() && !self.does.secret && !self.does.on_files
+    }
+
+    /// Whether it is right for all connections. Functions are those of one, and go with it.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_lasting() && self.functions.is_none()
     }
 
     /// Whether running it makes transactions of its own.
@@ -121,8 +132,12 @@ impl CompiledStatement {
     /// A copy that shares nothing with this one, so that threads with prepared statements of their
     /// own do not write the same counters of references; a long one, which is charged, is shared.
     fn apart(&self) -> CompiledStatement {
+        let planning = Duration::ZERO;
         if self.memory.is_some() {
-            return self.clone();
+            return CompiledStatement {
+                planning,
+                ..self.clone()
+            };
         }
         CompiledStatement {
             text: Arc::from(&*self.text),
@@ -132,6 +147,8 @@ impl CompiledStatement {
             counted: Arc::new(self.counted.apart()),
             memory: None,
             physical: Arc::default(),
+            functions: self.functions.clone(),
+            planning,
         }
     }
 }
@@ -154,7 +171,7 @@ impl CachedPlan {
         nodes: u64,
         generation: u64,
     ) -> Option<Self> {
-        let kept = planned.is_kept();
+        let kept = planned.is_lasting();
         kept.then(|| CachedPlan {
             planned: planned.apart(),
             params: params.iter().map(|(name, _)| Arc::from(name)).collect(),
@@ -169,8 +186,12 @@ impl CachedPlan {
         params: &Params,
         snapshot: &Snapshot,
         nodes: u64,
-        generation: u64,
+        (generation, functions): (u64, &Functions),
     ) -> Option<CompiledStatement> {
+        let made_with = self.planned.functions.as_ref();
+        if made_with.is_some_and(|made_with| !Arc::ptr_eq(made_with, &functions.now())) {
+            return None;
+        }
         let names = params.iter().map(|(name, _)| name);
         let same = self.generation == generation
             && self.params.len() == names.len()

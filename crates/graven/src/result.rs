@@ -51,6 +51,8 @@ pub(crate) struct LocalCursor {
     counts: Counts,
     begun: Instant,
     elapsed: Option<Duration>,
+    /// How long planning took.
+    planning: Duration,
     /// Its place among the statements that run.
     guard: Option<StatementGuard>,
     /// Its place among the statements of its transaction, and what becomes of that.
@@ -78,6 +80,7 @@ impl LocalCursor {
             text,
             does,
             memory,
+            planning,
             ..
         } = planned;
         let execution = execute(Arc::clone(&plan), snapshot.clone());
@@ -104,6 +107,7 @@ impl LocalCursor {
             counts,
             begun,
             elapsed: None,
+            planning,
             guard: None,
             within: None,
             profile_tree: None,
@@ -421,6 +425,7 @@ impl LocalCursor {
         Summary {
             rows: self.rows,
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
+            planning: self.planning,
             notices: notices.collect(),
             pages: self.counts.pages,
             counters: self.counters,

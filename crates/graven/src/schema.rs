@@ -1,16 +1,16 @@
 //! The planner's view of a snapshot: names, indexes, counts from the catalogue, and the procedures.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
-    IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView, Stored, StoredSize,
-    TableView, ValueCounts,
+    FunctionView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView,
+    Stored, StoredSize, TableView, ValueCounts,
 };
-use graven_exec::{FileAccess, Tuning, sources};
+use graven_exec::{FileAccess, Tuning, UserFunctions, sources};
 use graven_files::Frame;
 use graven_storage::{
     Catalog, Direction, IndexDescription, LabelId, PropertyValue, SchemaEntity, Snapshot,
@@ -41,12 +41,15 @@ fn stored_value(literal: &Literal) -> Option<PropertyValue> {
 /// the planner sees them.
 pub(crate) struct Schema<'a>(
     pub(crate) &'a Snapshot,
-    pub(crate) &'a Registry,
+    pub(crate) OfProgram<'a>,
     pub(crate) &'a Tuning,
     pub(crate) &'a Asked,
     pub(crate) OfFiles<'a>,
     pub(crate) &'a Path,
 );
+
+/// The procedures that are registered, and the functions of the connection.
+type OfProgram<'a> = (&'a Registry, &'a UserFunctions);
 
 /// The files that the statement may name, its frames, and the memory limit.
 type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>, u64);
@@ -77,6 +80,8 @@ pub(crate) fn describe(
 pub(crate) struct Asked {
     labels: RefCell<BTreeMap<Arc<str>, u64>>,
     types: RefCell<BTreeMap<Arc<str>, u64>>,
+    /// A function of the connection was looked up and is there.
+    called: Cell<bool>,
 }
 
 impl Asked {
@@ -85,6 +90,11 @@ impl Asked {
         if !counts.contains_key(name) {
             counts.insert(Arc::from(name), count);
         }
+    }
+
+    /// Whether the statement calls functions of its connection.
+    pub(crate) fn has_called(&self) -> bool {
+        self.called.get()
     }
 
     /// The counts that a plan was chosen by, with so many nodes in all.
@@ -132,6 +142,12 @@ impl Schema<'_> {
 }
 
 impl SchemaView for Schema<'_> {
+    fn function(&self, name: &str) -> Option<FunctionView> {
+        let known = self.1.1.view(name);
+        self.3.called.set(self.3.called.get() || known.is_some());
+        known
+    }
+
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
         describe(source, self.4)
     }
@@ -319,6 +335,6 @@ impl SchemaView for Schema<'_> {
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
-        procedures::view(name, self.1)
+        procedures::view(name, self.1.0)
     }
 }

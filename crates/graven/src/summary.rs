@@ -12,6 +12,9 @@ pub struct Summary {
     pub rows: u64,
     /// Time from the start to the last row, that of the reader included.
     pub elapsed: Duration,
+    /// Time from the text to the plan; a plan that is kept takes little of it. Zero for a prepared
+    /// statement that has its plan, and where another process runs the statement.
+    pub planning: Duration,
     /// What is worth knowing of the statement.
     pub notices: Vec<Notice>,
     /// What happened to pages of each kind on behalf of this statement.

@@ -18,6 +18,7 @@ use crate::diagnostic::{Code, closest};
 use crate::functions::{self, Availability};
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
+use crate::schema_view::FunctionView;
 use crate::types::{Type, TypeSet};
 
 impl Binder<'_> {
@@ -41,6 +42,9 @@ impl Binder<'_> {
         let Some(function) =
             functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
         else {
+            if let Some(function) = self.schema.function(&name.text) {
+                return self.user_function(whole, &function, (distinct, star), args);
+            }
             let error = self.error(
                 name.span,
                 Code::UnknownFunction,
@@ -132,6 +136,34 @@ impl Binder<'_> {
         }
         self.guards.truncate(guards);
         Ok((call(function.name, bound), ty))
+    }
+
+    /// A call of a function that the program has added.
+    fn user_function(
+        &mut self,
+        whole: &ast::Expr,
+        function: &FunctionView,
+        (distinct, star): (bool, bool),
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        let name = &function.name;
+        if distinct || star {
+            let message = format!("`{name}` is a function of the program, not an aggregate");
+            return Err(self.error(whole.span, Code::InvalidAggregation, message));
+        }
+        let wanted = function.arguments.len();
+        if args.len() != wanted {
+            let message = format!("`{name}` takes {wanted} argument(s), got {}", args.len());
+            return Err(self.error(whole.span, Code::InvalidNumberOfArguments, message));
+        }
+        let mut bound = Vec::with_capacity(args.len());
+        for (idx, (arg, wanted)) in args.iter().zip(&function.arguments).enumerate() {
+            let (expr, ty) = self.expression(arg)?;
+            let what = format!("argument {} of `{name}`", idx + 1);
+            self.require(ty, *wanted, arg.span, &what)?;
+            bound.push(expr);
+        }
+        Ok((call(name, bound), Type::of(function.returns)))
     }
 
     /// The map of a point written in the text has a pair of coordinates.
@@ -254,7 +286,7 @@ impl Binder<'_> {
             if idx == 0 {
                 first = ty;
             }
-            if crate::plan::variables::is_volatile(&expr) {
+            if crate::plan::variables::is_random(&expr) {
                 let message = "an aggregate cannot be taken over a random value";
                 return Err(self.error(whole.span, Code::NonConstantExpression, message));
             }

@@ -51,7 +51,9 @@ impl Binder<'_> {
                 span: load.at,
             };
             self.check_free(&name)?;
-            yields.push((column, self.declare(&name, VarKind::Value, Type::of(set))));
+            let var = self.declare(&name, VarKind::Value, Type::of(set));
+            self.loaded.insert(var);
+            yields.push((column, var));
         }
         let filter = self.conditions(load.filter.as_ref())?;
         let bounds = filter
@@ -119,7 +121,9 @@ impl Binder<'_> {
         match &copy.source {
             CopySource::Files(load) => self.load_from(load, steps)?,
             CopySource::Query(query) => {
+                self.scope.copies = true;
                 self.call_subquery(&Imports::All, query, None, false, steps)?;
+                self.scope.copies = false;
             }
         }
         let columns: Vec<Arc<str>> = self.scope.row.iter().map(|e| e.name.clone()).collect();

@@ -197,7 +197,12 @@ impl Binder<'_> {
         }
         let mut visible = self.scope.row.clone();
         if is_return {
-            visible.sort_by(|a, b| a.name.cmp(&b.name));
+            // Columns of a source stand in its order, before what has none.
+            let (loaded, mut others): (Vec<Entry>, Vec<Entry>) = visible
+                .into_iter()
+                .partition(|e| self.loaded.contains(&e.var));
+            others.sort_by(|a, b| a.name.cmp(&b.name));
+            visible = loaded.into_iter().chain(others).collect();
         }
         for entry in visible {
             self.uses.push(entry.var);

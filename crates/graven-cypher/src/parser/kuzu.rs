@@ -360,6 +360,45 @@ const WITH_LAMBDA: &[&str] = &[
     "list_single",
 ];
 
+/// Names, in lower case, that are read in a way of their own where they are called: by the parser,
+/// or by the binder.
+const OTHER_NAMES: &[&str] = &[
+    "all",
+    "any",
+    "none",
+    "single",
+    "reduce",
+    "cast",
+    "shortestpath",
+    "allshortestpaths",
+    "struct_pack",
+    "union_value",
+    "concat",
+    "list_creation",
+    "list_value",
+    "array_value",
+    "date_part",
+    "datepart",
+    "datetrunc",
+    "linenumber",
+    "file",
+];
+
+/// Whether a call of that name is read as another expression, with some number of arguments.
+pub(crate) fn is_function_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let of_list = match lower.strip_prefix("array_") {
+        Some(rest) => format!("list_{rest}"),
+        None => lower.clone(),
+    };
+    let is_known = |known: &str| known == lower || known == of_list;
+    FUNCTIONS.iter().any(|(known, ..)| is_known(known))
+        || WITH_LAMBDA
+            .iter()
+            .chain(OTHER_NAMES)
+            .any(|known| is_known(known))
+}
+
 impl Parser<'_> {
     /// A call of a function of Kuzu that is read in a way of its own: lambdas, named values.
     pub(super) fn kuzu_form(&mut self) -> Result<Option<ExprKind>> {

@@ -128,15 +128,30 @@ fn collect(expr: &Expr, read: &mut BTreeSet<VarId>, own: &mut BTreeSet<VarId>) {
     expr.for_each_child(&mut |child| collect(child, read, own));
 }
 
-/// Whether evaluating the expression twice may give two values.
+/// Whether evaluating the expression twice may give two values. Of functions of the program
+/// nothing is known.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
+    calls(expr, &|name| {
+        functions::find(name).is_none_or(|known| !known.deterministic)
+    })
+}
+
+/// Whether a function of the language gives another value each time.
+pub(crate) fn is_random(expr: &Expr) -> bool {
+    calls(expr, &|name| {
+        functions::find(name).is_some_and(|known| !known.deterministic)
+    })
+}
+
+/// Whether a function is called whose name is one of these.
+fn calls(expr: &Expr, is_one: &dyn Fn(&str) -> bool) -> bool {
     if let Expr::Call { name, .. } = expr
-        && functions::find(name).is_some_and(|f| !f.deterministic)
+        && is_one(name)
     {
         return true;
     }
     let mut found = false;
-    expr.for_each_child(&mut |child| found |= is_volatile(child));
+    expr.for_each_child(&mut |child| found |= calls(child, is_one));
     found
 }
 

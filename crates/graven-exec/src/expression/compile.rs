@@ -1,5 +1,7 @@
 //! Compiles bound expressions: names to columns, ids and function pointers.
 
+use std::sync::Arc;
+
 use graven_cypher::Span;
 use graven_cypher::plan::expression::{Expr, Literal};
 use graven_cypher::plan::{UnaryOp, VarId};
@@ -180,9 +182,13 @@ impl<'a> Compiler<'a> {
     }
 
     fn call(&mut self, name: &str, args: &[Expr], at: Span) -> Result<Compiled> {
-        let function = function::lookup(name).ok_or_else(|| ExecError::Plan {
-            message: format!("unknown function {name}"),
-        })?;
+        let Some(function) = function::lookup(name) else {
+            let own = self.rt.functions.as_ref().and_then(|known| known.get(name));
+            let own = own.ok_or_else(|| ExecError::Plan {
+                message: format!("unknown function {name}"),
+            })?;
+            return Ok(Compiled::UserCall(Arc::clone(own), self.all(args)?, at));
+        };
         if args.len() < function.arity.0 || args.len() > function.arity.1 {
             let error = ExecError::Argument {
                 message: format!(

@@ -142,6 +142,18 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Co
         Compiled::Call(function, args, _) if function.name == COALESCE => {
             lazy::coalesce(args, rows, rt)?
         }
+        Compiled::UserCall(function, args, _) => {
+            let args = all(args, rows, rt)?;
+            let mut scratch = vec![Value::Null; args.len()];
+            let results = (0..n).map(|row| {
+                rt.check_cancelled()?;
+                for (slot, arg) in scratch.iter_mut().zip(&args) {
+                    *slot = arg.value(row);
+                }
+                function.call(&scratch)
+            });
+            values(rt, results)?
+        }
         Compiled::Call(function, args, _) => {
             let args = all(args, rows, rt)?;
             let mut scratch = vec![Value::Null; args.len()];

@@ -18,10 +18,12 @@ from ._graven import (
     QueryResult,
     Transaction,
     __version__,
+    storage_version,
 )
 from ._graven import __version__ as version
 from .asynchronous import AsyncConnection
-from .values import Duration, Error, Node, Path, Point, Relationship, Temporal
+from .types import Type
+from .values import Duration, Error, Node, ParameterError, Path, Point, Relationship, Temporal
 
 __all__ = [
     "AsyncConnection",
@@ -30,6 +32,7 @@ __all__ = [
     "Duration",
     "Error",
     "Node",
+    "ParameterError",
     "Path",
     "Point",
     "PreparedStatement",
@@ -37,6 +40,8 @@ __all__ = [
     "Relationship",
     "Temporal",
     "Transaction",
+    "Type",
     "__version__",
+    "storage_version",
     "version",
 ]

@@ -1,9 +1,10 @@
 """The compiled part of the package: types and what they do."""
 
 from os import PathLike
-from typing import Any, Dict, Iterator, List, Literal, Optional, Union
+from typing import Any, Callable, Dict, Iterator, List, Literal, Optional, Union
 
 __version__: str
+storage_version: int
 
 _Isolation = Literal["snapshot", "serializable"]
 _Durability = Literal["full", "relaxed", "off"]
@@ -19,6 +20,11 @@ class Database:
         compression: bool = True,
         lazy_init: bool = False,
         read_only: bool = False,
+        max_db_size: Optional[int] = None,
+        auto_checkpoint: bool = True,
+        checkpoint_threshold: Optional[int] = None,
+        throw_on_wal_replay_failure: bool = True,
+        enable_checksums: bool = True,
         *,
         memory: Union[int, str, None] = None,
         threads: Optional[int] = None,
@@ -31,8 +37,8 @@ class Database:
 
         ``memory``: the whole budget, pages, operators and results, in bytes or as "64MiB"; ``buffer_pool_size`` is the same in
         bytes. Without a path, or with ":memory:", the database is a file in the folder for temporary files, and is removed when
-        the object and all that was made of it are gone. ``compression`` and ``lazy_init`` are accepted and have no
-        meaning. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
+        the object and all that was made of it are gone. ``compression``, ``lazy_init`` and the other
+        arguments of Kuzu are accepted and have no meaning; ``enable_checksums=False`` is refused. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
         ``timeout``: seconds a statement may take.
         """
     def connect(self) -> "Connection": ...
@@ -40,6 +46,9 @@ class Database:
         """Makes everything durable and notes that the database was closed cleanly. Later commits fail."""
     @property
     def is_closed(self) -> bool: ...
+    @staticmethod
+    def get_storage_version() -> int:
+        """The format of data files, also ``graven.storage_version``."""
     def checkpoint(self) -> bool:
         """Folds the log into the file; whether there was anything to do."""
     def backup(
@@ -75,7 +84,7 @@ class Connection:
     def execute(
         self, query: Union[str, "PreparedStatement"], parameters: Optional[Dict[str, Any]] = None
     ) -> Any:
-        """Runs a statement; a ``QueryResult``. One that writes is committed, and as durable as asked for, when this returns.
+        """Runs a statement up to its first rows; a ``QueryResult``. One that writes is committed, and as durable as asked for, when this returns.
 
         Several statements, with semicolons between them, give a list of results. Each has a transaction of its own; after one
         that fails no other one runs.
@@ -94,6 +103,24 @@ class Connection:
         relaxed_ms: Optional[int] = None,
     ) -> "Transaction":
         """Begins a transaction; ``with connection.begin() as transaction`` commits it at the end, or rolls it back."""
+    def create_function(
+        self,
+        name: str,
+        udf: Callable[..., Any],
+        params_type: Optional[List[Any]] = None,
+        return_type: Any = None,
+        *,
+        default_null_handling: bool = True,
+        catch_exceptions: bool = False,
+    ) -> None:
+        """Adds a function to the language, for the statements of this connection.
+
+        Types are members of ``graven.Type``, text or annotations; without them those of the callable are taken. Without
+        ``default_null_handling`` it is called with ``None``, too. With ``catch_exceptions`` an exception makes a null. It
+        cannot run statements itself.
+        """
+    def remove_function(self, name: str) -> None:
+        """Removes a function of ``create_function``."""
     def set_query_timeout(self, timeout_in_ms: int) -> None:
         """How long a statement may take from now on; 0: as long as it takes."""
     def interrupt(self) -> None:
@@ -121,7 +148,7 @@ class Transaction:
     def __exit__(self, *error: Any) -> None: ...
 
 class QueryResult:
-    """Rows, read as they are asked for. Closing or dropping it ends the statement."""
+    """Rows, those behind the first ones read as they are asked for. Closing or dropping it ends the statement."""
 
     def get_column_names(self) -> List[str]: ...
     def has_next(self) -> bool: ...
@@ -150,6 +177,8 @@ class QueryResult:
     def is_closed(self) -> bool: ...
     def get_execution_time(self) -> float:
         """Milliseconds from the start to the last row, or to now."""
+    def get_compiling_time(self) -> float:
+        """Milliseconds from the text to the plan; 0 for a prepared statement that has its plan."""
     def get_as_df(self) -> Any: ...
     def get_as_pl(self) -> Any: ...
     def get_as_arrow(self, chunk_size: Optional[int] = None) -> Any: ...

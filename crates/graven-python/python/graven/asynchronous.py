@@ -13,7 +13,7 @@ __all__ = ["AsyncConnection"]
 class AsyncConnection:
     """Runs up to ``max_concurrent_queries`` statements at a time; others wait for their turn.
 
-    Rows are read as they are asked for, from the loop's own thread; ``await`` :meth:`execute_all` where that would keep it
+    Rows behind the first ones are read as they are asked for, from the loop's own thread; ``await`` :meth:`execute_all` where that would keep it
     waiting for long.
     """
 
@@ -22,6 +22,7 @@ class AsyncConnection:
         self._new = lambda: Connection(database, **options)
         self._connections = [self._new() for _ in range(max_concurrent_queries)]
         self._free = list(self._connections)
+        self._functions = {}
         self._pool = ThreadPoolExecutor(max_concurrent_queries, thread_name_prefix="graven")
 
     async def _run(self, work):
@@ -62,11 +63,26 @@ class AsyncConnection:
 
     def acquire_connection(self):
         """A connection of one's own, beside those that :meth:`execute` uses: give it to :meth:`release_connection`."""
-        return self._new()
+        connection = self._new()
+        for name, udf, params_type, return_type, options in list(self._functions.values()):
+            connection.create_function(name, udf, params_type, return_type, **options)
+        return connection
 
     def release_connection(self, connection):
         """Closes a connection of :meth:`acquire_connection`."""
         connection.close()
+
+    def create_function(self, name, udf, params_type=None, return_type=None, **options):
+        """As ``Connection.create_function``, for all its connections."""
+        for connection in self._connections:
+            connection.create_function(name, udf, params_type, return_type, **options)
+        self._functions[name.lower()] = (name, udf, params_type, return_type, options)
+
+    def remove_function(self, name):
+        """As ``Connection.remove_function``, for all its connections."""
+        for connection in self._connections:
+            connection.remove_function(name)
+        self._functions.pop(name.lower(), None)
 
     def set_query_timeout(self, timeout_in_ms):
         """How long a statement may take from now on; 0: as long as it takes."""

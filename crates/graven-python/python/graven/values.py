@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as _datetime
 from typing import NamedTuple, Optional
 
-__all__ = ["Duration", "Error", "Node", "Path", "Point", "Relationship", "Temporal"]
+__all__ = ["Duration", "Error", "Node", "ParameterError", "Path", "Point", "Relationship", "Temporal"]
 
 
 class Error(RuntimeError):
@@ -34,6 +34,10 @@ class Error(RuntimeError):
             type(self),
             (self.code, self.message, self.line, self.column, self.retryable, self.durable),
         )
+
+
+class ParameterError(Error, TypeError):
+    """Parameters that are no dictionary of texts and values."""
 
 
 class _Entity(dict):

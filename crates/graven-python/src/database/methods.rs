@@ -16,7 +16,8 @@ impl Database {
     #[new]
     #[pyo3(signature = (
         database_path=PathBuf::new(), buffer_pool_size=0, max_num_threads=0, compression=true, lazy_init=false,
-        read_only=false, *, memory=None, threads=None, policy=None, io=None, create=true, timeout=None
+        read_only=false, max_db_size=None, auto_checkpoint=true, checkpoint_threshold=None,
+        throw_on_wal_replay_failure=true, enable_checksums=true, *, memory=None, threads=None, policy=None, io=None, create=true, timeout=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -27,6 +28,13 @@ impl Database {
         #[expect(unused_variables, reason = "pages are always packed")] compression: bool,
         #[expect(unused_variables, reason = "a file is opened at once")] lazy_init: bool,
         read_only: bool,
+        #[expect(unused_variables, reason = "a file grows as it must")] max_db_size: Option<u64>,
+        #[expect(unused_variables, reason = "checkpoints run beside the work")]
+        auto_checkpoint: bool,
+        #[expect(unused_variables, reason = "as above")] checkpoint_threshold: Option<i64>,
+        #[expect(unused_variables, reason = "a damaged log is always an error")]
+        throw_on_wal_replay_failure: bool,
+        enable_checksums: bool,
         memory: Option<&Bound<'_, PyAny>>,
         threads: Option<usize>,
         policy: Option<String>,
@@ -34,6 +42,11 @@ impl Database {
         create: bool,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
+        if !enable_checksums {
+            let message = "the checksums of pages cannot be left out: open the database without \
+                enable_checksums=False";
+            return Err(usage(py, message));
+        }
         let name = database_path.as_os_str();
         let is_temporary = name.is_empty() || name == ":memory:";
         if is_temporary && (read_only || !create) {
@@ -92,6 +105,18 @@ impl Database {
     #[getter]
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
+    }
+
+    /// Of Kuzu's package, whose programs ask whether it is None.
+    #[getter(_database)]
+    fn if_open(slf: Bound<'_, Self>) -> Option<Bound<'_, Self>> {
+        let is_closed = slf.get().is_closed();
+        (!is_closed).then_some(slf)
+    }
+
+    #[staticmethod]
+    fn get_storage_version() -> u32 {
+        graven::STORAGE_FORMAT
     }
 
     fn checkpoint(&self, py: Python<'_>) -> PyResult<bool> {

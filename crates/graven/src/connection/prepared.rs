@@ -79,6 +79,7 @@ impl Prepared {
     ) -> Result<CompiledStatement, Error> {
         // Read before planning: a plan made meanwhile counts as older than it is.
         let generation = inner.plans.generation();
+        let functions = self.connection.functions();
         let nodes = snapshot.node_count();
         let mut remembered = self
             .remembered
@@ -86,7 +87,7 @@ impl Prepared {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(planned) = remembered
             .as_ref()
-            .and_then(|it| it.get(params, snapshot, nodes, generation))
+            .and_then(|it| it.get(params, snapshot, nodes, (generation, functions)))
         {
             return Ok(planned);
         }

@@ -253,6 +253,7 @@ impl Connection {
             cancel: self.cancel.flag(),
             deadline: occasion.deadline,
             procedures: None,
+            functions: planned.functions.clone(),
             files: self.access.files.clone(),
             sources,
             user: self.access.user.clone(),
@@ -334,8 +335,9 @@ impl Connection {
                 let asked = Asked::default();
                 let params = Params::new();
                 let files = (&self.access.files, params.frames(), inner.budget.limit());
-                let (own, tuning) = (&inner.registered, &inner.tuning);
-                let schema = Schema(&snapshot, own, tuning, &asked, files, &inner.path);
+                let functions = self.functions.now();
+                let own = (&inner.registered, &*functions);
+                let schema = Schema(&snapshot, own, &inner.tuning, &asked, files, &inner.path);
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -351,9 +353,11 @@ impl Connection {
         snapshot: &Snapshot,
         deadline: Option<Deadline>,
     ) -> Result<CompiledStatement, Error> {
+        let begun = Instant::now();
         let nodes = snapshot.node_count();
         let plans = &inner.plans;
-        if let Some(known) = plans.get(text, params, snapshot, nodes) {
+        if let Some(mut known) = plans.get(text, params, snapshot, nodes) {
+            known.planning = begun.elapsed();
             return Ok(known);
         }
         let names = || params.iter().map(|(name, _)| name.to_owned());
@@ -362,8 +366,9 @@ impl Connection {
         let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
         let asked = Asked::default();
         let files = (&self.access.files, params.frames(), inner.budget.limit());
-        let (own, tuning) = (&inner.registered, &inner.tuning);
-        let schema = Schema(snapshot, own, tuning, &asked, files, &inner.path);
+        let functions = self.functions.now();
+        let own = (&inner.registered, &*functions);
+        let schema = Schema(snapshot, own, &inner.tuning, &asked, files, &inner.path);
         let memory = match plan_cache::reserved(text, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {
@@ -378,8 +383,10 @@ impl Connection {
         let plan = parse_and_plan_until(text, &schema, &known, stop);
         // A text that was given up is no wrong one.
         ended()?;
+        let calls = asked.has_called();
         let counted = asked.counted(nodes);
-        let planned = CompiledStatement::new(text, plan?, counted, memory, &inner.registered);
+        let mut planned = CompiledStatement::new(text, plan?, counted, memory, &inner.registered);
+        planned.functions = calls.then_some(functions);
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.is_kept() {
             plans.put(
@@ -389,6 +396,7 @@ impl Connection {
                 inner.budget.limit(),
             );
         }
+        planned.planning = begun.elapsed();
         Ok(planned)
     }
 }

@@ -9,6 +9,7 @@ use graven_cypher::plan::schema::SchemaCommand;
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_pagecache::Reservation;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{CompiledStatement, Counted, HIDDEN, PlanProperties};
 
@@ -81,6 +82,8 @@ impl CompiledStatement {
             columns: columns.collect(),
             plan: Arc::new(plan),
             physical: Arc::default(),
+            functions: None,
+            planning: Duration::ZERO,
         }
     }
 }

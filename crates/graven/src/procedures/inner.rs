@@ -149,6 +149,7 @@ impl Call<'_> {
         let mut context = on.context.clone();
         context.transaction = self.caller.transaction.map(Arc::clone);
         context.only_reads = !writes;
+        context.functions.clone_from(&planned.functions);
         if planned.calls() {
             context.procedures = Some(Arc::new(on.deeper()));
         }

@@ -245,6 +245,7 @@ fn nothing_known(elapsed: Duration) -> Summary {
     Summary {
         rows: 0,
         elapsed,
+        planning: Duration::ZERO,
         notices: Vec::new(),
         pages: PerKind::default(),
         counters: WriteCounters::default(),

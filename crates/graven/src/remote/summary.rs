@@ -78,6 +78,7 @@ impl StatementOutcome {
         let summary = Summary {
             rows,
             elapsed,
+            planning: Duration::ZERO,
             notices,
             pages,
             counters,

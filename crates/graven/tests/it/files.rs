@@ -83,7 +83,7 @@ fn rows_of_files_are_rows_of_statements() {
         ),
         (
             "LOAD FROM '@/a.csv' RETURN *",
-            ok(&["36|Ada|2024-01-01", "null|Bo|2023-05-06"]),
+            ok(&["Ada|36|2024-01-01", "Bo|null|2023-05-06"]),
         ),
         (
             "LOAD FROM '@/a.csv' WHERE age > 5 RETURN name",
@@ -140,6 +140,26 @@ fn rows_of_files_are_rows_of_statements() {
         .rows_with("LOAD FROM $f RETURN 1", &params)
         .expect_err("no such file");
     assert!(missing.contains("a.csv"), "{missing}");
+}
+
+/// Goal: `*` has the columns of a source in its order, before what has no order; a copy takes what a
+/// subquery returns by places, with or without names.
+#[test]
+fn columns_stand_in_the_order_of_the_source() {
+    let place = Place::new();
+    place.file("p.csv", "name,age\nAda,36\nBo,25\n");
+    let all = place.rows("WITH 1 AS z, 2 AS b LOAD FROM '@/p.csv' WHERE age > 30 RETURN *");
+    assert_eq!(all, ok(&["Ada|36|2|1"]));
+    let made = place.rows("CREATE NODE TABLE P(name STRING, age INT64, PRIMARY KEY(name))");
+    assert_eq!(made, ok(&[]));
+    let copied = place.rows("COPY P FROM (LOAD FROM '@/p.csv' WHERE age < 30 RETURN *)");
+    assert_eq!(copied, ok(&[]));
+    let copied = place.rows("COPY P FROM (UNWIND [7] AS i RETURN 'Cy' + i, i + 1)");
+    assert_eq!(copied, ok(&[]));
+    let all = place.rows("MATCH (p:P) RETURN p.name, p.age ORDER BY p.name");
+    assert_eq!(all, ok(&["Bo|25", "Cy7|8"]));
+    let named = place.rows("CALL { RETURN 1 + 1 } RETURN 2");
+    assert!(named.is_err_and(|error| error.contains("needs a name")));
 }
 
 #[test]

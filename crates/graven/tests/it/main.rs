@@ -11,6 +11,7 @@ mod estimates;
 mod exchange;
 mod files;
 mod formats;
+mod functions;
 mod graph;
 mod histories;
 mod in_transactions;
