@@ -3,11 +3,11 @@
 //! # How it works
 //! The binder sees names and types ([`UserFunctions::view`] gives them), the compiler of
 //! expressions looks the function up, and each row is a call of [`Body`]. An argument must be of
-//! the kind that its type has, and comes as a value of just this type: a float for `DOUBLE` where an
-//! integer was given. So does the result. Nodes, relationships and paths are no arguments.
+//! the kind that its type has, and comes as a value of just this type: a float for `DOUBLE` where
+//! an integer was given. So does the result. Nodes, relationships and paths are no arguments.
 //!
-//! A table of functions never changes: who adds one makes another table, so that a statement
-//! runs with the functions that it was planned with.
+//! A table of functions never changes: a connection that adds one makes another table, so that a
+//! statement runs with the functions that it was planned with.
 //!
 //! # Costs
 //! A look at the deadline for each row beside the call itself.
@@ -129,8 +129,8 @@ pub struct UserFunction {
 }
 
 impl UserFunction {
-    /// A function of this name, in any case. `takes_nulls`: it is called with nulls, too; else it is
-    /// null where an argument is.
+    /// A function of this name, in any case. `takes_nulls`: it is called with nulls, too; else it
+    /// is null where an argument is.
     #[must_use]
     pub fn new(
         name: &str,

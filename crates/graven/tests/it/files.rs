@@ -142,8 +142,8 @@ fn rows_of_files_are_rows_of_statements() {
     assert!(missing.contains("a.csv"), "{missing}");
 }
 
-/// Goal: `*` has the columns of a source in its order, before what has no order; a copy takes what a
-/// subquery returns by places, with or without names.
+/// Goal: `*` has the columns of a source in its order, before what has no order; a copy takes what
+/// a subquery returns by places, with or without names.
 #[test]
 fn columns_stand_in_the_order_of_the_source() {
     let place = Place::new();
