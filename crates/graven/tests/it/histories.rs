@@ -119,8 +119,8 @@ fn reopened(path: &Path, memory: u64, acknowledged: &[Value]) {
     assert_eq!(counted(&db), acknowledged, "with {memory}");
     let report = db.check(&mut |_| ()).expect("checked");
     assert!(report.problems.is_empty(), "{:?}", report.problems);
-    // It goes on: it takes a commit, and folds.
-    run(&db.connect(), "CREATE (:After)").expect("a small commit");
+    // It goes on: it takes a commit, and folds. There may be no room for another name.
+    run(&db.connect(), "CREATE ()").expect("a small commit");
     db.close().expect("closed");
 }
 
