@@ -150,8 +150,15 @@ impl ListFold<'_, '_> {
         if segment.is_head() {
             return self.head(entry, &segment, end, changes);
         }
-        let mut lists = Vec::new();
+        let mut lists: Vec<(u64, RawList<'_>, u64)> = Vec::new();
+        let nodes = entry.first..end;
         let walked = segment.for_each_list(|node, list, before| {
+            // What is written next is in the order of its nodes.
+            let follows = lists.last().is_none_or(|(last, ..)| *last < node);
+            if !follows || !nodes.contains(&node) {
+                let what = format!("a list of node {node}, out of order among those of {nodes:?}");
+                return Err(Malformed(what));
+            }
             lists.push((node, list, before));
             Ok(())
         });
