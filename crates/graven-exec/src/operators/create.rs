@@ -31,8 +31,8 @@ struct Made {
 }
 
 impl Made {
-    /// Adds what one row created, and empties it.
-    fn take(&mut self, created: &mut Created) {
+    /// Adds what one row created.
+    fn add(&mut self, created: &Created) {
         self.nodes.resize_with(created.nodes.len(), Vec::new);
         (self.relationships).resize_with(created.relationships.len(), Vec::new);
         for (column, id) in self.nodes.iter_mut().zip(&created.nodes) {
@@ -41,7 +41,6 @@ impl Made {
         for (column, id) in self.relationships.iter_mut().zip(&created.relationships) {
             column.push(id.0);
         }
-        created.clear();
     }
 }
 
@@ -65,25 +64,31 @@ impl PhysicalOperator for Create {
         };
         rt.check_cancelled()?;
         let mut made = Made::default();
-        let (creation, created) = (&self.creation, &mut self.created);
+        let (creation, created, seen) = (&self.creation, &mut self.created, self.seen);
         in_portions(
             &batch,
             rt,
             |rows, held| creation.prepare(rows, held, rt),
             |rows, prepared| {
-                if let Some(mut nodes) = creation.create_all(rows, &prepared, rt)? {
-                    made.nodes.resize_with(1, Vec::new);
-                    made.nodes[0].append(&mut nodes);
+                if let Some(nodes) = creation.create_all(rows, &prepared, rt)? {
+                    match made.nodes.first_mut() {
+                        _ if !seen => {}
+                        Some(before) => before.extend(nodes),
+                        None => made.nodes.push(nodes),
+                    }
                     return Ok(());
                 }
                 for row in 0..rows.len() {
                     creation.create(rows, &prepared, row, rt, created)?;
-                    made.take(created);
+                    if seen {
+                        made.add(created);
+                    }
+                    created.clear();
                 }
                 Ok(())
             },
         )?;
-        if !self.seen {
+        if !seen {
             return Ok(Some(batch));
         }
         let nodes = made.nodes.into_iter().map(Column::Nodes);

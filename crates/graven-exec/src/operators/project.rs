@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::portions::some_rows;
 use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
@@ -48,7 +49,7 @@ impl Portions {
     fn next(
         &mut self,
         rt: &QueryContext,
-        mut compute: impl FnMut(&Batch) -> Result<(Batch, usize)>,
+        compute: impl FnMut(&Batch) -> Result<(Batch, usize)>,
     ) -> Result<Option<Batch>> {
         let batch = match self.left.take() {
             Some(left) => left,
@@ -57,26 +58,13 @@ impl Portions {
                 None => return Ok(None),
             },
         };
-        let rows = batch.len();
         let room = rt.batch_bytes() / self.row_bytes.max(self.row_least).max(1);
-        let mut some = room.max(1).min(rows);
-        loop {
-            let computed = match some < rows {
-                true => compute(&batch.slice(0, some)),
-                false => compute(&batch),
-            };
-            match computed {
-                Err(error) if error.is_of_memory() && some > 1 => some /= 2,
-                Err(error) => return Err(error),
-                Ok((computed, bytes)) => {
-                    self.row_bytes = bytes / some.max(1);
-                    if some < rows {
-                        self.left = Some(batch.slice(some, rows));
-                    }
-                    return Ok(Some(computed));
-                }
-            }
-        }
+        let most = room.max(1).min(batch.len());
+        let ((computed, bytes), rows) = some_rows(&batch, 0, most, compute)?;
+        let some = rows.len();
+        self.row_bytes = bytes / some.max(1);
+        self.left = (some < batch.len()).then(|| batch.slice(some, batch.len()));
+        Ok(Some(computed))
     }
 
     /// Forgets what is left.
