@@ -430,7 +430,7 @@ impl Binder<'_> {
                 transactions,
             } => {
                 let transactions = transactions.as_deref();
-                self.call_subquery(imports, query, transactions, *optional, steps)?;
+                self.call_subquery(imports, query, transactions, *optional, true, steps)?;
             }
             ClauseKind::Schema(command) => {
                 if let Some(SchemaName::Parameter(name)) = command.name() {
@@ -511,12 +511,14 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
+    /// `needs_names`: its columns become variables of the row by their names.
     fn call_subquery(
         &mut self,
         imports: &Imports,
         query: &ast::Query,
         transactions: Option<&ast::InTransactions>,
         optional: bool,
+        needs_names: bool,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         if let Imports::Names(names) = imports {
@@ -524,7 +526,6 @@ impl Binder<'_> {
                 self.resolve(name)?;
             }
         }
-        let needs_names = !self.scope.copies;
         let mark = self.enter_subquery();
         self.scope.keeps_outer = *imports != Imports::ByWith;
         self.scope.needs_names = needs_names;

@@ -121,9 +121,8 @@ impl Binder<'_> {
         match &copy.source {
             CopySource::Files(load) => self.load_from(load, steps)?,
             CopySource::Query(query) => {
-                self.scope.copies = true;
-                self.call_subquery(&Imports::All, query, None, false, steps)?;
-                self.scope.copies = false;
+                // Its columns are taken by their places.
+                self.call_subquery(&Imports::All, query, None, false, false, steps)?;
             }
         }
         let columns: Vec<Arc<str>> = self.scope.row.iter().map(|e| e.name.clone()).collect();
@@ -138,7 +137,14 @@ impl Binder<'_> {
             first: SingleQuery { clauses },
             unions: Vec::new(),
         };
-        self.call_subquery(&Imports::All, &query, Some(transactions), false, steps)
+        self.call_subquery(
+            &Imports::All,
+            &query,
+            Some(transactions),
+            false,
+            true,
+            steps,
+        )
     }
 
     /// The clauses that create what is copied from these columns.

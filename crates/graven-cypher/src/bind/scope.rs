@@ -34,8 +34,6 @@ pub(crate) struct Scope {
     pub keeps_outer: bool,
     /// What a `CALL {}` returns are variables of the row around it, and must have names.
     pub needs_names: bool,
-    /// The next subquery is the source of a `COPY`, which takes columns by their places.
-    pub copies: bool,
     /// Names around the subquery that it has not taken, for hints.
     pub withheld: Vec<Arc<str>>,
     /// What the last `LOAD CSV` says of the record besides its fields.
