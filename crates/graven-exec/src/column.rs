@@ -18,7 +18,7 @@ use graven_storage::{NodeId, RelId};
 use crate::value::Value;
 
 /// Null in a column of ids (EX-4).
-pub(crate) const NULL_ID: u64 = u64::MAX;
+pub const NULL_ID: u64 = u64::MAX;
 
 /// The vectors of some columns, if all of them have this form.
 macro_rules! slices {

@@ -1,8 +1,8 @@
 //! Physical operators over batches, expressions, spilling, profile.
 
 pub mod batch;
-pub mod cast_target;
-mod column;
+mod cast_target;
+pub mod column;
 mod deadline;
 pub mod error;
 mod execution;

@@ -307,7 +307,8 @@ impl WrittenBytes {
             Value::Map(map) => (Arc::as_ptr(map).cast(), Arc::strong_count(map)),
             _ => return size_of::<Datum>(),
         };
-        if let Some(known) = self.shared.get(&at) {
+        let is_shared = holders > 1;
+        if is_shared && let Some(known) = self.shared.get(&at) {
             return *known;
         }
         let mut bytes = size_of::<Datum>();
@@ -322,7 +323,7 @@ impl WrittenBytes {
                 bytes = bytes.saturating_add(self.of(value));
             }
         }
-        if holders > 1 {
+        if is_shared {
             self.shared.insert(at, bytes);
         }
         bytes

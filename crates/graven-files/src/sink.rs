@@ -32,10 +32,10 @@ use crate::shape::Shape;
 
 /// Bytes after which a row group ends.
 const GROUP_BYTES: usize = 16 << 20;
-/// Bytes that the texts of one of Arrow's arrays can take: their places are signed 32-bit numbers.
-const ARRAY_BYTES: usize = i32::MAX as usize;
 /// Rows after which it does.
 const GROUP_ROWS: usize = 122_880;
+/// Bytes that the texts of one of Arrow's arrays can take: their places are signed 32-bit numbers.
+const ARRAY_BYTES: usize = i32::MAX as usize;
 
 enum To {
     Parquet(Box<ArrowWriter<File>>, Arc<Schema>),

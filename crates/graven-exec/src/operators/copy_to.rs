@@ -2,8 +2,10 @@
 //!
 //! # How it works
 //! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
-//! are known when the last value is. The file is written beside its place, brought to the disk, and
-//! renamed: it is there as a whole or not at all.
+//! are known when the last value is. As many rows go to the file at a time as there is room for
+//! what they take there, where a text is written once for each list that has it. The file is
+//! written beside its place, brought to the disk, and renamed: it is there as a whole or not at
+//! all.
 //!
 //! # Invariants
 //! * FI-8 A file that is written appears under its name when it is complete and on the disk. A
