@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use graven_exec::{UserFunctions, Value as Inner};
 
 use crate::error::Error;
-use crate::materialise::to_inner;
+use crate::materialise::{to_inner, without_parts};
 use crate::value::Value;
 
 /// A function of the program: what [`Connection::create_function`] takes.
@@ -79,21 +79,17 @@ impl fmt::Debug for Function {
 
 /// A value of the executor that holds no part of the graph.
 fn complete(value: &Inner) -> Result<Value, String> {
-    Ok(match value {
-        Inner::Null => Value::Null,
-        Inner::Boolean(b) => Value::Boolean(*b),
-        Inner::Integer(i) => Value::Integer(*i),
-        Inner::Float(x) => Value::Float(*x),
-        Inner::String(text) => Value::String(Arc::clone(text)),
-        Inner::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
-        Inner::Stored(stored) => Value::Stored(Arc::clone(stored)),
-        Inner::List(items) => Value::List(items.iter().map(complete).collect::<Result<_, _>>()?),
-        Inner::Map(map) => {
+    Ok(match without_parts(value.clone()) {
+        Ok(complete) => complete,
+        Err(Inner::List(items)) => {
+            Value::List(items.iter().map(complete).collect::<Result<_, _>>()?)
+        }
+        Err(Inner::Map(map)) => {
             let entries = map.entries().iter();
             let entries = entries.map(|(key, value)| Ok((Arc::clone(key), complete(value)?)));
             Value::Map(entries.collect::<Result<_, String>>()?)
         }
-        other => {
+        Err(other) => {
             return Err(format!(
                 "it takes no {}: give it what it needs of that, properties(n) for example",
                 other.type_name()

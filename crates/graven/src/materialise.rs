@@ -32,6 +32,20 @@ fn has_no_parts(value: &Inner) -> bool {
     )
 }
 
+/// The value, if it is complete as the executor has it; else itself.
+pub(crate) fn without_parts(value: Inner) -> Result<Value, Inner> {
+    Ok(match value {
+        Inner::Null => Value::Null,
+        Inner::Boolean(b) => Value::Boolean(b),
+        Inner::Integer(i) => Value::Integer(i),
+        Inner::Float(x) => Value::Float(x),
+        Inner::String(s) => Value::String(s),
+        Inner::Bytes(b) => Value::Bytes(b),
+        Inner::Stored(stored) => property(stored.as_ref().clone()),
+        other => return Err(other),
+    })
+}
+
 /// Makes values of one batch complete.
 pub(crate) struct Materialiser {
     snapshot: Snapshot,
@@ -153,13 +167,11 @@ impl Materialiser {
     /// # Errors
     /// A page that labels or properties are on cannot be read.
     pub(crate) fn value(&mut self, value: Inner) -> Result<Value, Error> {
+        let value = match without_parts(value) {
+            Ok(complete) => return Ok(complete),
+            Err(value) => value,
+        };
         Ok(match value {
-            Inner::Null => Value::Null,
-            Inner::Boolean(b) => Value::Boolean(b),
-            Inner::Integer(i) => Value::Integer(i),
-            Inner::Float(x) => Value::Float(x),
-            Inner::String(s) => Value::String(s),
-            Inner::Bytes(b) => Value::Bytes(b),
             Inner::List(items) => {
                 self.charge(16 + size_of_val(&*items).max(items.len() * size_of::<Value>()))?;
                 let items = items.iter().map(|item| self.value(item.clone()));
@@ -186,7 +198,6 @@ impl Materialiser {
                     relationships: relationships.collect::<Result<_, _>>()?,
                 }))
             }
-            Inner::Stored(stored) => property(stored.as_ref().clone()),
             other => Value::from(other.to_string()),
         })
     }
