@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import gc
-import os
-import tempfile
 import threading
 import typing
 import unittest
@@ -14,25 +12,8 @@ import uuid
 import weakref
 
 import graven
+from case import Case
 from graven import Type
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.db = graven.Database(os.path.join(folder.name, "it.graven"), memory="16MiB")
-        self.connection = graven.Connection(self.db)
-
-    def one(self, query, parameters=None):
-        [[value]] = self.connection.execute(query, parameters).get_all()
-        return value
-
-    def raises(self, code, query, parameters=None):
-        with self.assertRaises(graven.Error) as caught:
-            self.connection.execute(query, parameters).get_all()
-        self.assertEqual(caught.exception.code, code, caught.exception)
-        return caught.exception
 
 
 class Types(Case):

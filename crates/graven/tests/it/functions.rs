@@ -115,43 +115,37 @@ fn what_a_statement_gives_is_of_the_declared_types() {
     };
     shows("shows_float", "DOUBLE");
     shows("shows_any", "ANY");
-    assert_eq!(
-        one(&connection, "RETURN shows_float(2)"),
-        Value::from("Float(2.0)")
-    );
-    assert_eq!(
-        one(&connection, "RETURN shows_any(null)"),
-        Value::from("Null")
-    );
-    let nested = one(
-        &connection,
-        "RETURN shows_any([1, {a: date('2020-01-01')}])",
-    );
+    for (text, shown) in [
+        ("RETURN shows_float(2)", "Float(2.0)"),
+        ("RETURN shows_any(null)", "Null"),
+    ] {
+        assert_eq!(one(&connection, text), Value::from(shown), "{text}");
+    }
+    let text = "RETURN shows_any([1, {a: date('2020-01-01')}])";
+    let nested = one(&connection, text);
     assert!(
         nested.as_str().is_some_and(|text| text.contains("Date")),
         "{nested:?}"
     );
     // What the text tells is refused before anything runs, the rest when the value is met.
-    assert_eq!(
-        code(&connection, "RETURN double('a')"),
-        "SyntaxError.InvalidArgumentType"
-    );
-    assert_eq!(
-        code(&connection, "UNWIND [1, 'a'] AS x RETURN double(x)"),
-        "TypeError.InvalidArgumentValue"
-    );
-    assert_eq!(
-        code(&connection, "RETURN double(1, 2)"),
-        "SyntaxError.InvalidNumberOfArguments"
-    );
-    assert_eq!(
-        code(&connection, "CREATE (n:P) RETURN shows_any(n)"),
-        "SyntaxError.InvalidArgumentType"
-    );
-    assert_eq!(
-        code(&connection, "CREATE (n:P) RETURN shows_any([n])"),
-        "Function.Failed"
-    );
+    for (text, wanted) in [
+        ("RETURN double('a')", "SyntaxError.InvalidArgumentType"),
+        (
+            "UNWIND [1, 'a'] AS x RETURN double(x)",
+            "TypeError.InvalidArgumentValue",
+        ),
+        (
+            "RETURN double(1, 2)",
+            "SyntaxError.InvalidNumberOfArguments",
+        ),
+        (
+            "CREATE (n:P) RETURN shows_any(n)",
+            "SyntaxError.InvalidArgumentType",
+        ),
+        ("CREATE (n:P) RETURN shows_any([n])", "Function.Failed"),
+    ] {
+        assert_eq!(code(&connection, text), wanted, "{text}");
+    }
     let wrong = Function::new("wrong", &[], "INT64", |_| Ok(Value::from("text")));
     connection.create_function(wrong).expect("created");
     let error = rows(&connection, "RETURN wrong()").expect_err("declared otherwise");
