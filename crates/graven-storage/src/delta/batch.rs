@@ -123,7 +123,7 @@ impl WholeBatch {
     pub(crate) fn layer_bytes(&self) -> u64 {
         let nodes: u64 = self.nodes.runs().map(|(ids, _)| ids.end - ids.start).sum();
         let values = self.columns.values();
-        let values = values.map(|it| it.value_bytes() + it.len() as u64 * VALUE_BYTES);
+        let values = values.map(|it| it.heap_bytes() + it.len() as u64 * VALUE_BYTES);
         nodes * NODE_BYTES
             + values.sum::<u64>()
             + self.relationships.len() as u64 * RELATIONSHIP_BYTES

@@ -30,6 +30,8 @@ pub(super) const SLOT_BYTES: u64 = (size_of::<Slot>() + size_of::<Slot>() / 2) a
 pub(crate) struct EncodedValues {
     slots: Vec<Slot>,
     bytes: Vec<u8>,
+    /// What all values that were taken would take in memory, beside their entries.
+    heap_bytes: u64,
     /// An id came that is not behind the one before.
     mixed: bool,
 }
@@ -44,13 +46,24 @@ impl EncodedValues {
         self.bytes.len() as u64
     }
 
+    /// Bytes that all values would take in memory, beside their entries. A value that another one
+    /// of its id replaced counts, too.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.heap_bytes
+    }
+
     /// Takes the next value of `reader`.
     ///
     /// # Panics
     /// Beyond 4 GiB of values: a batch ends long before.
     #[inline]
     pub(super) fn take(&mut self, id: u64, reader: &mut Reader<'_>) -> Decoded<()> {
-        let value = reader.since(skip_value)?;
+        let mut heap_bytes = 0;
+        let value = reader.since(|reader| {
+            heap_bytes = skip_value(reader)?;
+            Ok(())
+        })?;
+        self.heap_bytes += heap_bytes;
         let start =
             u32::try_from(self.bytes.len()).expect("a batch is applied before it is so large");
         self.bytes.extend_from_slice(value);
