@@ -14,6 +14,7 @@ pub(crate) mod encode;
 mod numbered;
 pub(crate) mod schema;
 pub mod statistics;
+mod stores;
 pub mod value_statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
@@ -25,6 +26,7 @@ pub use numbered::{NameList, NumberedList};
 pub(crate) use numbered::{Names, Numbered};
 pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
+pub(crate) use stores::Stores;
 pub use value_statistics::ValueStatistics;
 
 /// What a store holds.
@@ -89,7 +91,7 @@ pub struct Catalog {
     pub(crate) types: Names,
     pub(crate) keys: Names,
     pub(crate) label_sets: Numbered<[LabelId]>,
-    pub(crate) stores: Vec<StoreDescription>,
+    pub(crate) stores: Stores,
     pub(crate) indexes: Vec<IndexDescription>,
     pub(crate) constraints: Vec<ConstraintDescription>,
     pub(crate) next_index: u32,
@@ -170,7 +172,7 @@ impl Catalog {
     /// The store of `kind`, if the file has one.
     #[must_use]
     pub fn store(&self, kind: StoreKind) -> Option<&StoreDescription> {
-        self.stores.iter().find(|store| store.kind == kind)
+        self.stores.of_kind(kind)
     }
 
     /// What the values of a column of properties are like, if that is known.

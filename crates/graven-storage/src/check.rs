@@ -97,7 +97,7 @@ impl Store {
         };
         check.superblocks();
         let segments = check.directory()?;
-        for store in &root.catalog.stores {
+        for store in root.catalog.stores.iter() {
             let listed = segments.get(&store.id).map_or(&[][..], Vec::as_slice);
             check.store(store, listed)?;
         }

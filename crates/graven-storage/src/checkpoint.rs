@@ -55,7 +55,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use crate::catalog::{Catalog, StoreKind};
+use crate::catalog::{Catalog, StoreKind, Stores};
 use crate::data_file::FileRoot;
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::ids::Direction;
@@ -431,8 +431,7 @@ impl CheckpointMerge<'_> {
             let kept = (indexes.iter()).any(|index| index.number == description.number);
             if !kept {
                 index_tree::drop(self, description)?;
-                let kind = StoreKind::Index(description.number);
-                self.catalog.stores.retain(|store| store.kind != kind);
+                (self.catalog.stores).remove(StoreKind::Index(description.number));
             }
         }
         for description in &mut indexes {
@@ -449,7 +448,7 @@ impl CheckpointMerge<'_> {
         let mut own = Footprint::default();
         let stores = std::mem::take(&mut self.catalog.stores);
         let mut described = Vec::with_capacity(stores.len());
-        for mut store in stores {
+        for mut store in stores.into_list() {
             let is_index = matches!(store.kind, StoreKind::Index(_));
             match self.segments.remove(&store.id) {
                 Some(segments) => {
@@ -479,8 +478,8 @@ impl CheckpointMerge<'_> {
             }
         }
         let columns = &mut self.catalog.statistics.columns;
-        columns.retain(|id, _| described.iter().any(|store| store.id == *id));
-        self.catalog.stores = described;
+        columns.retain(|id, _| (described.binary_search_by_key(id, |store| store.id)).is_ok());
+        self.catalog.stores = Stores::new(described);
         let directory = builder.finish(&mut own)?;
         let encoded = self.catalog.encode();
         let catalogue = overflow_pages::write(&front, PageKind::Catalogue, &encoded, &mut own)?;

@@ -19,7 +19,7 @@
 pub(crate) mod shared;
 
 use crate::adjacency::writer::AdjacencyWriter;
-use crate::catalog::{IndexDescription, StoreDescription, StoreKind};
+use crate::catalog::{IndexDescription, StoreDescription, StoreKind, Stores};
 use crate::column::writer::ColumnWriter;
 use crate::directory::{DirectoryBuilder, SegmentEntry};
 use crate::id_runs::Run;
@@ -284,7 +284,7 @@ impl StoreWriter {
             ..
         } = finished;
         stores.sort_by_key(|store| store.id);
-        catalog.stores = stores.iter().map(describe).collect();
+        catalog.stores = Stores::new(stores.iter().map(describe).collect());
         for store in &mut stores {
             if let Some(values) = store.values.take() {
                 catalog.statistics.columns.insert(store.id, values);

@@ -235,6 +235,7 @@ impl Operator {
     }
 
     /// Whether it is a scan or a seek of nodes.
+    #[cfg(any(debug_assertions, feature = "mutants"))]
     #[must_use]
     pub(crate) fn finds_nodes(&self) -> bool {
         use Operator as O;

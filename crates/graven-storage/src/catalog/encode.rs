@@ -25,7 +25,7 @@
 
 use super::{
     Catalog, IndexDescription, Names, RelationshipExtent, RelationshipPart, Statistics,
-    StoreDescription, StoreKind, TypeStatistics, ValueStatistics,
+    StoreDescription, StoreKind, Stores, TypeStatistics, ValueStatistics,
 };
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
@@ -36,6 +36,8 @@ use crate::schema::{
 use crate::users;
 use graven_pagecache::PageRef;
 use std::sync::Arc;
+
+const CONTRADICTS: &str = "stores, indexes or extents of the catalogue contradict each other";
 
 impl Catalog {
     /// The format of the catalogue, and with it of everything that it leads to.
@@ -70,7 +72,7 @@ impl Catalog {
             put_varint(&mut out, *nodes);
         }
         put_varint(&mut out, self.stores.len() as u64);
-        for store in &self.stores {
+        for store in self.stores.iter() {
             put_varint(&mut out, u64::from(store.id.0));
             put_kind(&mut out, store.kind);
             put_all(
@@ -173,7 +175,9 @@ impl Catalog {
             catalog.label_sets.push(labels.into());
             catalog.statistics.label_set_nodes.push(reader.varint()?);
         }
-        catalog.stores = list(&mut reader, |reader| catalog.read_store(reader))?;
+        let stores = list(&mut reader, |reader| catalog.read_store(reader))?;
+        let stores = Stores::checked(stores);
+        catalog.stores = stores.ok_or_else(|| Malformed::new(CONTRADICTS))?;
         catalog.read_schema(&mut reader)?;
         catalog.extents = list(&mut reader, |reader| {
             Ok(RelationshipExtent {
@@ -377,7 +381,6 @@ impl Catalog {
 
     /// Checks what parts of the catalogue say of each other.
     fn validate(&self) -> Decoded<()> {
-        let stores_ascend = self.stores.windows(2).all(|pair| pair[0].id < pair[1].id);
         let extents_ascend = (self.extents.windows(2)).all(|pair| {
             pair[0]
                 .first
@@ -396,12 +399,10 @@ impl Catalog {
             .indexes
             .windows(2)
             .all(|pair| pair[0].number < pair[1].number);
-        if stores_ascend && extents_ascend && extents_end && indexes {
+        if extents_ascend && extents_end && indexes {
             return Ok(());
         }
-        Err(Malformed::new(
-            "stores, indexes or extents of the catalogue contradict each other",
-        ))
+        Err(Malformed::new(CONTRADICTS))
     }
 }
 

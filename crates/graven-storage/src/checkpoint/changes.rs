@@ -97,8 +97,8 @@ pub trait Changes: Send + Sync {
     /// The types of relationships that came or went.
     fn relationship_types(&self) -> Vec<TypeId>;
 
-    /// The relationships of one type that came or went, ascending by id.
-    fn relationships(&self, rel_type: TypeId) -> Stream<'_, RelationshipChange>;
+    /// The relationships that came or went, of all types, ascending by id.
+    fn relationships(&self) -> Stream<'_, (TypeId, RelationshipChange)>;
 
     /// The properties of relationships that have changes.
     fn relationship_keys(&self) -> Vec<(TypeId, KeyId)>;
@@ -110,7 +110,7 @@ pub trait Changes: Send + Sync {
         key: KeyId,
     ) -> Stream<'_, (u64, PropertyValue)>;
 
-    /// The same relationships as [`Changes::relationships`], by node, neighbour and id. For
+    /// The relationships of one type that came or went, by node, neighbour and id. For
     /// [`Direction::In`] the node is the end.
     fn adjacency(&self, rel_type: TypeId, direction: Direction) -> Stream<'_, AdjacencyChange>;
 

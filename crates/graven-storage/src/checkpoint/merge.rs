@@ -5,7 +5,7 @@ use super::changes::{Changes, Stream};
 use super::output::Output;
 use crate::Result;
 use crate::catalog::value_statistics::Sketch;
-use crate::catalog::{Catalog, RelationshipPart, StoreDescription, StoreKind};
+use crate::catalog::{Catalog, RelationshipPart, StoreKind};
 use crate::data_file::FileRoot;
 use crate::directory::SegmentEntry;
 use crate::ids::{RelId, StoreId, TypeId};
@@ -136,21 +136,7 @@ impl CheckpointMerge<'_> {
         segments: u64,
         ledger: &StoreChanges,
     ) -> StoreId {
-        let stores = &mut self.catalog.stores;
-        let at = stores.iter().position(|store| store.kind == kind);
-        let at = at.unwrap_or_else(|| {
-            let id = StoreId(stores.last().map_or(0, |last| last.id.0 + 1));
-            stores.push(StoreDescription {
-                id,
-                kind,
-                segments: 0,
-                pages: 0,
-                bytes: 0,
-                entries: 0,
-            });
-            stores.len() - 1
-        });
-        let store = &mut stores[at];
+        let store = self.catalog.stores.of_kind_or_new(kind);
         store.segments = segments;
         store.pages = store.pages + ledger.added.pages - ledger.removed.pages;
         store.bytes = store.bytes + ledger.added.bytes - ledger.removed.bytes;

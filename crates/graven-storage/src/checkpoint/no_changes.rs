@@ -45,7 +45,7 @@ impl Changes for NoChanges<'_> {
         Vec::new()
     }
 
-    fn relationships(&self, _rel_type: TypeId) -> Stream<'_, RelationshipChange> {
+    fn relationships(&self) -> Stream<'_, (TypeId, RelationshipChange)> {
         none()
     }
 

@@ -5,7 +5,7 @@
 //! their number. Later ones have numbers in the order of their creation, of all types together:
 //! three columns tell where they are.
 
-use super::changes::{Changes, EntryChange, RelationshipChange, Stream};
+use super::changes::{EntryChange, RelationshipChange};
 use super::columns;
 use super::merge::CheckpointMerge;
 use crate::Result;
@@ -13,8 +13,6 @@ use crate::catalog::{RelationshipPart, StoreKind};
 use crate::ids::TypeId;
 use graven_pagecache::PageKind;
 use graven_types::PropertyValue;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Merges the relationships of all types into the three columns.
 pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<()> {
@@ -27,9 +25,9 @@ pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<()> {
         RelationshipPart::Start,
         RelationshipPart::End,
     ] {
-        let merged = Merged::new(changes)?;
         let first = first.unwrap_or(0);
-        let values = merged
+        let values = changes
+            .relationships()
             .filter(move |item| {
                 let id = item.as_ref().map(|(_, change)| change.id.0);
                 id.is_err() || id.is_ok_and(|id| id >= first)
@@ -52,48 +50,4 @@ fn value(part: RelationshipPart, rel_type: TypeId, change: &RelationshipChange) 
         RelationshipPart::Start => change.start.0 as i64,
         RelationshipPart::End => change.end.0 as i64,
     })
-}
-
-/// The relationships of all types in one stream, ascending by id.
-struct Merged<'a> {
-    streams: Vec<(TypeId, Stream<'a, RelationshipChange>)>,
-    /// The next change of each stream, by id.
-    next: BinaryHeap<Reverse<(u64, usize)>>,
-    changes: Vec<Option<RelationshipChange>>,
-}
-
-impl<'a> Merged<'a> {
-    fn new(changes: &'a dyn Changes) -> Result<Merged<'a>> {
-        let types = changes.relationship_types();
-        let streams = types.into_iter().map(|of| (of, changes.relationships(of)));
-        let mut merged = Merged {
-            streams: streams.collect(),
-            next: BinaryHeap::new(),
-            changes: Vec::new(),
-        };
-        merged.changes.resize(merged.streams.len(), None);
-        (0..merged.streams.len()).try_for_each(|at| merged.fetch(at))?;
-        Ok(merged)
-    }
-
-    fn fetch(&mut self, at: usize) -> Result<()> {
-        if let Some(change) = self.streams[at].1.next().transpose()? {
-            self.next.push(Reverse((change.id.0, at)));
-            self.changes[at] = Some(change);
-        }
-        Ok(())
-    }
-}
-
-impl Iterator for Merged<'_> {
-    type Item = Result<(TypeId, RelationshipChange)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let Reverse((_, at)) = self.next.pop()?;
-        let change = self.changes[at].take()?;
-        if let Err(error) = self.fetch(at) {
-            return Some(Err(error));
-        }
-        Some(Ok((self.streams[at].0, change)))
-    }
 }

@@ -63,14 +63,10 @@ impl Changes for Frozen {
         types.into_iter().collect()
     }
 
-    fn relationships(&self, rel_type: TypeId) -> Stream<'_, RelationshipChange> {
-        let of_type = self.net().relationships().filter(move |entry| {
-            let other = matches!(entry, Ok((_, it)) if it.rel_type != rel_type);
-            !other
-        });
-        Box::new(of_type.map(|entry| {
+    fn relationships(&self) -> Stream<'_, (TypeId, RelationshipChange)> {
+        Box::new(self.net().relationships().map(|entry| {
             let (id, it) = entry?;
-            Ok(RelationshipChange {
+            let change = RelationshipChange {
                 id: RelId(id),
                 start: it.start,
                 end: it.end,
@@ -78,7 +74,8 @@ impl Changes for Frozen {
                     Change::Added => EntryChange::Added,
                     Change::Removed => EntryChange::Removed,
                 },
-            })
+            };
+            Ok((it.rel_type, change))
         }))
     }
 

@@ -60,7 +60,7 @@ impl Graph {
         for rel_type in 0..catalog.types().len() as u32 {
             graph.read_lists(root, TypeId(rel_type));
         }
-        for store in &catalog.stores {
+        for store in catalog.stores.iter() {
             match store.kind {
                 StoreKind::NodeColumn(key) => {
                     let column = root.column(store.kind).unwrap();
@@ -319,9 +319,12 @@ impl Changes for Difference {
         self.relationships.keys().map(|of| TypeId(*of)).collect()
     }
 
-    fn relationships(&self, rel_type: TypeId) -> Stream<'_, RelationshipChange> {
-        let all = self.relationships.get(&rel_type.0).into_iter().flatten();
-        Box::new(all.map(|(_, change)| Ok(*change)))
+    fn relationships(&self) -> Stream<'_, (TypeId, RelationshipChange)> {
+        let all = self.relationships.iter();
+        let all = all.flat_map(|(of, changes)| changes.values().map(|it| (TypeId(*of), *it)));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(_, change)| change.id);
+        Box::new(all.into_iter().map(Ok))
     }
 
     fn relationship_keys(&self) -> Vec<(TypeId, KeyId)> {
