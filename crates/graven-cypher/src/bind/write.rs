@@ -449,8 +449,11 @@ impl Binder<'_> {
 
     /// Ends the creation so far if the expression reads a part of it.
     fn split_at(&self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
+        let mut read = expr.variables();
+        if read.is_empty() {
+            return;
+        }
         let reads_own = {
-            let mut read = expr.variables();
             let imported: Vec<VarId> = read
                 .iter()
                 .filter_map(|var| self.subqueries.get(var))

@@ -407,7 +407,7 @@ impl Builder<'_> {
         let owners = Owners {
             variables: &self.variables,
             labels: &self.labels,
-            graph: None,
+            pattern: None,
         };
         let rows = partial.rows() * share(&self.cost, &owners, &predicate);
         // Neighbouring filters are one operator.
@@ -442,15 +442,15 @@ impl Builder<'_> {
             None => {
                 early_items(&mut items, &mut order);
                 let wanted = self.read_above(&order, filter.as_ref());
-                let (early, late): (Vec<_>, Vec<_>) = items
-                    .into_iter()
-                    .partition(|(var, expr)| wanted.contains(var) && *expr != Expr::Variable(*var));
-                items = late;
-                items.extend(early.iter().map(|(var, _)| (*var, Expr::Variable(*var))));
+                let mut early = Vec::new();
+                for (var, expr) in &mut items {
+                    let own = Expr::Variable(*var);
+                    if wanted.contains(var) && *expr != own {
+                        early.push((*var, std::mem::replace(expr, own)));
+                    }
+                }
                 self.extend(partial, early);
                 self.sorted(partial, order, skip, limit, filter);
-                // Items keep their order of appearance.
-                items.sort_by_key(|(var, _)| outputs.iter().position(|out| out == var));
                 self.project(partial, items, carry);
                 return;
             }
@@ -474,7 +474,7 @@ impl Builder<'_> {
         let owners = Owners {
             variables: &self.variables,
             labels: &self.labels,
-            graph: None,
+            pattern: None,
         };
         let mut combinations = 1.0_f64;
         for key in keys {

@@ -442,7 +442,32 @@ pub(crate) struct Owners<'a> {
     /// Labels that nodes are known to have.
     pub labels: &'a BTreeMap<VarId, Vec<Arc<str>>>,
     /// The pattern at hand.
-    pub graph: Option<&'a QueryGraph>,
+    pub pattern: Option<Pattern<'a>>,
+}
+
+/// What a pattern says of its variables.
+pub(crate) struct Pattern<'a> {
+    /// The first label of each test of a node.
+    tested: BTreeMap<VarId, Vec<&'a str>>,
+    edges: &'a [Edge],
+}
+
+impl<'a> Pattern<'a> {
+    pub(crate) fn of(graph: &'a QueryGraph) -> Pattern<'a> {
+        let mut tested: BTreeMap<VarId, Vec<&str>> = BTreeMap::new();
+        for condition in &graph.predicates {
+            if let Expr::HasLabels { base, labels, .. } = condition
+                && let Expr::Variable(var) = **base
+                && let Some(label) = labels.first()
+            {
+                tested.entry(var).or_default().push(label);
+            }
+        }
+        Pattern {
+            tested,
+            edges: &graph.edges,
+        }
+    }
 }
 
 impl Owners<'_> {
@@ -451,18 +476,12 @@ impl Owners<'_> {
             VarKind::Node => {
                 let known = self.labels.get(&var).into_iter().flatten();
                 let known = known.map(|label| &**label);
-                let tested = self.graph.into_iter().flat_map(|graph| &graph.predicates);
-                let tested = tested.filter_map(|condition| match condition {
-                    Expr::HasLabels { base, labels, .. } if **base == Expr::Variable(var) => {
-                        labels.first().map(|label| &**label)
-                    }
-                    _ => None,
-                });
+                let tested = self.pattern.as_ref().and_then(|it| it.tested.get(&var));
+                let tested = tested.into_iter().flatten().copied();
                 Some(Owner::Node(cost.rarest(known.chain(tested))))
             }
             VarKind::Relationship => {
-                let edges = &self.graph?.edges;
-                let edge = edges.iter().find(|edge| {
+                let edge = self.pattern.as_ref()?.edges.iter().find(|edge| {
                     [Some(edge.rel), Some(edge.each), edge.single].contains(&Some(var))
                 })?;
                 match &edge.types[..] {

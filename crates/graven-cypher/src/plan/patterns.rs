@@ -18,7 +18,7 @@ use super::builder::{Builder, Partial, node};
 use super::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use super::join::Split;
 use super::mutant::{self, Mutant};
-use super::order::{self, OrderStep, Ordered, Owners, Problem, Waiting};
+use super::order::{self, OrderStep, Ordered, Owners, Pattern, Problem, Waiting};
 use super::variables::{conjunction, substitute};
 use super::{Direction, Operator, RelPattern, VarExpandMode, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
@@ -191,7 +191,7 @@ impl Builder<'_> {
         let owners = Owners {
             variables: &self.variables,
             labels: &self.labels,
-            graph: Some(graph),
+            pattern: Some(Pattern::of(graph)),
         };
         let waiting: Vec<Waiting> = graph
             .predicates

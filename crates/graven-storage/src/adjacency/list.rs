@@ -254,16 +254,13 @@ impl<'a> List<'a> {
         let limit = self.context.limit;
         match self.body {
             Body::Here(raw) => {
-                let decoded = decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
-                let _ = self.context.checked(self.page, decoded)?;
+                let _ = (self.context).checked(self.page, search.run(raw, limit))?;
             }
             Body::Parts => {
                 let start = self.part_before(node.0)?;
                 self.for_each_part(start, |part, page, _, raw| {
                     search.next = part.before as usize;
-                    let decoded =
-                        decode::for_each_wide(raw, limit, &mut |block| search.feed(block));
-                    self.context.checked(page, decoded)
+                    self.context.checked(page, search.run(raw, limit))
                 })?;
             }
             Body::Merged(merged) => {
@@ -481,9 +478,21 @@ struct Search {
 }
 
 impl Search {
-    fn feed(&mut self, block: &[u64]) -> ControlFlow<()> {
-        let before = block.partition_point(|neighbour| *neighbour < self.wanted);
-        let behind = block.partition_point(|neighbour| *neighbour <= self.wanted);
+    fn run(&mut self, raw: RawList<'_>, limit: u64) -> Decoded<ControlFlow<()>> {
+        match limit <= decode::NARROW_LIMIT {
+            true => decode::for_each_narrow(raw, limit, &mut |block| self.feed(block)),
+            false => decode::for_each_wide(raw, limit, &mut |block| self.feed(block)),
+        }
+    }
+
+    fn feed<T: Copy + Into<u64>>(&mut self, block: &[T]) -> ControlFlow<()> {
+        let wanted = self.wanted;
+        if block.last().is_some_and(|last| (*last).into() < wanted) {
+            self.next += block.len();
+            return ControlFlow::Continue(());
+        }
+        let before = block.partition_point(|neighbour| (*neighbour).into() < wanted);
+        let behind = block.partition_point(|neighbour| (*neighbour).into() <= wanted);
         if before < behind {
             if self.found.is_empty() {
                 self.found.start = self.next + before;

@@ -1,8 +1,8 @@
 //! Goal: statements of very many equal parts run in a thread with little stack, or say which limit
 //! they pass; they never overflow the stack. Conditions with tens of thousands of terms answer as
-//! short ones do.
+//! short ones do. Many columns keep their order.
 
-use graven::{Config, Connection, Database, Params};
+use graven::{Config, Connection, Database, Params, Value};
 
 /// The stack of a thread by default.
 const STACK: usize = 2 << 20;
@@ -354,5 +354,26 @@ fn conditions_of_20_000_terms_answer_as_short_ones() {
             Ok(vec!["false".to_owned()])
         );
         assert!(value(failing + "true").is_err());
+    });
+}
+
+#[test]
+fn columns_stay_in_order_where_they_are_many_and_sorted_by_the_last() {
+    const COLUMNS: usize = 5000;
+    on_small_stack(|connection| {
+        let columns = many(COLUMNS, ", ", |i| format!("x * {i} AS c{i}"));
+        let text = format!(
+            "UNWIND [1, 2] AS x RETURN {columns} ORDER BY c{} DESC",
+            COLUMNS - 1
+        );
+        let result = connection.query(&text, &Params::new()).expect("it runs");
+        let rows: Vec<Vec<Value>> = result
+            .map(|row| row.expect("a row").into_values())
+            .collect();
+        for (row, x) in rows.iter().zip([2, 1]) {
+            let expected: Vec<Value> = (0..COLUMNS as i64).map(|i| Value::from(x * i)).collect();
+            assert!(*row == expected, "columns of x = {x}");
+        }
+        assert_eq!(rows.len(), 2);
     });
 }
