@@ -311,10 +311,7 @@ impl CurrentCheckpoint {
         freed.extend(old_tables);
         let block = Superblock {
             features,
-            log: LogPosition {
-                clean_end: 0,
-                ..changes.log()
-            },
+            log: changes.log(),
             catalogue,
             directory,
             ..before

@@ -197,7 +197,10 @@ impl CurrentCheckpoint {
         let synced = file.sync_data().map_err(Error::from);
         synced.inspect_err(|error| self.stop(error))?;
         let checkpoint = self.write_superblock(root, |newest| {
+            // Which log there is, and where it was closed, is what the store said last: a first
+            // commit may have come meanwhile.
             block.log.generation = newest.log.generation;
+            block.log.clean_end = newest.log.clean_end;
             block
         })?;
         self.space

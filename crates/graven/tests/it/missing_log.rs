@@ -74,6 +74,31 @@ fn a_closed_database_is_one_file_and_its_copy_a_database() {
 }
 
 #[test]
+fn a_database_that_only_became_shorter_needs_no_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let rows = "UNWIND range(1, 20000) AS x CREATE (:B {x: x, t: 'text ' + x})";
+    for statement in ["CREATE (:A {x: 1})", rows, rows, rows] {
+        let db = open(&at("live"), |config| config.create = true).expect("opened");
+        run(&db, statement).expect("made");
+        db.close().expect("closed");
+    }
+    let db = open(&at("live"), |_| ()).expect("opened");
+    let report = db.checkpoint().expect("nothing to fold");
+    assert!(report.is_some(), "pages at the end moved down");
+    // Killed here, or closed.
+    std::fs::copy(at("live"), at("killed")).expect("copied");
+    db.close().expect("closed");
+    for name in ["killed", "live"] {
+        assert_eq!(
+            seen(&at(name), |_| ()).expect("a database").len(),
+            1,
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn without_its_log_a_database_opens_only_when_told_to() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
