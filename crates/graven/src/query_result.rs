@@ -43,6 +43,17 @@ impl QueryResult {
         }
     }
 
+    /// For each column the declared type of its values, as it was written: that of a column of a
+    /// table, or of a cast. None where the statement does not say one. A parameter that is a column
+    /// has its name with a `$` here.
+    #[must_use]
+    pub fn declared_types(&self) -> Vec<Option<String>> {
+        match &*self.0 {
+            Source::Local(here) => here.declared_types(),
+            Source::Remote(there) => there.declared_types(),
+        }
+    }
+
     /// The next row, or none at the end.
     ///
     /// # Errors

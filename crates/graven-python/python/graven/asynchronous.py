@@ -17,9 +17,11 @@ class AsyncConnection:
     waiting for long.
     """
 
+    _connection_class = Connection
+
     def __init__(self, database, max_concurrent_queries=4, max_threads_per_query=0, **options):
         # Threads are those of the database.
-        self._new = lambda: Connection(database, **options)
+        self._new = lambda: self._connection_class(database, **options)
         self._connections = [self._new() for _ in range(max_concurrent_queries)]
         self._free = list(self._connections)
         self._functions = {}

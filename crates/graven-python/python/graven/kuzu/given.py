@@ -1,0 +1,112 @@
+"""Parameters and frames as programs for Kuzu give them."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, List
+
+from ..values import Error
+from .kinds import ANY, Kind
+
+__all__ = ["frame", "is_frame", "kind", "parameter"]
+
+_KEYS = {bool: "BOOL", int: "INT64", float: "DOUBLE", str: "STRING", datetime.date: "DATE", datetime.datetime: "TIMESTAMP"}
+_INT64 = range(-(2**63), 2**63)
+
+
+def _is_map(value: Any) -> bool:
+    """Whether a dictionary is a map of two lists."""
+    if not isinstance(value, dict) or list(value) != ["key", "value"]:
+        return False
+    keys, values = value["key"], value["value"]
+    return isinstance(keys, list) and isinstance(values, list) and len(keys) == len(values)
+
+
+def parameter(value: Any) -> Any:
+    """A parameter with its maps of two lists as dictionaries, whose keys are text; a frame as it can be read."""
+    if is_frame(value):
+        return frame(value)
+    if _is_map(value):
+        return {str(key): parameter(item) for key, item in zip(value["key"], value["value"])}
+    if isinstance(value, dict):
+        return {key: parameter(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [parameter(item) for item in value]
+    return value
+
+
+def kind(value: Any) -> Kind:
+    """The type of a parameter that is a map of two lists, so that its keys are what they were."""
+    if not _is_map(value):
+        return ANY
+    kinds = {_KEYS.get(type(key), "ANY") for key in value["key"]}
+    if kinds == {"INT64", "DOUBLE"}:
+        kinds = {"DOUBLE"}
+    return Kind("MAP", (("key", Kind(kinds.pop() if len(kinds) == 1 else "ANY")), ("value", ANY)))
+
+
+def _module(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def is_frame(value: Any) -> bool:
+    """Whether it is a DataFrame whose columns may need another form."""
+    return _module(value) in ("pandas", "polars") and type(value).__name__ == "DataFrame"
+
+
+def frame(value: Any) -> Any:
+    """A DataFrame as an Arrow table: a column whose values are of several types is text, maps of two lists are maps."""
+    try:
+        import pyarrow
+    except ImportError:
+        return value
+    if _module(value) == "polars":
+        return value.to_arrow()
+    columns = []
+    for at, name in enumerate(value.columns):
+        series = value.iloc[:, at]
+        is_mixed = str(series.dtype) == "object"
+        columns.append(_column(pyarrow, list(series)) if is_mixed else _plain(pyarrow, series))
+    return pyarrow.table(columns, names=[str(name) for name in value.columns])
+
+
+def _plain(pyarrow: Any, series: Any) -> Any:
+    made = pyarrow.Array.from_pandas(series)
+    return made.combine_chunks() if isinstance(made, pyarrow.ChunkedArray) else made
+
+
+def _column(pyarrow: Any, values: List[Any]) -> Any:
+    values = [None if _is_missing(value) else value for value in values]
+    there = [value for value in values if value is not None]
+    beyond = next((value for value in there if type(value) is int and value not in _INT64), None)
+    if beyond is not None and all(type(value) is int for value in there):
+        message = f"Conversion exception: Failed to cast value: Python value '{beyond}' to INT64"
+        raise Error("ArgumentError.InvalidArgumentValue", message)
+    if there and all(_is_map(value) for value in there):
+        pairs = [value and list(zip(value["key"], value["value"])) for value in values]
+        keys = pyarrow.array([key for pair in pairs for key, _ in pair or []]).type
+        items = pyarrow.array([item for pair in pairs for _, item in pair or []]).type
+        return pyarrow.array(pairs, pyarrow.map_(keys, items))
+    if _have_one_shape(there):
+        try:
+            return pyarrow.array(values)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError):
+            pass
+    return pyarrow.array([None if value is None else str(value) for value in values], pyarrow.string())
+
+
+def _is_missing(value: Any) -> bool:
+    """Null, and the NaN and NaT that stand for it in a column of objects."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
+def _have_one_shape(values: List[Any]) -> bool:
+    """Whether dictionaries have the same keys; what else they are, Arrow says."""
+    if any(isinstance(value, dict) for value in values):
+        return all(isinstance(value, dict) and value.keys() == values[0].keys() for value in values)
+    numbers = {bool, int, float}
+    kinds = {type(value) for value in values}
+    return not (bool in kinds and kinds & numbers != {bool})
