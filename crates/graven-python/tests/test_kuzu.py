@@ -125,6 +125,36 @@ class Kuzu(Case):
         result.close()
         self.connection.close()
 
+    def test_transactions_are_statements(self):
+        self.run_all("BEGIN TRANSACTION", "CREATE (:N)", "COMMIT;", "begin transaction read only", "CREATE (:N)")
+        count = self.connection.prepare("MATCH (n:N) RETURN count(*) AS n")
+        self.assertTrue(count.is_success())
+        self.assertEqual(self.row(count), [2])
+        other = kuzu.Connection(self.db)
+        self.assertEqual(other.execute(count.query).get_next(), [1])
+        for again, after in (("BEGIN TRANSACTION", "ROLLBACK"), ("COMMIT", "CHECKPOINT")):
+            with self.assertRaises(graven.Error) as caught:
+                self.connection.execute(again)
+            self.assertEqual(caught.exception.code, "Request.Invalid")
+            self.run_all(after)
+        self.assertEqual(self.row(count), [1])
+        with other:
+            other.execute("BEGIN TRANSACTION")
+            other.execute("CREATE (:N)")
+        self.assertEqual(self.row(count), [1])
+
+    def test_a_statement_that_is_wrong_says_so(self):
+        wrong = self.connection.prepare("RETURN x")
+        self.assertFalse(wrong.is_success())
+        self.assertIn("x", wrong.get_error_message())
+        with self.assertRaises(graven.Error):
+            self.connection.execute(wrong)
+        self.connection.set_query_timeout(20)
+        with self.assertRaises(graven.Error) as caught:
+            self.connection.execute("UNWIND range(1, 100000) AS x UNWIND range(1, 100000) AS y RETURN count(x + y)")
+        self.assertEqual(caught.exception.code, "Statement.TimedOut")
+        self.assertIn("Interrupted.", str(caught.exception))
+
     def test_explain_gives_its_plan_as_a_row(self):
         [plan] = self.row("EXPLAIN MATCH (n) RETURN n")
         self.assertIn("AllNodesScan", plan)
@@ -195,6 +225,22 @@ class Kuzu(Case):
         beyond = pandas.DataFrame({"a": [1, 2**70]})
         with self.assertRaises(graven.Error):
             self.connection.execute("LOAD FROM beyond RETURN *")
+
+    @needs("pandas")
+    @needs("pyarrow")
+    def test_rows_whose_key_exists_are_left_out(self):
+        import pandas
+
+        frame = pandas.DataFrame({"name": ["Ada", "Bo", "Ada", None], "age": ["36", "7", "x", "1"]})
+        self.run_all("CREATE NODE TABLE P(name STRING PRIMARY KEY, age INT16)", "CREATE (:P {name: 'Bo', age: 1})")
+        with self.assertRaises(graven.Error):
+            self.connection.execute("COPY P FROM frame")
+        self.connection.execute("COPY P FROM $f (IGNORE_ERRORS = true)", {"f": frame.drop(index=2)})
+        self.connection.execute("COPY P FROM frame (ignore_errors = true)")
+        people = self.connection.execute("MATCH (p:P) RETURN p.name, p.age ORDER BY p.name").get_all()
+        self.assertEqual(people, [["Ada", 36], ["Bo", 1]])
+        warnings = self.connection.execute("CALL show_warnings() RETURN message").get_all()
+        self.assertEqual([message.split(":")[0].split()[-1] for [message] in warnings], ["Ada", "Bo", "Ada"])
 
     @needs("networkx")
     def test_networkx(self):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ._graven import Connection
 
@@ -17,7 +18,7 @@ class AsyncConnection:
     waiting for long.
     """
 
-    _connection_class = Connection
+    _connection_class: Any = Connection
 
     def __init__(self, database, max_concurrent_queries=4, max_threads_per_query=0, **options):
         # Threads are those of the database.

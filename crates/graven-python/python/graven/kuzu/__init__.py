@@ -9,14 +9,15 @@ Statements, files and transactions are those of :mod:`graven`; what differs is t
   ``{"offset": id, "table": 0}``: ids are unique in the whole database.
 * Data frames and Arrow tables have the declared types; nodes of a NetworkX graph are called ``Label_key``.
 * A parameter ``{"key": [...], "value": [...]}`` is a map. A column of a DataFrame with values of several types is text.
-* ``EXPLAIN`` gives its plan as a row. Nothing can be read once the database is closed.
+* ``EXPLAIN`` gives its plan as a row. ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements.
+* A statement that cannot be prepared says so by ``is_success()``. Nothing can be read once the database is closed.
 """
 
-from .._graven import PreparedStatement, __version__, storage_version
+from .._graven import __version__, storage_version
 from .._graven import __version__ as version
 from ..types import Type
 from .asynchronous import AsyncConnection
-from .connection import Connection
+from .connection import Connection, PreparedStatement
 from .database import Database
 from .result import QueryResult
 

@@ -14,7 +14,7 @@ class Database:
     """As :class:`graven.Database`, with the same arguments, attributes and methods."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._inner = _graven.Database(*args, **options)
+        self._inner: Any = _graven.Database(*args, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_inner":

@@ -44,7 +44,7 @@ def as_df(result: Any) -> Any:
 def _columns(result: Any) -> List[Tuple[str, Kind, List[Any], List[Any]]]:
     """Name, declared type, values as Graven has them, and as Kuzu has them."""
     raw = result._open().get_columns()
-    made = [[make(value) for value in column] for make, column in zip(result._makers, raw)]
+    made = [[make(value) for value in column] if make else column for make, column in zip(result._makers, raw)]
     return list(zip(result.get_column_names(), result._kinds, raw, made))
 
 
@@ -200,9 +200,9 @@ def _lists(pyarrow: Any, kind: Kind, values: List[Any], nulls: List[bool]) -> An
     if kind.name == "LIST":
         flat = _array(pyarrow, kind.element, [item for value in values for item in value or ()])
         return pyarrow.ListArray.from_arrays(starts, flat)
+    entries = [entry for value in values for entry in (value or {}).items()]
     keys, items = (
-        _array(pyarrow, of, [item for value in values for item in part(value or {})])
-        for (_, of), part in zip(kind.parts, (dict.keys, dict.values))
+        _array(pyarrow, of, [entry[at] for entry in entries]) for at, (_, of) in enumerate(kind.parts)
     )
     return pyarrow.MapArray.from_arrays(starts, keys, items)
 

@@ -50,29 +50,33 @@ def _module(value: Any) -> str:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a DataFrame whose columns may need another form."""
-    return _module(value) in ("pandas", "polars") and type(value).__name__ == "DataFrame"
+    """Whether it is a table that can be read: a DataFrame, or what hands out Arrow's batches. A column alone is a list."""
+    if any(hasattr(value, name) for name in ("tolist", "to_list")):
+        return False
+    return any(hasattr(value, name) for name in ("__arrow_c_stream__", "scanner"))
 
 
 def frame(value: Any) -> Any:
-    """A DataFrame as an Arrow table: a column whose values are of several types is text, maps of two lists are maps."""
+    """A table as it can be read: in a DataFrame a column with values of several types is text, maps of two lists are maps."""
+    if _module(value) not in ("pandas", "polars"):
+        return value
     try:
         import pyarrow
     except ImportError:
         return value
     if _module(value) == "polars":
         return value.to_arrow()
-    columns = []
-    for at, name in enumerate(value.columns):
-        series = value.iloc[:, at]
-        is_mixed = str(series.dtype) == "object"
-        columns.append(_column(pyarrow, list(series)) if is_mixed else _plain(pyarrow, series))
-    return pyarrow.table(columns, names=[str(name) for name in value.columns])
-
-
-def _plain(pyarrow: Any, series: Any) -> Any:
-    made = pyarrow.Array.from_pandas(series)
-    return made.combine_chunks() if isinstance(made, pyarrow.ChunkedArray) else made
+    if type(value).__name__ != "DataFrame":
+        return value
+    objects = [str(dtype) == "object" for dtype in value.dtypes]
+    if not any(objects):
+        return value
+    columns = [value.iloc[:, at] for at in range(len(objects))]
+    arrays = [
+        _column(pyarrow, list(column)) if is_object else pyarrow.Array.from_pandas(column)
+        for column, is_object in zip(columns, objects)
+    ]
+    return pyarrow.table(arrays, names=[str(name) for name in value.columns])
 
 
 def _column(pyarrow: Any, values: List[Any]) -> Any:

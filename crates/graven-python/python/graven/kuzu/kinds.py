@@ -6,12 +6,12 @@ import datetime
 import decimal
 import re
 import uuid
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from ..values import Duration, Temporal
 from . import texts
 
-__all__ = ["ANY", "Kind", "converter", "read"]
+__all__ = ["ANY", "SAME", "Kind", "converter", "read"]
 
 _DAYS_OF_MONTH = 30
 _OTHER_NAMES = {
@@ -28,6 +28,10 @@ _OTHER_NAMES = {
 }
 _WHOLE = {"INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
 _PRECISION, _SCALE = 18, 3
+
+
+#: Types of columns whose values are in both packages the same.
+SAME = frozenset(("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "FLOAT", "DOUBLE", "STRING", "BLOB", "DATE"))
 
 
 class Kind(NamedTuple):
@@ -185,8 +189,9 @@ def moment(text: str) -> datetime.datetime:
     if not found:
         raise ValueError(f"{text} is no moment")
     *parts, fraction, _, hours, minutes = found.groups()
-    numbers = [int(part or 0) for part in parts]
-    made = datetime.datetime(*numbers, int((fraction or "0")[:6].ljust(6, "0")))
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts)
+    micros = int((fraction or "0")[:6].ljust(6, "0"))
+    made = datetime.datetime(year, month, day, hour, minute, second, micros)
     if hours:
         sign = -1 if hours.startswith("-") else 1
         made -= sign * datetime.timedelta(hours=abs(int(hours)), minutes=int(minutes or 0))
@@ -256,7 +261,7 @@ def _blob(value: Any) -> bytes:
     return escaped.encode("latin-1")
 
 
-_PLAIN = {
+_PLAIN: Dict[str, Callable[[Any], Any]] = {
     "BOOL": _bool,
     "FLOAT": _float,
     "DOUBLE": _float,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional
 
 from ..values import Error
-from .kinds import ANY, Kind, converter, read
+from .kinds import ANY, SAME, Kind, converter, read
 from .values import Values
 
 __all__ = ["QueryResult"]
@@ -19,7 +19,8 @@ class QueryResult:
         self._parent = database
         self._values = values
         self._kinds: List[Kind] = [_kind(declared, parameters) for declared in inner.declared_types]
-        self._makers = [converter(kind, values.make) for kind in self._kinds]
+        self._makers = [None if kind.name in SAME else converter(kind, values.make) for kind in self._kinds]
+        self._is_same = not any(self._makers)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_inner":
@@ -37,9 +38,12 @@ class QueryResult:
         return self._inner
 
     def _row(self, row: Any) -> Any:
+        if self._is_same:
+            return row
         if isinstance(row, dict):
-            return {name: make(value) for make, (name, value) in zip(self._makers, row.items())}
-        return [make(value) for make, value in zip(self._makers, row)]
+            makers = zip(self._makers, row.items())
+            return {name: make(value) if make else value for make, (name, value) in makers}
+        return [make(value) if make else value for make, value in zip(self._makers, row)]
 
     def has_next(self) -> bool:
         """Whether there are more rows."""
@@ -51,7 +55,8 @@ class QueryResult:
 
     def get_all(self) -> List[Any]:
         """The rows that are left."""
-        return [self._row(row) for row in self._open().get_all()]
+        rows = self._open().get_all()
+        return rows if self._is_same else [self._row(row) for row in rows]
 
     def get_n(self, count: int) -> List[Any]:
         """The next rows, up to ``count``."""
@@ -60,7 +65,7 @@ class QueryResult:
     def get_columns(self) -> List[List[Any]]:
         """The rows that are left, a list for each column."""
         columns = zip(self._makers, self._open().get_columns())
-        return [[make(value) for value in column] for make, column in columns]
+        return [[make(value) for value in column] if make else column for make, column in columns]
 
     def rows_as_dict(self, state: bool = True) -> "QueryResult":
         """Rows as dictionaries from now on."""

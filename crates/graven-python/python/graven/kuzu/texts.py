@@ -14,9 +14,9 @@ def split(text: str, separators: str = ",", most: int = -1) -> List[str]:
 
     A quote counts only where a part begins with it, so that an apostrophe within a word does not.
     """
-    parts, depth, begin, quote = [], 0, 0, None
-    begins = True
-    escaped = False
+    parts: List[str] = []
+    depth, begin, quote = 0, 0, None
+    begins, escaped = True, False
     for at, c in enumerate(text):
         if quote:
             if escaped:
