@@ -222,6 +222,14 @@ class Kuzu(Case):
         self.assertEqual(rows[0], ["1", "{'k': 1}", {"x": 1}])
         self.assertEqual(rows[1:], [["x", "{'k': 2}", {}], [None, "{'l': 3}", None]])
         self.assertEqual(self.row("LOAD FROM $f RETURN count(*)", {"f": mixed}), [3])
+        typed = pandas.DataFrame({"u": [ID_OF_ADA, None], "n": [1, 2]})
+        rows = self.connection.execute("LOAD FROM typed RETURN u, n").get_all()
+        self.assertEqual(rows, [[ID_OF_ADA, 1], [None, 2]])
+        import pyarrow
+
+        worth = pyarrow.array([decimal.Decimal("1.50")])
+        table = pyarrow.table({"w": worth, "m": pyarrow.array([[(7, "x")]], pyarrow.map_(pyarrow.int8(), pyarrow.string()))})
+        self.assertEqual(self.row("LOAD FROM $t RETURN *", {"t": table}), [decimal.Decimal("1.50"), {7: "x"}])
         beyond = pandas.DataFrame({"a": [1, 2**70]})
         with self.assertRaises(graven.Error):
             self.connection.execute("LOAD FROM beyond RETURN *")

@@ -44,8 +44,8 @@ impl QueryResult {
     }
 
     /// For each column the declared type of its values, as it was written: that of a column of a
-    /// table, or of a cast. None where the statement does not say one. A parameter that is a column
-    /// has its name with a `$` here.
+    /// table, or of a cast. None where the statement does not say one. A parameter has its name
+    /// here, as `$name`, a column of a frame `$frame.column`: what they are, the program knows.
     #[must_use]
     pub fn declared_types(&self) -> Vec<Option<String>> {
         match &*self.0 {

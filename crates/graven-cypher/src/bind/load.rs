@@ -56,6 +56,10 @@ impl Binder<'_> {
             self.check_free(&name)?;
             let var = self.declare(&name, VarKind::Value, Type::of(set));
             self.loaded.insert(var);
+            if let FileNames::Parameter(frame) = &source.files {
+                self.declared
+                    .insert(var, format!("${frame}.{column}").into());
+            }
             yields.push((column, var));
         }
         let filter = self.conditions(load.filter.as_ref())?;

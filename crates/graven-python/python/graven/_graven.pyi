@@ -155,7 +155,7 @@ class QueryResult:
     def declared_types(self) -> List[Optional[str]]:
         """For each column the type that a table or a cast in the statement declares, as it is written there, or ``None``.
 
-        A column that is a parameter has its name, as ``$name``. No row is read for it.
+        A parameter has its name, as ``$name``, and the column of a frame ``$frame.column``. No row is read for it.
         """
     def has_next(self) -> bool: ...
     def get_next(self) -> Union[List[Any], Dict[str, Any]]: ...

@@ -79,10 +79,9 @@ class Connection:
             if control:
                 return self._control(control.group(control.lastindex or 1).upper())
             if isinstance(parameters, dict):
-                kinds = {name.lstrip("$"): given.kind(value) for name, value in parameters.items() if isinstance(name, str)}
-                parameters = {name: given.parameter(value) for name, value in parameters.items()}
+                parameters = _prepared(parameters, kinds)
             if parameters is None or isinstance(parameters, dict):
-                frames = _frames(text, parameters or {}, sys._getframe(1))
+                frames = _prepared(_frames(text, parameters or {}, sys._getframe(1)), kinds)
                 parameters = {**(parameters or {}), **frames} if frames else parameters
         try:
             result = self._run(query, parameters)
@@ -136,6 +135,18 @@ class Connection:
         self.close()
 
 
+def _prepared(parameters: Dict[Any, Any], kinds: Dict[str, Kind]) -> Dict[Any, Any]:
+    """Parameters and frames as Graven takes them; their types are added to ``kinds``."""
+    made = {}
+    for name, value in parameters.items():
+        made[name] = given.parameter(value)
+        plain = str(name).lstrip("$")
+        kinds[plain] = given.kind(value)
+        if given.is_frame(value):
+            kinds.update(given.columns(plain, made[name], value))
+    return made
+
+
 def _frames(query: str, parameters: Dict[str, Any], caller: Any) -> Dict[str, Any]:
     """Frames that a statement names without ``$``, by the variables of the caller."""
     names: List[str] = re.findall(r"\bFROM\s+([^\W\d]\w*)", query, re.IGNORECASE)
@@ -145,6 +156,6 @@ def _frames(query: str, parameters: Dict[str, Any], caller: Any) -> Dict[str, An
             continue
         for scope in (caller.f_locals, caller.f_globals):
             if given.is_frame(scope.get(name)):
-                found[name] = given.frame(scope[name])
+                found[name] = scope[name]
                 break
     return found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any, List
+import uuid
+from typing import Any, Dict, List
 
 from ..values import Error
 from .kinds import ANY, Kind
 
-__all__ = ["frame", "is_frame", "kind", "parameter"]
+__all__ = ["columns", "frame", "is_frame", "kind", "parameter"]
 
 _KEYS = {bool: "BOOL", int: "INT64", float: "DOUBLE", str: "STRING", datetime.date: "DATE", datetime.datetime: "TIMESTAMP"}
 _INT64 = range(-(2**63), 2**63)
@@ -77,6 +78,40 @@ def frame(value: Any) -> Any:
         for column, is_object in zip(columns, objects)
     ]
     return pyarrow.table(arrays, names=[str(name) for name in value.columns])
+
+
+def columns(name: str, value: Any, given: Any) -> Dict[str, Kind]:
+    """The types of the columns of a frame that Graven has in another form, by their names in declared types.
+
+    ``value`` is the frame as it can be read, ``given`` as the program gave it.
+    """
+    schema = getattr(value, "schema", None)
+    if _module(value) != "pyarrow" or schema is None:
+        return {}
+    kinds = {f"{name}.{field.name}": _of_arrow(field.type) for field in schema}
+    if _module(given) == "pandas":
+        for at, column in enumerate(given.columns):
+            there = [it for it in given.iloc[:, at] if it is not None] if str(given.dtypes.iloc[at]) == "object" else []
+            if there and all(isinstance(it, uuid.UUID) for it in there):
+                kinds[f"{name}.{column}"] = Kind("UUID")
+    return kinds
+
+
+def _of_arrow(of: Any) -> Kind:
+    """A type of Arrow; those whose values are the same in Graven tell themselves."""
+    import pyarrow
+
+    if pyarrow.types.is_decimal(of):
+        return Kind("DECIMAL", precision=of.precision, scale=of.scale)
+    if pyarrow.types.is_map(of):
+        return Kind("MAP", (("key", _of_arrow(of.key_type)), ("value", _of_arrow(of.item_type))))
+    if pyarrow.types.is_list(of) or pyarrow.types.is_large_list(of):
+        return Kind("LIST", (("", _of_arrow(of.value_type)),))
+    if pyarrow.types.is_struct(of):
+        return Kind("STRUCT", tuple((field.name, _of_arrow(field.type)) for field in of))
+    if pyarrow.types.is_integer(of):
+        return Kind(str(of).upper())
+    return ANY
 
 
 def _column(pyarrow: Any, values: List[Any]) -> Any:
