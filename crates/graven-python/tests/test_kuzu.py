@@ -112,6 +112,9 @@ class Kuzu(Case):
         self.run_all("CREATE NODE TABLE T(id INT64, m MAP(DOUBLE, STRING), PRIMARY KEY(id))")
         given = {"key": [1.5, 2.0], "value": ["a", "b"]}
         self.assertEqual(self.row("CREATE (t:T {id: 1, m: $m}) RETURN t.m, $m", {"m": given}), [{1.5: "a", 2.0: "b"}] * 2)
+        made = "RETURN map([1, 20], ['a', 'b']), map([x], [1]) AS m"
+        self.assertEqual(self.row(f"UNWIND [cast(2 AS INT8)] AS y WITH y AS x {made}"), [{1: "a", 20: "b"}, {"2": 1}])
+        self.assertEqual(self.row("MATCH (t:T) RETURN list_extract([t.m, t.m], 1), list_extract(collect(t.id), 1)")[1], 1)
         other = {"key": [1, 2], "value": ["a"]}
         self.assertEqual(self.row("RETURN $m", {"m": other}), [other])
 

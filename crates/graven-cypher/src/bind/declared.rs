@@ -5,7 +5,8 @@
 //! table as its properties. What is a column, a cast, a field of a `STRUCT`, or is made of such
 //! values without a change of their type, has a declared type: its text, as it was written. A value
 //! of a declared type is stored in the form that `docs/guide/from-kuzu.md` lists, so the types are
-//! a help for programs that take results, not a promise of the executor.
+//! a help for programs that take results, not a promise of the executor. `map(keys, values)` makes
+//! texts of its keys; its declared type tells what they were.
 //!
 //! # Invariants
 //! * CY-67 A declared type refuses no statement and changes no value, but for `.field` behind a
@@ -61,6 +62,18 @@ impl Binder<'_> {
                 field(&self.declared_type(base)?, &key.text)
             }
             ExprKind::Index { base, .. } => element(&self.declared_type(base)?),
+            ExprKind::Case {
+                branches,
+                otherwise,
+                ..
+            } => {
+                let results = branches.iter().map(|(_, result)| result);
+                let results = results.chain(otherwise.as_deref());
+                let mut results = results.filter(|it| it.kind != ExprKind::Null);
+                let first = self.declared_type(results.next()?)?;
+                let are_all = results.all(|it| self.declared_type(it).as_ref() == Some(&first));
+                are_all.then_some(first)
+            }
             ExprKind::Call { name, args, .. } => {
                 let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
                 let first = || args.first().and_then(|arg| self.declared_type(arg));
@@ -69,6 +82,13 @@ impl Binder<'_> {
                         ExprKind::String(text) => Some(text.clone()),
                         _ => None,
                     },
+                    ([keys, _], "apoc.map.fromlists") => {
+                        let ExprKind::ListComprehension { list, .. } = &keys.kind else {
+                            return None;
+                        };
+                        let key = self.declared_element(list).or_else(|| of_literals(list))?;
+                        Some(format!("MAP({key}, ANY)").into())
+                    }
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
                     _ if ELEMENT.iter().any(is) => element(&first()?),
@@ -114,6 +134,23 @@ impl Binder<'_> {
         };
         Some((call("cast", vec![value, text(&of)]), Type::ANY))
     }
+}
+
+/// The type that all elements of a literal list have.
+fn of_literals(list: &ast::Expr) -> Option<Arc<str>> {
+    let ExprKind::List(items) = &list.kind else {
+        return None;
+    };
+    let of = |item: &ast::Expr| match item.kind {
+        ExprKind::Integer(_) => Some("INT64"),
+        ExprKind::Float(_) => Some("DOUBLE"),
+        ExprKind::Boolean(_) => Some("BOOL"),
+        ExprKind::String(_) => Some("STRING"),
+        _ => None,
+    };
+    let first = of(items.first()?)?;
+    let are_all = items.iter().all(|item| of(item) == Some(first));
+    are_all.then(|| first.into())
 }
 
 /// The type of the elements of a list.

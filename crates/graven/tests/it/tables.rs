@@ -371,13 +371,23 @@ fn fields_of_structs_are_read() {
         refused(&db, &format!("{one}RETURN {none}"), &["has no property"]);
     }
     let declared = |text: &str| {
-        let result = db.connect().query(text, &Params::new()).unwrap();
+        let result = db
+            .connect()
+            .query(text, &Params::new().with("p", 1))
+            .unwrap();
         let declared = result.declared_types().into_iter();
         declared.map(Option::unwrap_or_default).collect::<Vec<_>>()
     };
     assert_eq!(
         declared("MATCH (n:T) WITH n, collect(n.k) AS k RETURN k, n.s.at, n.t + '', n.l[0].a, n"),
         ["INT64[]", "TIMESTAMP", "", "INT8", ""]
+    );
+    assert_eq!(
+        declared(
+            "MATCH (n:T) WITH n, collect(n.k) AS k RETURN list_extract(k, 1), map([1.5], [n.t]), map([n], [1]), \
+                CASE WHEN n.k > 1 THEN n.s.a ELSE n.k END, CASE n.k WHEN 1 THEN n.t END, $p"
+        ),
+        ["INT64", "MAP(DOUBLE, ANY)", "", "", "STRING", "$p"]
     );
 }
 
