@@ -13,6 +13,7 @@
 pub(crate) mod aggregate;
 mod call;
 mod comprehension;
+mod declared;
 mod expression;
 pub(crate) mod graph;
 mod guard;
@@ -83,6 +84,8 @@ pub(crate) fn bind(
         uses: Vec::new(),
         known_columns: BTreeSet::new(),
         loaded: BTreeSet::new(),
+        tables: BTreeMap::new(),
+        declared: BTreeMap::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -94,6 +97,7 @@ pub(crate) fn bind(
     };
     binder.check_used(&statement.used)?;
     let query = binder.query(&statement.query)?;
+    let declared = binder.declared_columns(&query.columns);
     Ok(Bound {
         mode: statement.mode,
         query,
@@ -102,6 +106,7 @@ pub(crate) fn bind(
         notices: binder.notices,
         planned_for: binder.planned_for,
         known_columns: binder.known_columns,
+        declared,
     })
 }
 
@@ -129,6 +134,10 @@ struct Binder<'a> {
     known_columns: BTreeSet<VarId>,
     /// Columns of sources, which `*` has in their order.
     loaded: BTreeSet<VarId>,
+    /// Labels and types by which patterns name nodes and relationships.
+    tables: BTreeMap<VarId, Arc<str>>,
+    /// Declared types of variables.
+    declared: BTreeMap<VarId, Arc<str>>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,
@@ -287,7 +296,16 @@ impl Binder<'_> {
                 .next()
                 .filter(|kind| kinds.all(|k| k == *kind))
                 .unwrap_or(VarKind::Value);
-            common.push((name.clone(), self.new_variable(name, kind)));
+            let var = self.new_variable(name, kind);
+            let mut declared = branches
+                .iter()
+                .map(|branch| self.declared.get(&branch.columns[position]).cloned());
+            let first = declared.next().flatten();
+            if let Some(first) = first.filter(|it| declared.all(|other| other.as_ref() == Some(it)))
+            {
+                self.declared.insert(var, first);
+            }
+            common.push((name.clone(), var));
         }
         Ok(BoundQuery {
             branches,
@@ -410,6 +428,7 @@ impl Binder<'_> {
             }
             ClauseKind::Return(_) => unreachable!("bound by the caller"),
             ClauseKind::Unwind { list, name } => {
+                let declared = self.declared_element(list);
                 let (list, ty) = self.expression(list)?;
                 self.check_free(name)?;
                 let element = if ty.set.is(TypeSet::LIST) {
@@ -419,6 +438,7 @@ impl Binder<'_> {
                 };
                 let kind = kind_of(element);
                 let var = self.declare(name, kind, element);
+                self.declared.extend(declared.map(|of| (var, of)));
                 steps.push(Step::Unwind { list, var });
             }
             ClauseKind::Call(call) => return self.procedure(call, standalone, steps),

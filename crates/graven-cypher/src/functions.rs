@@ -54,6 +54,9 @@ pub struct Function {
 /// skipped.
 pub const MERGE_MAPS: &str = "graven.merge_maps";
 
+/// Notes a row that is left out: its source, a label, the key and its value; an empty map.
+pub(crate) const LEFT_OUT: &str = "graven.leftOut";
+
 /// Name of the internal function behind `a || b`.
 pub(crate) const CONCATENATE: &str = "graven.concatenate";
 

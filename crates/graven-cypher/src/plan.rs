@@ -94,6 +94,8 @@ pub struct Plan {
     pub variables: Vec<Variable>,
     /// Result columns in order: heading and variable. Empty for statements without `RETURN`.
     pub columns: Vec<(Arc<str>, VarId)>,
+    /// Declared types of the result columns, where a table or a cast says them.
+    pub declared: Vec<Option<Arc<str>>>,
     /// `EXPLAIN`, `PROFILE` or neither.
     pub mode: PlanMode,
     /// Notices for the user: unknown labels, types or property keys, cartesian products, ...

@@ -23,6 +23,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         notices,
         planned_for,
         known_columns,
+        declared,
     } = bound;
     let columns: Vec<(Arc<str>, VarId)> = query.columns.clone();
     let mut builder = Builder {
@@ -44,6 +45,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         root,
         variables: builder.variables,
         columns,
+        declared,
         mode,
         notices: builder.notices,
         planned_for,

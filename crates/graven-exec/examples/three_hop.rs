@@ -80,6 +80,7 @@ fn plan() -> Arc<Plan> {
         root: *root,
         variables: Vec::new(),
         columns: vec![("id".into(), id), ("count".into(), count)],
+        declared: Vec::new(),
         mode: PlanMode::Execute,
         notices: Vec::new(),
         planned_for: std::collections::BTreeMap::new(),

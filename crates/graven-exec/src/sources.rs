@@ -12,11 +12,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::TypeSet;
 use graven_cypher::plan::{FileNames, Literal, LoadSource, OptionValue};
-use graven_files::{Column, Datum, Description, Error, Fault, Frame, Kind, Options, Source};
+use graven_files::{
+    Column, Datum, Description, Error, FAULTS_MAX, Fault, Frame, Kind, Options, Source,
+};
 use graven_types::PropertyValue;
 
 use crate::error::ExecError;
@@ -42,6 +45,28 @@ pub struct LeftOut {
     pub count: u64,
     /// The first of them.
     pub faults: Vec<Fault>,
+}
+
+impl Sources {
+    /// Notes rows that are left out: how many, and the first of them. What another statement has
+    /// noted before is forgotten; `noted`: this one, which `user` runs, has noted some.
+    pub(crate) fn leave_out(
+        &self,
+        noted: &AtomicBool,
+        user: Option<&Arc<str>>,
+        (count, faults): (u64, Vec<Fault>),
+    ) {
+        let mut left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if !noted.swap(true, Ordering::Relaxed) {
+            *left_out = LeftOut {
+                user: user.cloned(),
+                ..LeftOut::default()
+            };
+        }
+        left_out.count += count;
+        let room = FAULTS_MAX.saturating_sub(left_out.faults.len());
+        left_out.faults.extend(faults.into_iter().take(room));
+    }
 }
 
 /// A source that has been looked at.

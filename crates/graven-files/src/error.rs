@@ -43,7 +43,7 @@ pub enum Error {
 pub struct Fault {
     /// Name of the file.
     pub file: String,
-    /// Number of the row in the file, from 1 on, a header aside.
+    /// Number of the row in the file, from 1 on, a header aside; 0 where that is not known.
     pub row: u64,
     /// Line on which it begins, in files of text.
     pub line: Option<u64>,

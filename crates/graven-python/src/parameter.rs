@@ -133,6 +133,20 @@ fn raised_as(py: Python<'_>, code: &str, message: &str) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
+/// The frame of the Python caller, that of the package's own files aside: compiled code has none.
+fn caller(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let mut frame = py.import("sys")?.call_method1("_getframe", (0,))?;
+    loop {
+        let module = frame.getattr("f_globals")?.get_item("__name__");
+        let module = module.and_then(|name| name.extract::<String>());
+        let outer = frame.getattr("f_back")?;
+        if outer.is_none() || !module.is_ok_and(|name| name.starts_with("graven.")) {
+            return Ok(frame);
+        }
+        frame = outer;
+    }
+}
+
 /// Sets the frames that the text names without `$` to what the caller calls so: `LOAD FROM df`.
 /// Gives the names that are none.
 pub(crate) fn named_frames(
@@ -151,8 +165,7 @@ pub(crate) fn named_frames(
         if name.is_empty() || params.get(name).is_some() || params.has_frame(name) {
             continue;
         }
-        // The frame of the Python caller: compiled code has none of its own.
-        let caller = py.import("sys")?.call_method1("_getframe", (0,))?;
+        let caller = caller(py)?;
         let mut kind = None;
         for scope in ["f_locals", "f_globals"] {
             let Ok(found) = caller.getattr(scope)?.get_item(name) else {

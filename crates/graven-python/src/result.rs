@@ -20,6 +20,8 @@ const KEPT: usize = 10_000;
 #[pyclass(module = "graven", frozen)]
 pub(crate) struct QueryResult {
     names: Vec<String>,
+    /// Declared types of the columns.
+    declared: Vec<Option<String>>,
     reading: Mutex<Reading>,
     running: Running,
 }
@@ -106,6 +108,7 @@ impl QueryResult {
     fn new(result: graven::QueryResult, first: Option<Rows>, running: Running) -> Self {
         QueryResult {
             names: result.columns().to_vec(),
+            declared: result.declared_types(),
             reading: Mutex::new(Reading {
                 result: Some(result),
                 ahead: first.into_iter().collect(),
@@ -233,6 +236,12 @@ fn item<'py>(
 impl QueryResult {
     fn get_column_names(&self) -> Vec<String> {
         self.names.clone()
+    }
+
+    /// Declared types of the columns, without reading a row.
+    #[getter]
+    fn declared_types(&self) -> Vec<Option<String>> {
+        self.declared.clone()
     }
 
     fn has_next(&self, py: Python<'_>) -> PyResult<bool> {

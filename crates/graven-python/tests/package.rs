@@ -9,6 +9,20 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
+/// The files of Python in a folder and those within it.
+fn copy_sources(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a folder");
+    for file in fs::read_dir(from).expect("the package") {
+        let path = file.expect("a file").path();
+        let copy = to.join(path.file_name().expect("a name"));
+        if path.is_dir() && !path.ends_with("__pycache__") {
+            copy_sources(&path, &copy);
+        } else if path.extension().is_some_and(|it| it == "py") {
+            fs::copy(&path, copy).expect("copied");
+        }
+    }
+}
+
 #[test]
 fn tests_in_python_pass() {
     let python = env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
@@ -27,13 +41,7 @@ fn tests_in_python_pass() {
     let library = built.with_file_name("libgraven_python.so");
     let folder = tempfile::tempdir().expect("a folder");
     let package = folder.path().join("graven");
-    fs::create_dir(&package).expect("a folder");
-    for file in fs::read_dir(own.join("python/graven")).expect("the package") {
-        let file = file.expect("a file");
-        if file.path().extension().is_some_and(|it| it == "py") {
-            fs::copy(file.path(), package.join(file.file_name())).expect("copied");
-        }
-    }
+    copy_sources(&own.join("python/graven"), &package);
     fs::copy(&library, package.join("_graven.abi3.so")).expect("the compiled part");
     let run = Command::new(&python)
         .args(["-B", "-m", "unittest", "discover", "--start-directory"])

@@ -31,6 +31,7 @@ use graven_cypher::{ProcedureView, TypeSet};
 use graven_exec::{
     Caller, ExecContext, ExecError, MoreRows, ProcedureResult, Procedures, Refused, Value,
 };
+use graven_files::Fault;
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
@@ -334,26 +335,48 @@ fn inside(caller: &DatabaseProcedures, what: &str, error: &Error) -> ExecError {
     }
 }
 
-/// What a statement of the same user has left out last.
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn load_errors(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+/// What a statement of the same user has left out last, a row for each.
+fn left_out(caller: &DatabaseProcedures, row: impl FnMut(&Fault) -> Vec<Value>) -> Rows {
     let noted = &caller.database.left_out;
     let noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
-    if noted.user != caller.access().user {
-        return Ok(Rows::new());
+    match noted.user == caller.access().user {
+        true => noted.faults.iter().map(row).collect(),
+        false => Rows::new(),
     }
-    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::text);
-    let rows = noted.faults.iter().map(|fault| {
+}
+
+fn text_or_null(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, Value::text)
+}
+
+/// `CALL graven.loadErrors()`.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn load_errors(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    Ok(left_out(caller, |fault| {
+        let row = Some(fault.row).filter(|row| *row > 0);
         vec![
             Value::text(&fault.file),
-            integer(fault.row),
+            row.map_or(Value::Null, integer),
             fault.line.map_or(Value::Null, integer),
-            text(&fault.column),
-            text(&fault.value),
+            text_or_null(fault.column.as_deref()),
+            text_or_null(fault.value.as_deref()),
             Value::text(&fault.why),
         ]
-    });
-    Ok(rows.collect())
+    }))
+}
+
+/// `CALL show_warnings()`.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn kuzu_warnings(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    Ok(left_out(caller, |fault| {
+        vec![
+            Value::Null,
+            Value::text(&fault.why),
+            Value::text(&fault.file),
+            fault.line.map_or(Value::Null, integer),
+            text_or_null(fault.value.as_deref()),
+        ]
+    }))
 }
 
 fn set_policy(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {

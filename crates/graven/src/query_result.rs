@@ -43,6 +43,17 @@ impl QueryResult {
         }
     }
 
+    /// For each column the declared type of its values, as it was written: that of a column of a
+    /// table, or of a cast. None where the statement does not say one. A parameter has its name
+    /// here, as `$name`, a column of a frame `$frame.column`: what they are, the program knows.
+    #[must_use]
+    pub fn declared_types(&self) -> Vec<Option<String>> {
+        match &*self.0 {
+            Source::Local(here) => here.declared_types(),
+            Source::Remote(there) => there.declared_types(),
+        }
+    }
+
     /// The next row, or none at the end.
     ///
     /// # Errors

@@ -154,6 +154,14 @@ impl LocalCursor {
         &self.columns
     }
 
+    /// Declared types of the columns.
+    pub(crate) fn declared_types(&self) -> Vec<Option<String>> {
+        let declared = self.plan.declared.iter();
+        declared
+            .map(|of| of.as_deref().map(str::to_owned))
+            .collect()
+    }
+
     /// The next row, or none at the end.
     ///
     /// # Errors

@@ -421,6 +421,9 @@ impl Binder<'_> {
             .or(TypeSet::TEMPORAL)
             .or(TypeSet::DURATION)
             .or(TypeSet::POINT);
+        if let Some(field) = self.field_of_struct(base, &key.text, &bound, ty) {
+            return Ok(field);
+        }
         if !ty.set.may_be(holders) {
             let code = if ty.set.is(TypeSet::PATH) {
                 Code::InvalidArgumentType

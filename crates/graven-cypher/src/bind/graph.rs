@@ -31,6 +31,8 @@ pub(crate) struct Bound {
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Variables of [`Record`]s that are read.
     pub known_columns: BTreeSet<VarId>,
+    /// Declared types of the result columns.
+    pub declared: Vec<Option<Arc<str>>>,
 }
 
 /// Single queries joined by `UNION`.

@@ -4,7 +4,8 @@
 //! # How it works
 //! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
 //! that do the same: the source, for relationships a `MATCH` of each end by its key, and a
-//! `CREATE`; in transactions of its own, the last ones are a subquery in them.
+//! `CREATE`; in transactions of its own, the last ones are a subquery in them. With `IGNORE_ERRORS`
+//! nodes of a table are made by a `MERGE` of their key, which notes a row that finds its node.
 
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ use crate::ast::{
     LoadFrom, Name, NodePattern, PathPattern, Query, RelationshipPattern, SingleQuery,
 };
 use crate::diagnostic::Code;
+use crate::functions::LEFT_OUT;
+use crate::plan::expression::{Literal, UnaryOp};
 use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
 use crate::schema_view::{SourceFault, TableView};
 use crate::token::Span;
@@ -53,6 +56,10 @@ impl Binder<'_> {
             self.check_free(&name)?;
             let var = self.declare(&name, VarKind::Value, Type::of(set));
             self.loaded.insert(var);
+            if let FileNames::Parameter(frame) = &source.files {
+                self.declared
+                    .insert(var, format!("${frame}.{column}").into());
+            }
             yields.push((column, var));
         }
         let filter = self.conditions(load.filter.as_ref())?;
@@ -186,6 +193,10 @@ impl Binder<'_> {
         let label = LabelExpr::Label(copy.target.clone());
         let clause = |kind| Clause { kind, span };
         let Some((from, to)) = &copy.ends else {
+            let key = self.key_to_skip_by(copy, table);
+            if let Some(at) = key.and_then(|key| names.iter().position(|name| *name == key)) {
+                return Ok(self.copied_once(copy, table, (at, &names, values)));
+            }
             let node = NodePattern {
                 name: None,
                 labels: Some(label),
@@ -235,6 +246,87 @@ impl Binder<'_> {
         let patterns = vec![path(first, vec![(relationship, last)], span)];
         clauses.push(clause(ClauseKind::Create { patterns }));
         Ok(clauses)
+    }
+
+    /// The key of a table whose nodes are copied with `IGNORE_ERRORS`.
+    fn key_to_skip_by(&self, copy: &CopyFrom, table: Option<&TableView>) -> Option<Arc<str>> {
+        let CopySource::Files(load) = &copy.source else {
+            return None;
+        };
+        let ignores = |(name, value): &(Arc<str>, OptionValue)| {
+            name.eq_ignore_ascii_case("IGNORE_ERRORS")
+                && *value == OptionValue::One(Literal::Boolean(true))
+        };
+        let ignores = load.source.options.iter().any(ignores);
+        table.filter(|_| ignores)?.key.clone()
+    }
+
+    /// The clauses that create the nodes of a table whose key is new; rows without a key are left
+    /// out, rows with one that exists are noted.
+    fn copied_once(
+        &self,
+        copy: &CopyFrom,
+        table: Option<&TableView>,
+        (key, names, values): (usize, &[Arc<str>], &[Arc<str>]),
+    ) -> Vec<Clause> {
+        let at = copy.target.span;
+        let clause = |kind| Clause { kind, span: at };
+        let source = match &copy.source {
+            CopySource::Files(load) => load.source.to_string(),
+            CopySource::Query(_) => String::new(),
+        };
+        let given = names.iter().zip(values);
+        let given = given.map(|(name, column)| {
+            let map = ExprKind::Map(vec![(named(name, at), variable(column, at))]);
+            let map = self.cast_properties(table, Some(&expr(map, at)));
+            let value = match map.map(|map| map.kind) {
+                Some(ExprKind::Map(mut entries)) => entries.pop().map(|(_, value)| value),
+                _ => None,
+            };
+            let value = value.unwrap_or_else(|| variable(column, at));
+            (named(name, at), value)
+        });
+        let mut others: Vec<_> = given.collect();
+        let (key, key_value) = others.remove(key);
+        let is_there = ExprKind::Unary {
+            op: UnaryOp::IsNotNull,
+            operand: Box::new(key_value.clone()),
+        };
+        let filtered = ClauseKind::With {
+            projection: ast::Projection::of_all(at),
+            filter: Some(expr(is_there, at)),
+        };
+        let node = || named("  copied", at);
+        let properties = ExprKind::Map(vec![(key.clone(), key_value.clone())]);
+        let pattern = NodePattern {
+            name: Some(node()),
+            labels: Some(LabelExpr::Label(copy.target.clone())),
+            properties: Some(expr(properties, at)),
+            filter: None,
+            span: at,
+        };
+        let map = |kind| ast::SetItem::Merge {
+            name: node(),
+            value: expr(kind, at),
+        };
+        let text = |text: &str| expr(ExprKind::String(text.into()), at);
+        let noted = ExprKind::Call {
+            name: named(LEFT_OUT, at),
+            distinct: false,
+            star: false,
+            args: vec![
+                text(&source),
+                text(&copy.target.text),
+                text(&key.text),
+                key_value,
+            ],
+        };
+        let merge = ClauseKind::Merge {
+            pattern: path(pattern, Vec::new(), at),
+            on_create: vec![map(ExprKind::Map(others))],
+            on_match: vec![map(noted)],
+        };
+        vec![clause(filtered), clause(merge)]
     }
 
     /// The property by which nodes of an end are found: one with an index, or each row would look

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::graph::{AccessHint, Edge, QueryGraph, Step};
 use super::scope::Entry;
-use super::{Binder, Result};
+use super::{Binder, Result, tables};
 use crate::ast::{
     self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
 };
@@ -532,6 +532,7 @@ impl Binder<'_> {
         if let Some(labels) = &node.labels {
             let labels = self.known(labels);
             self.notice_unknown_labels(&labels);
+            self.named_by(var, &tables::plain_names(Some(&labels)));
             let condition = self.label_condition(&Expr::Variable(var), &labels)?;
             conjuncts(condition, &mut graph.predicates);
         }
@@ -566,7 +567,12 @@ impl Binder<'_> {
             let types = self.known(types);
             self.notice_unknown_types(&types);
             match alternatives(&types) {
-                Some(names) => graph.edges[edge].types = names,
+                Some(names) => {
+                    if length.is_none() {
+                        self.named_by(rel, &names);
+                    }
+                    graph.edges[edge].types = names;
+                }
                 None => conditions.push(self.label_condition(&Expr::Variable(subject), &types)?),
             }
         }

@@ -114,6 +114,7 @@ impl Binder<'_> {
             if calls.iter().any(|(call, _)| *call == var) {
                 self.variables[var.0 as usize].name = name.clone();
             }
+            self.declares(var, &item.expr);
             columns.push((item.expr.clone(), var, ty));
             outputs.push(Entry { name, var, ty });
             if known.insert(var) {

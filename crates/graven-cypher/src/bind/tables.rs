@@ -458,7 +458,7 @@ impl Binder<'_> {
 }
 
 /// The one label or type that is written.
-fn plain_names(labels: Option<&LabelExpr>) -> Vec<Arc<str>> {
+pub(super) fn plain_names(labels: Option<&LabelExpr>) -> Vec<Arc<str>> {
     match labels {
         Some(LabelExpr::Label(name)) => vec![name.text.clone()],
         _ => Vec::new(),

@@ -315,6 +315,9 @@ impl Binder<'_> {
                     }
                     None => self.new_variable("  relationship", VarKind::Relationship),
                 };
+                if let RelType::Named(name) = &rel_type {
+                    self.named_by(var, std::slice::from_ref(name));
+                }
                 let (start, end) = directed(relationship.direction, at, to);
                 group.creation.relationships.push(CreateRelationship {
                     var,
@@ -355,6 +358,7 @@ impl Binder<'_> {
             Some(name) => self.declare(name, VarKind::Node, Type::of(TypeSet::NODE)),
             None => self.new_variable("  node", VarKind::Node),
         };
+        self.named_by(var, &labels.names);
         group.creation.nodes.push(CreateNode {
             var,
             labels: labels.names,

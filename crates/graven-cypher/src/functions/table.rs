@@ -575,6 +575,13 @@ pub const FUNCTIONS: &[Function] = &[
     function("graven.is_normalized", IS_NORMALIZED, (2, 2), ANY, BOOL),
     function("graven.is_typed", IS_TYPED, (2, 2), ANY, BOOL),
     function("graven.label", "graven.label", (1, 1), ENTITY, STR),
+    volatile(function(
+        super::LEFT_OUT,
+        "graven.leftout",
+        (4, 4),
+        STR,
+        MAP,
+    )),
     internal(function(
         "graven.merge_maps",
         MERGE_MAPS,

@@ -24,6 +24,7 @@ const CALLS: &[(&str, &str)] = &[
     ("show_connection", "graven.tableEnds"),
     ("db_version", "graven.kuzuVersion"),
     ("current_setting", "graven.setting"),
+    ("show_warnings", "graven.kuzuWarnings"),
 ];
 
 /// Settings of Kuzu that change no result, and have no meaning here.

@@ -8,7 +8,7 @@
 //! * FI-10 A condition that is used to pass over row groups stays in the plan: what a file leaves
 //!   out is only what cannot meet it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use graven_cypher::Span;
 use graven_cypher::plan::{BinaryOp, LoadSource};
@@ -22,7 +22,7 @@ use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
-use crate::sources::{self, Described, LeftOut};
+use crate::sources::{self, Described};
 
 /// A condition by which parts of files are passed over.
 pub(crate) struct Condition {
@@ -114,12 +114,9 @@ impl LoadFrom {
         let Some(reader) = self.reader.take().filter(|reader| reader.left_out > 0) else {
             return;
         };
-        let mut noted = (rt.sources.left_out.lock()).unwrap_or_else(PoisonError::into_inner);
-        *noted = LeftOut {
-            user: rt.user.clone(),
-            count: reader.left_out,
-            faults: reader.faults,
-        };
+        let left_out = (reader.left_out, reader.faults);
+        let noted = &rt.shared.leaves_out;
+        rt.sources.leave_out(noted, rt.user.as_ref(), left_out);
     }
 }
 

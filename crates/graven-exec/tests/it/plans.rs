@@ -140,6 +140,7 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
             .iter()
             .map(|v| (format!("v{v}").into(), VarId(*v)))
             .collect(),
+        declared: Vec::new(),
         mode,
         notices: Vec::new(),
         planned_for: BTreeMap::new(),

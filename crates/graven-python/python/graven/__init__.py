@@ -8,7 +8,7 @@
     for [name] in connection.execute("MATCH (p:Person) RETURN p.name"):
         print(name)
 
-Classes and methods have the names that Kuzu's package gives them, so that programs move over with few changes.
+Classes and methods have the names that Kuzu's package gives them. :mod:`graven.kuzu` has Kuzu's form of values, too.
 """
 
 from ._graven import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ._graven import Connection
 
@@ -17,9 +18,11 @@ class AsyncConnection:
     waiting for long.
     """
 
+    _connection_class: Any = Connection
+
     def __init__(self, database, max_concurrent_queries=4, max_threads_per_query=0, **options):
         # Threads are those of the database.
-        self._new = lambda: Connection(database, **options)
+        self._new = lambda: self._connection_class(database, **options)
         self._connections = [self._new() for _ in range(max_concurrent_queries)]
         self._free = list(self._connections)
         self._functions = {}

@@ -139,6 +139,8 @@ class Temporal(str):
 
     __slots__ = ("type",)
 
+    type: str
+
     def __new__(cls, text, type):
         made = super().__new__(cls, text)
         made.type = type

@@ -309,6 +309,21 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfDatabase(|_, _| Ok(vec![vec![Value::text(env!("CARGO_PKG_VERSION"))]])),
     },
     Procedure {
+        name: "graven.kuzuWarnings",
+        about: "CALL show_warnings(): graven.loadErrors with the columns of Kuzu",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("query_id", TypeSet::INTEGER),
+            ("message", TypeSet::STRING),
+            ("file_path", TypeSet::STRING),
+            ("line_number", TypeSet::INTEGER),
+            ("skipped_line_or_record", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(super::kuzu_warnings),
+    },
+    Procedure {
         name: "graven.loadErrors",
         about: "rows that LOAD FROM or COPY with IGNORE_ERRORS has left out last, the first \
             thousand",

@@ -371,10 +371,12 @@ impl Session {
         match started.map_err(|failure| self.late(failure, Durable::Unknown, text))? {
             Reply::Columns {
                 columns,
+                declared,
                 explain,
                 profile,
             } => Ok(Head {
                 columns,
+                declared,
                 explain,
                 profile,
             }),
@@ -410,6 +412,8 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct Head {
     pub(crate) columns: Vec<String>,
+    /// Declared types of the columns; empty where there is none.
+    pub(crate) declared: Vec<String>,
     pub(crate) explain: bool,
     pub(crate) profile: bool,
 }

@@ -95,6 +95,7 @@ impl RemoteCursor {
             text: Arc::from(""),
             head: Head {
                 columns: Vec::new(),
+                declared: Vec::new(),
                 explain: false,
                 profile: false,
             },
@@ -155,6 +156,13 @@ impl RemoteCursor {
 
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
+    }
+
+    pub(crate) fn declared_types(&self) -> Vec<Option<String>> {
+        let declared = self.head.declared.iter().cloned();
+        declared
+            .map(|of| Some(of).filter(|of| !of.is_empty()))
+            .collect()
     }
 
     /// The next rows in columns, or none at the end.

@@ -28,7 +28,7 @@ use crate::summary::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
-pub(super) const PROTOCOL: u32 = 6;
+pub(super) const PROTOCOL: u32 = 7;
 const MAGIC: &[u8; 8] = b"GRVattch";
 /// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take
 /// more.
@@ -93,9 +93,11 @@ pub(super) enum Reply {
         process: u32,
         why: String,
     },
-    /// The statement runs; headings of its columns.
+    /// The statement runs; headings and declared types of its columns.
     Columns {
         columns: Vec<String>,
+        /// Empty where there is none.
+        declared: Vec<String>,
         explain: bool,
         profile: bool,
     },
@@ -271,10 +273,12 @@ impl Reply {
             }
             Reply::Columns {
                 columns,
+                declared,
                 explain,
                 profile,
             } => {
                 w.list(columns.iter(), |w, column| w.text(column));
+                w.list(declared.iter(), |w, of| w.text(of));
                 w.bool(*explain);
                 w.bool(*profile);
                 2
@@ -335,6 +339,7 @@ impl Reply {
             },
             2 => Reply::Columns {
                 columns: texts(r)?,
+                declared: texts(r)?,
                 explain: r.bool()?,
                 profile: r.bool()?,
             },

@@ -100,6 +100,9 @@ fn errors_counters_plans_and_parameters_travel() {
         plan.contains("NodesScan") || plan.contains("LabelScan"),
         "{plan}"
     );
+    let cast = connection.query("RETURN cast(1 AS INT8) AS a, 1 AS b", &Params::new());
+    let declared = cast.expect("a row").declared_types();
+    assert_eq!(declared, [Some("INT8".to_owned()), None]);
     let profiled = connection.query("PROFILE MATCH (n:N) RETURN n.i", &Params::new());
     let mut profiled = profiled.expect("rows");
     while profiled.next_row().expect("a row").is_some() {}

@@ -222,6 +222,45 @@ fn what_is_wrong_is_named() {
     assert_eq!(errors, ok(&["3|a|ten", "4|null|null"]));
 }
 
+/// Goal: with `IGNORE_ERRORS` rows that cannot be read, have no key or one that exists are left
+/// out, and all but those without a key are listed; without it the copy fails, changes nothing.
+#[test]
+fn copies_leave_out_rows_whose_key_exists() {
+    let place = Place::new();
+    let run = |text: &str| place.rows(text).expect(text);
+    run(
+        "CREATE NODE TABLE P(id INT64, name STRING, born DATE DEFAULT date('2000-01-01'), PRIMARY KEY(id))",
+    );
+    run("CREATE (:P {id: 1, name: 'Ada'})");
+    place.file(
+        "p.csv",
+        "2,Bo,1990-01-01\n1,Again,\nx,Bad,\n3,Cy,\n2,Twice,\n,None,\n",
+    );
+    assert!(place.rows("COPY P FROM '@/p.csv'").is_err());
+    run("COPY P FROM '@/p.csv' (IGNORE_ERRORS = true)");
+    let all = "MATCH (p:P) RETURN p.id, p.name, p.born ORDER BY p.id";
+    let born = ["1|Ada|2000-01-01", "2|Bo|1990-01-01", "3|Cy|null"];
+    assert_eq!(place.rows(all), ok(&born));
+    assert_eq!(
+        place.rows("CALL graven.loadErrors() YIELD column, value, row RETURN * ORDER BY value"),
+        ok(&["id|null|1", "id|null|2", "id|3|x"])
+    );
+    assert_eq!(
+        place.rows("CALL show_warnings() WHERE message CONTAINS 'value 2' RETURN message"),
+        ok(&["Found duplicated primary key value 2: a node of P has it"])
+    );
+    // The next statement that leaves out rows begins a new list; one that does not leaves it.
+    place.file("q.csv", "3,Cy,\n4,Di,\n");
+    run("COPY P FROM '@/q.csv' (IGNORE_ERRORS = true) IN TRANSACTIONS OF 1 ROWS");
+    place.file("r.csv", "5,Ed\n");
+    run("COPY P (id, name) FROM '@/r.csv' (IGNORE_ERRORS = true)");
+    assert_eq!(
+        place.rows("CALL show_warnings() RETURN count(*)"),
+        ok(&["1"])
+    );
+    assert_eq!(place.rows("MATCH (p:P) RETURN count(*)"), ok(&["5"]));
+}
+
 #[test]
 fn files_are_copied_into_the_database() {
     let place = Place::new();

@@ -337,6 +337,60 @@ fn tables_take_files_by_their_columns() {
     );
 }
 
+/// Goal: fields of a struct in a column are values of their types, through `WITH`, lists and
+/// further structs; a column that is no struct has none, and what cannot be read is an error.
+#[test]
+fn fields_of_structs_are_read() {
+    let Fresh { _dir, path: _, db } = fresh();
+    let of = "STRUCT(a INT8, at TIMESTAMP, `in` STRUCT(x DOUBLE, tags STRING[]))";
+    let made = format!("CREATE NODE TABLE T(k INT64, s {of}, l {of}[], t STRING, PRIMARY KEY(k))");
+    done(&db, &made);
+    done(
+        &db,
+        "CREATE (:T {k: 1, s: '{a: 5, at: 2011-08-20 11:25:30, in: {x: 2, tags: [u, v]}}', t: '{a: 5}'})",
+    );
+    done(&db, "CREATE (:T {k: 2, s: '{a: 300}'}), (:T {k: 3})");
+    let one = "MATCH (n:T {k: 1}) ";
+    for (wanted, given) in [
+        ("RETURN n.s.a + 1, n.s.at.year", "6 2011"),
+        ("WITH n.s AS s RETURN s.in.x, s.in.tags[1]", "2.0 \"v\""),
+        ("WITH n AS m RETURN m.s.a", "5"),
+        ("RETURN cast(n.s AS STRUCT(a INT64)).a", "5"),
+    ] {
+        assert_eq!(rows(&db, &format!("{one}{wanted}")), [given], "{wanted}");
+    }
+    let found = "MATCH (n:T) WHERE n.k <> 2 AND n.s.a = 5 RETURN n.k";
+    assert_eq!(rows(&db, found), ["1"]);
+    assert_eq!(rows(&db, "MATCH (n:T {k: 3}) RETURN n.s.a"), ["null"]);
+    refused(
+        &db,
+        "MATCH (n:T {k: 2}) RETURN n.s.a",
+        &["InvalidArgumentValue", "300 is no INT8"],
+    );
+    for none in ["n.t.a", "n.s.missing"] {
+        refused(&db, &format!("{one}RETURN {none}"), &["has no property"]);
+    }
+    let declared = |text: &str| {
+        let result = db
+            .connect()
+            .query(text, &Params::new().with("p", 1))
+            .unwrap();
+        let declared = result.declared_types().into_iter();
+        declared.map(Option::unwrap_or_default).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        declared("MATCH (n:T) WITH n, collect(n.k) AS k RETURN k, n.s.at, n.t + '', n.l[0].a, n"),
+        ["INT64[]", "TIMESTAMP", "", "INT8", ""]
+    );
+    assert_eq!(
+        declared(
+            "MATCH (n:T) WITH n, collect(n.k) AS k RETURN list_extract(k, 1), map([1.5], [n.t]), map([n], [1]), \
+                CASE WHEN n.k > 1 THEN n.s.a ELSE n.k END, CASE n.k WHEN 1 THEN n.t END, $p"
+        ),
+        ["INT64", "MAP(DOUBLE, ANY)", "", "", "STRING", "$p"]
+    );
+}
+
 #[test]
 fn functions_of_kuzu_are_expressions() {
     let Fresh { _dir, db, .. } = fresh();

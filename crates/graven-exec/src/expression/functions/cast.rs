@@ -6,11 +6,14 @@
 //! `graven.nextSerial` gives the number behind the largest one of a table, which is its key; the
 //! statement counts on from there. Two transactions that take the same number conflict, and one of
 //! them runs again.
+//!
+//! `graven.leftOut` notes a row of a `COPY` whose key exists, and gives a map without entries.
 
 use std::cell::RefCell;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use graven_files::Fault;
 use graven_storage::{PropertyValue, SchemaEntity};
 
 use super::wrong;
@@ -31,6 +34,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "graven.nextserial",
         arity: (2, 2),
         body: next_serial,
+    },
+    Function {
+        name: "graven.leftout",
+        arity: (4, 4),
+        body: left_out,
     },
 ];
 
@@ -77,6 +85,32 @@ fn cast(_: &QueryContext, args: &[Value]) -> Result<Value> {
             message: format!("cast(): {} is no {wanted}", args[0]),
         })
     })
+}
+
+fn left_out(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let [
+        Value::String(source),
+        Value::String(label),
+        Value::String(key),
+        value,
+    ] = args
+    else {
+        let wanted = "the names of a source, of a label and of its key";
+        return Err(wrong("graven.leftOut", wanted, &args[0]));
+    };
+    let value = Fault::shown(&value.to_string());
+    let fault = Fault {
+        file: source.to_string(),
+        row: 0,
+        line: None,
+        column: Some(key.to_string()),
+        why: format!("Found duplicated primary key value {value}: a node of {label} has it"),
+        value: Some(value),
+    };
+    let noted = &rt.shared.leaves_out;
+    let left_out = (1, vec![fault]);
+    rt.sources.leave_out(noted, rt.user.as_ref(), left_out);
+    Ok(Value::Map(Arc::default()))
 }
 
 fn next_serial(rt: &QueryContext, args: &[Value]) -> Result<Value> {

@@ -242,6 +242,10 @@ impl Session<'_> {
     fn stream(&mut self, mut result: QueryResult) -> Result<(), Interrupted> {
         let columns = Reply::Columns {
             columns: result.columns().to_vec(),
+            declared: {
+                let declared = result.declared_types().into_iter();
+                declared.map(Option::unwrap_or_default).collect()
+            },
             explain: result.is_explain(),
             profile: result.is_profile(),
         };

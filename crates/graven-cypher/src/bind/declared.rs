@@ -1,0 +1,205 @@
+//! Declared types: what tables and casts say about the values of expressions.
+//!
+//! # How it works
+//! A variable that a pattern names by the label or the type of a table has the columns of that
+//! table as its properties. What is a column, a cast, a field of a `STRUCT`, or is made of such
+//! values without a change of their type, has a declared type: its text, as it was written. A value
+//! of a declared type is stored in the form that `docs/guide/from-kuzu.md` lists, so the types are
+//! a help for programs that take results, not a promise of the executor. `map(keys, values)` makes
+//! texts of its keys; its declared type tells what they were.
+//!
+//! # Invariants
+//! * CY-67 A declared type refuses no statement and changes no value, but for `.field` behind a
+//!   column of type `STRUCT`: its text is read, which was an error otherwise.
+
+use std::sync::Arc;
+
+use super::Binder;
+use super::made::{Typed, call};
+use crate::ast::{self, ExprKind};
+use crate::plan::VarId;
+use crate::plan::expression::{Expr, Literal};
+use crate::types::{Type, TypeSet};
+
+/// Calls whose value is one of their arguments, or of the elements of the first one.
+const PASSING: &[&str] = &["coalesce", "min", "max", "graven.sort", "reverse", "tail"];
+/// Calls that give an element of a list.
+const ELEMENT: &[&str] = &["head", "last"];
+
+impl Binder<'_> {
+    /// A pattern names the variable by these labels or types.
+    pub(super) fn named_by(&mut self, var: VarId, names: &[Arc<str>]) {
+        if let [name] = names {
+            self.tables.entry(var).or_insert_with(|| name.clone());
+        }
+    }
+
+    /// The value of the expression becomes that of the variable.
+    pub(super) fn declares(&mut self, var: VarId, of: &ast::Expr) {
+        if let Some(declared) = self.declared_type(of) {
+            self.declared.insert(var, declared);
+        }
+    }
+
+    /// The declared type of an expression in the current scope; none if it has none.
+    pub(super) fn declared_type(&self, of: &ast::Expr) -> Option<Arc<str>> {
+        match &of.kind {
+            ExprKind::Variable(name) => {
+                let entry = self.scope.find(&name.text)?;
+                self.declared.get(&entry.var).cloned()
+            }
+            ExprKind::Parameter(name) => Some(format!("${}", name.text).into()),
+            ExprKind::Property { base, key } => {
+                if let ExprKind::Variable(name) = &base.kind {
+                    let var = self.scope.find(&name.text)?.var;
+                    if let Some(table) = self.tables.get(&var) {
+                        let table = self.schema.table(table)?;
+                        let mut columns = table.columns.into_iter();
+                        let column = columns.find(|column| column.name == key.text);
+                        return column.map(|column| column.of);
+                    }
+                }
+                field(&self.declared_type(base)?, &key.text)
+            }
+            ExprKind::Index { base, .. } => element(&self.declared_type(base)?),
+            ExprKind::Case {
+                branches,
+                otherwise,
+                ..
+            } => {
+                let results = branches.iter().map(|(_, result)| result);
+                let results = results.chain(otherwise.as_deref());
+                let mut results = results.filter(|it| it.kind != ExprKind::Null);
+                let first = self.declared_type(results.next()?)?;
+                let are_all = results.all(|it| self.declared_type(it).as_ref() == Some(&first));
+                are_all.then_some(first)
+            }
+            ExprKind::Call { name, args, .. } => {
+                let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
+                let first = || args.first().and_then(|arg| self.declared_type(arg));
+                match (&args[..], &*name.text.to_ascii_lowercase()) {
+                    ([_, wanted], "cast") => match &wanted.kind {
+                        ExprKind::String(text) => Some(text.clone()),
+                        _ => None,
+                    },
+                    ([keys, _], "apoc.map.fromlists") => {
+                        let ExprKind::ListComprehension { list, .. } = &keys.kind else {
+                            return None;
+                        };
+                        let key = self.declared_element(list).or_else(|| of_literals(list))?;
+                        Some(format!("MAP({key}, ANY)").into())
+                    }
+                    ([_], "collect") => Some(format!("{}[]", first()?).into()),
+                    _ if PASSING.iter().any(is) => first(),
+                    _ if ELEMENT.iter().any(is) => element(&first()?),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// That of the elements of a list.
+    pub(super) fn declared_element(&self, list: &ast::Expr) -> Option<Arc<str>> {
+        element(&self.declared_type(list)?)
+    }
+
+    /// Declared types of the columns of a result.
+    pub(super) fn declared_columns(&self, columns: &[(Arc<str>, VarId)]) -> Vec<Option<Arc<str>>> {
+        let columns = columns.iter();
+        let declared = columns.map(|(_, var)| self.declared.get(var).cloned());
+        declared.collect()
+    }
+
+    /// `.key` of the text of a `STRUCT`; none if the base is no column of such a type.
+    pub(super) fn field_of_struct(
+        &self,
+        base: &ast::Expr,
+        key: &str,
+        bound: &Expr,
+        ty: Type,
+    ) -> Option<Typed> {
+        // Maps and entities have their fields already.
+        if !ty.set.may_be(TypeSet::STRING) {
+            return None;
+        }
+        let whole = self.declared_type(base)?;
+        let of = field(&whole, key)?;
+        let text = |of: &Arc<str>| Expr::Literal(Literal::String(of.clone()));
+        let map = call("cast", vec![bound.clone(), text(&whole)]);
+        let value = Expr::Property {
+            base: Box::new(map),
+            key: key.into(),
+            at: base.span,
+        };
+        Some((call("cast", vec![value, text(&of)]), Type::ANY))
+    }
+}
+
+/// The type that all elements of a literal list have.
+fn of_literals(list: &ast::Expr) -> Option<Arc<str>> {
+    let ExprKind::List(items) = &list.kind else {
+        return None;
+    };
+    let of = |item: &ast::Expr| match item.kind {
+        ExprKind::Integer(_) => Some("INT64"),
+        ExprKind::Float(_) => Some("DOUBLE"),
+        ExprKind::Boolean(_) => Some("BOOL"),
+        ExprKind::String(_) => Some("STRING"),
+        _ => None,
+    };
+    let first = of(items.first()?)?;
+    let are_all = items.iter().all(|item| of(item) == Some(first));
+    are_all.then(|| first.into())
+}
+
+/// The type of the elements of a list.
+fn element(of: &str) -> Option<Arc<str>> {
+    let rest = of.trim_end().strip_suffix(']')?;
+    let open = rest.rfind('[')?;
+    Some(rest[..open].trim_end().into())
+}
+
+/// The type of a field of `STRUCT(name TYPE, ...)`.
+fn field(of: &str, key: &str) -> Option<Arc<str>> {
+    let head = of.get(..6)?;
+    let inside = of[6..].trim().strip_prefix('(')?.strip_suffix(')')?;
+    if !head.eq_ignore_ascii_case("STRUCT") {
+        return None;
+    }
+    let mut depth = 0;
+    let fields = inside.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    fields
+        .filter_map(|field| field.trim().split_once(char::is_whitespace))
+        .find(|(name, _)| name.trim_matches('`') == key)
+        .map(|(_, of)| of.trim().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{element, field};
+
+    /// Goal: fields and elements are found at any depth, and what has none gives none.
+    #[test]
+    fn types_are_taken_apart() {
+        let of = "STRUCT(a INT8, `b c` STRUCT(x DECIMAL(5, 2)[], y DATE))";
+        assert_eq!(field(of, "a").as_deref(), Some("INT8"));
+        assert_eq!(field(of, "y"), None);
+        let of = "struct(a INT8, b STRUCT(x DECIMAL(5, 2)[], y DATE))";
+        let inner = field(of, "b").expect("a field");
+        let list = field(&inner, "x").expect("a field");
+        assert_eq!(&*list, "DECIMAL(5, 2)[]");
+        assert_eq!(element(&list).as_deref(), Some("DECIMAL(5, 2)"));
+        assert_eq!(element("INT64[3]").as_deref(), Some("INT64"));
+        for none in ["MAP(a INT8)", "STRUCT", "STR", "", "a]"] {
+            assert_eq!((field(none, "a"), element(none)), (None, None), "{none}");
+        }
+    }
+}

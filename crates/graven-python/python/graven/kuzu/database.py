@@ -1,0 +1,43 @@
+"""A database that tells its connections and results when it is closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _graven
+from ..values import Error
+
+__all__ = ["Database"]
+
+
+class Database:
+    """As :class:`graven.Database`, with the same arguments, attributes and methods."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._inner: Any = _graven.Database(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner":
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    @property
+    def _database(self) -> Any:
+        """None once it is closed."""
+        return self._inner._database
+
+    @staticmethod
+    def get_storage_version() -> int:
+        """As ``graven.Database.get_storage_version``."""
+        return _graven.storage_version
+
+    def check_for_database_close(self) -> None:
+        """Raises once the database is closed."""
+        if self._inner.is_closed:
+            raise Error("Database.Closed", "Database is closed: open it again")
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._inner.close()
