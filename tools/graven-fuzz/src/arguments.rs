@@ -396,11 +396,11 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
 
 /// Why a cell can have no call, if it cannot.
 pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str> {
-    if name == "exists" {
-        return Some("exists takes a property or a pattern");
-    }
-    if name == "graven.nextSerial" {
-        return Some("it numbers what a statement writes");
+    match name {
+        "exists" => return Some("exists takes a property or a pattern"),
+        "graven.nextSerial" => return Some("it numbers what a statement writes"),
+        "graven.leftOut" => return Some("it notes what a statement leaves out"),
+        _ => {}
     }
     let letters = CALLS.iter().find(|(known, _)| *known == name)?.1;
     let huge = |l: char| kind(l).is_some_and(|all| !all[3].is_empty());

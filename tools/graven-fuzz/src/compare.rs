@@ -64,7 +64,7 @@ impl Pair {
         if expected.as_ref().is_err_and(|stop| !stop.is_known()) {
             return Ok(Verdict::Skipped);
         }
-        let statement = spelled(query, spelling);
+        let statement = spelled(query, spelling, expected.is_ok());
         let ask = || std::panic::catch_unwind(AssertUnwindSafe(|| self.library.ask(&statement)));
         let _ = seams::asked();
         let got = ask();

@@ -110,7 +110,7 @@ impl Hunt {
             return Ok(());
         }
         quietly();
-        let statement = spelled(case.query, case.spelling);
+        let statement = spelled(case.query, case.spelling, false);
         let plain = plan(pair, "as it is", &statement, None);
         for at in open {
             let mutant = Mutant::ALL[at].0;

@@ -272,6 +272,8 @@ pub(crate) struct Call {
     pub(crate) import: Import,
     pub(crate) given: Vec<Name>,
     pub(crate) query: Query,
+    /// Rows for each transaction, where it runs in transactions of its own.
+    pub(crate) rows_each: Option<usize>,
 }
 
 /// Branches put together by `UNION` or `UNION ALL`.

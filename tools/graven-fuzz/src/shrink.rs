@@ -29,7 +29,7 @@ pub(crate) fn shrink(
     let Some((mut how, spelling)) = first else {
         return Ok(format!(
             "differs only after the queries before it:\n  {}",
-            spelled(&query, spelling)
+            spelled(&query, spelling, true)
         ));
     };
     let code = code(&how);
@@ -61,7 +61,7 @@ pub(crate) fn shrink(
     let creation = graph.creation().unwrap_or_default();
     Ok(format!(
         "{indexes}  {creation}\n  {}\n{how}",
-        spelled(&query, spelling)
+        spelled(&query, spelling, true)
     ))
 }
 

@@ -3,8 +3,9 @@
 //! # How it works
 //! Patterns are written in the other direction, properties and labels as conditions and the other
 //! way round, entries of maps in another order, one `SET` as two; comparisons and functions become
-//! their twins, `WITH *` goes in, keywords and names of functions get other letters. The
-//! interpreter answers the query as it was.
+//! their twins, `WITH *` goes in, keywords and names of functions get other letters. Where no other
+//! clause writes, subqueries run in transactions of their own. The interpreter answers the query as
+//! it was.
 
 use crate::query::{Change, Clause, Direction, Expr, Labels, Length, Op, Path, Query, Shape};
 use crate::random::Random;
@@ -12,8 +13,9 @@ use crate::text;
 use crate::value::V;
 use crate::walk::{self, Place, Visitor};
 
-/// The text of `query`, or of one that means the same. Seed 0 stands for the plain text.
-pub(crate) fn spelled(query: &Query, seed: u64) -> String {
+/// The text of `query`, or of one that means the same. Seed 0 stands for the plain text. One that
+/// `succeeds` means the same in several transactions, too.
+pub(crate) fn spelled(query: &Query, seed: u64, succeeds: bool) -> String {
     if seed == 0 {
         return text::query(query);
     }
@@ -24,10 +26,36 @@ pub(crate) fn spelled(query: &Query, seed: u64) -> String {
         random,
     };
     walk::query(&mut query, &mut other);
+    if succeeds && other.random.chance(50) {
+        in_transactions(&mut query, &mut other.random);
+    }
     let text = text::query(&query);
     match other.letters {
         true => letters(&text, &mut other.random),
         false => text,
+    }
+}
+
+/// Runs subqueries in transactions of their own, of a few rows each.
+fn in_transactions(query: &mut Query, random: &mut Random) {
+    let [clauses] = &mut query.branches[..] else {
+        return;
+    };
+    let alone = |clause: &Clause| Query {
+        branches: vec![vec![clause.clone()]],
+        all: true,
+    };
+    let is_call = |clause: &Clause| matches!(clause, Clause::Call(call) if !call.optional);
+    if clauses.iter().any(|it| !is_call(it) && alone(it).writes()) {
+        return;
+    }
+    for clause in clauses {
+        if let Clause::Call(call) = clause
+            && !call.optional
+            && (call.query.writes() || random.chance(50))
+        {
+            call.rows_each = Some(1 + random.below(3));
+        }
     }
 }
 
@@ -216,4 +244,49 @@ fn letters(text: &str, random: &mut Random) -> String {
         rest = behind;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Call, Import, NodePattern};
+
+    /// Goal: a subquery runs in transactions for some spellings, and for none where the statement
+    /// may fail or another clause writes.
+    #[test]
+    fn subqueries_run_in_transactions_where_that_means_the_same() {
+        let node = NodePattern {
+            var: None,
+            labels: Labels::Any,
+            properties: Vec::new(),
+        };
+        let create = Clause::Create(vec![Path {
+            var: None,
+            shape: Shape::Plain,
+            start: node,
+            steps: Vec::new(),
+        }]);
+        let query = |clauses| Query {
+            branches: vec![clauses],
+            all: true,
+        };
+        let call = Clause::Call(Call {
+            optional: false,
+            import: Import::Listed,
+            given: Vec::new(),
+            query: query(vec![create.clone()]),
+            rows_each: None,
+        });
+        let some = |clauses: Vec<Clause>, succeeds| {
+            let query = query(clauses);
+            (1..100).any(|seed| {
+                spelled(&query, seed, succeeds)
+                    .to_uppercase()
+                    .contains(" ROWS")
+            })
+        };
+        assert!(some(vec![call.clone()], true));
+        assert!(!some(vec![call.clone()], false));
+        assert!(!some(vec![call, create], true));
+    }
 }

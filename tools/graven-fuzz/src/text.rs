@@ -95,15 +95,20 @@ fn call(call: &Call) -> String {
         "CALL"
     };
     let given = call.given.join(", ");
-    match call.import {
-        Import::Listed => format!("{word} ({given}) {{ {} }}", query(&call.query)),
-        Import::Star => format!("{word} (*) {{ {} }}", query(&call.query)),
-        Import::With if given.is_empty() => format!("{word} {{ {} }}", query(&call.query)),
+    let body = match call.import {
+        Import::Listed => format!("({given}) {{ {} }}", query(&call.query)),
+        Import::Star => format!("(*) {{ {} }}", query(&call.query)),
+        Import::With if given.is_empty() => format!("{{ {} }}", query(&call.query)),
         Import::With => {
             let first = format!("WITH {given} ");
-            format!("{word} {{ {} }}", branches(&call.query, &first))
+            format!("{{ {} }}", branches(&call.query, &first))
         }
-    }
+    };
+    let rows = |rows| format!(" IN TRANSACTIONS OF {rows} ROWS");
+    format!(
+        "{word} {body}{}",
+        call.rows_each.map(rows).unwrap_or_default()
+    )
 }
 
 fn changes(all: &[Change]) -> String {

@@ -59,6 +59,7 @@ fn call(import: Import, given: &[&str], clauses: Vec<Clause>) -> Clause {
         import,
         given: given.iter().map(|name| (*name).to_owned()).collect(),
         query: query(clauses),
+        rows_each: None,
     })
 }
 

@@ -126,6 +126,7 @@ impl Generator<'_> {
                     import: *self.random.pick(&imports),
                     given: vec!["o".to_owned()],
                     query: branches(body),
+                    rows_each: None,
                 });
                 let mut clauses = vec![first, call];
                 if self.random.chance(30) {

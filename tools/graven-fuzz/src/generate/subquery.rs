@@ -86,6 +86,7 @@ impl Generator<'_> {
             import,
             given,
             query,
+            rows_each: None,
         })
     }
 
@@ -177,6 +178,7 @@ impl Generator<'_> {
             import,
             given,
             query,
+            rows_each: None,
         })
     }
 }

@@ -283,6 +283,7 @@ impl Generator<'_> {
                         branches: vec![vec![returning(vec![(name, "l")])]],
                         all: true,
                     },
+                    rows_each: None,
                 })
             }
             None => with(vec![(Expr::Literal(V::Str(label.to_owned())), "l")]),

@@ -130,6 +130,7 @@ impl Generator<'_> {
                 branches: vec![inner],
                 all: true,
             },
+            rows_each: None,
         });
         vec![
             matching(vec![single(node("o", None))], None),
