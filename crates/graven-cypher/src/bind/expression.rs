@@ -538,8 +538,13 @@ impl Binder<'_> {
         let ty = match op {
             Subtract | Multiply | Divide | Modulo | Power => {
                 let wanted = TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL);
-                self.require(left_ty, wanted, left.span, "an operand of arithmetic")?;
-                self.require(right_ty, wanted, right.span, "an operand of arithmetic")?;
+                let what = "an operand of arithmetic";
+                self.require(left_ty, wanted, left.span, what)?;
+                self.require(right_ty, wanted, right.span, what)?;
+                // Not everything goes with each.
+                let (first, second) = operands(op, left_ty.set);
+                self.require(left_ty, first, left.span, what)?;
+                self.require(right_ty, second, right.span, what)?;
                 arithmetic(op, left_ty, right_ty)
             }
             Add => {
@@ -691,6 +696,23 @@ fn arithmetic(op: BinaryOp, left: Type, right: Type) -> Type {
         return Type::of(TypeSet::NUMBER);
     }
     Type::of(TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL))
+}
+
+/// Of which kinds the operands of arithmetic are, where the left one is of `left`.
+fn operands(op: BinaryOp, left: TypeSet) -> (TypeSet, TypeSet) {
+    use TypeSet as T;
+    let timed = T::DURATION.or(T::TEMPORAL);
+    match op {
+        // Null with anything is null.
+        _ if left == T::NULL => (T::ANY, T::ANY),
+        BinaryOp::Subtract if left.is(T::NUMBER) => (T::NUMBER, T::NUMBER),
+        BinaryOp::Subtract if left.is(timed) => (timed, T::DURATION),
+        BinaryOp::Subtract => (T::NUMBER.or(timed), T::NUMBER.or(T::DURATION)),
+        BinaryOp::Multiply if left.is(T::DURATION) => (T::DURATION, T::NUMBER),
+        BinaryOp::Multiply => (T::NUMBER.or(T::DURATION), T::NUMBER.or(T::DURATION)),
+        BinaryOp::Divide => (T::NUMBER.or(T::DURATION), T::NUMBER),
+        _ => (T::NUMBER, T::NUMBER),
+    }
 }
 
 /// What can be added to a value of these kinds.

@@ -717,19 +717,19 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     function("time.truncate", "time.truncate", (1, 3), STR, TEMPORAL),
     volatile(function("timestamp", "timestamp", (0, 0), ANY, INT)),
-    function("toBoolean", "toboolean", (1, 1), ANY, BOOL),
+    function("toBoolean", "toboolean", (1, 1), STR.or(BOOL).or(INT), BOOL),
     elements(
         function("toBooleanList", "tobooleanlist", (1, 1), LIST, LIST),
         BOOL,
     ),
     function("toBooleanOrNull", "tobooleanornull", (1, 1), ANY, BOOL),
-    function("toFloat", "tofloat", (1, 1), ANY, FLOAT),
+    function("toFloat", "tofloat", (1, 1), STR.or(NUM), FLOAT),
     elements(
         function("toFloatList", "tofloatlist", (1, 1), LIST, LIST),
         FLOAT,
     ),
     function("toFloatOrNull", "tofloatornull", (1, 1), ANY, FLOAT),
-    function("toInteger", "tointeger", (1, 1), ANY, INT),
+    function("toInteger", "tointeger", (1, 1), SCALAR, INT),
     elements(
         function("toIntegerList", "tointegerlist", (1, 1), LIST, LIST),
         INT,

@@ -119,7 +119,11 @@ fn run_time_errors_show_the_place() {
             "ArithmeticError",
             "9223372036854775807 + $one",
         ),
-        ("RETURN 2 * toInteger([1])", "TypeError", "toInteger([1])"),
+        (
+            "RETURN 2 * toInteger([[1], 1][0])",
+            "TypeError",
+            "toInteger([[1], 1][0])",
+        ),
         ("UNWIND [$word] AS x RETURN x.key", "TypeError", "x.key"),
         ("UNWIND [$map] AS x RETURN x[1]", "TypeError", "x[1]"),
         (

@@ -231,7 +231,7 @@ fn errors_of_imported_statements_keep_their_codes() {
         ("CREATE (:P {x: 1}) RETURN", "SyntaxError.UnexpectedSyntax"),
         ("RETURN 1 / 0", "ArithmeticError.InvalidValue"),
         (
-            "UNWIND range(1, 9) AS i RETURN toInteger([i])",
+            "UNWIND range(1, 9) AS i RETURN toInteger([[i], i][0])",
             "TypeError.InvalidArgumentValue",
         ),
     ] {
