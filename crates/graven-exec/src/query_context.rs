@@ -116,8 +116,8 @@ pub(crate) struct Shared {
     /// Lists that were visited so often that all are laid out (EX-40); only where nothing that the
     /// statement sees changes.
     pub(crate) adjacency_cache: Option<AdjacencyCache>,
-    /// The statement has noted a row that it left out.
-    pub(crate) leaves_out: AtomicBool,
+    /// By which the statement is known where it leaves out rows: no other one has the same.
+    pub(crate) leaves_out: Arc<()>,
 }
 
 impl Shared {
@@ -130,7 +130,7 @@ impl Shared {
             extents: Mutex::default(),
             thread_pages: Mutex::default(),
             adjacency_cache: alone.then(AdjacencyCache::new),
-            leaves_out: AtomicBool::new(false),
+            leaves_out: Arc::new(()),
         }
     }
 }

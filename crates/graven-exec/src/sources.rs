@@ -12,7 +12,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_cypher::TypeSet;
@@ -41,6 +40,8 @@ pub struct Sources {
 pub struct LeftOut {
     /// The user that ran the statement.
     pub user: Option<Arc<str>>,
+    /// The statement.
+    by: Option<Arc<()>>,
     /// How many.
     pub count: u64,
     /// The first of them.
@@ -48,18 +49,19 @@ pub struct LeftOut {
 }
 
 impl Sources {
-    /// Notes rows that are left out: how many, and the first of them. What another statement has
-    /// noted before is forgotten; `noted`: this one, which `user` runs, has noted some.
+    /// Notes rows that the statement `by` of `user` leaves out: how many, and the first of them.
+    /// What another statement has noted is forgotten.
     pub(crate) fn leave_out(
         &self,
-        noted: &AtomicBool,
+        by: &Arc<()>,
         user: Option<&Arc<str>>,
         (count, faults): (u64, Vec<Fault>),
     ) {
         let mut left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
-        if !noted.swap(true, Ordering::Relaxed) {
+        if !(left_out.by.as_ref()).is_some_and(|known| Arc::ptr_eq(known, by)) {
             *left_out = LeftOut {
                 user: user.cloned(),
+                by: Some(by.clone()),
                 ..LeftOut::default()
             };
         }
@@ -404,5 +406,34 @@ mod tests {
         assert!(matching("../*.csv", &below).is_err());
         assert!(matching("x*.csv", &below).is_err());
         assert!(matching("*.csv", &FileAccess::Closed).is_err());
+    }
+
+    /// Goal: no user sees rows of another one, also where both leave out rows at the same time.
+    #[test]
+    fn rows_of_two_statements_do_not_mix() {
+        let sources = Sources::default();
+        let fault = |value: &str| Fault {
+            file: "a.csv".to_owned(),
+            row: 0,
+            line: None,
+            column: None,
+            value: Some(value.to_owned()),
+            why: String::new(),
+        };
+        let (ada, bo): (Arc<str>, Arc<str>) = ("Ada".into(), "Bo".into());
+        let (of_ada, of_bo) = (Arc::new(()), Arc::new(()));
+        sources.leave_out(&of_ada, Some(&ada), (1, vec![fault("1")]));
+        sources.leave_out(&of_bo, Some(&bo), (1, vec![fault("2")]));
+        for value in ["3", "4"] {
+            sources.leave_out(&of_ada, Some(&ada), (1, vec![fault(value)]));
+        }
+        let left_out = sources.left_out.lock().expect("no panic").clone();
+        assert_eq!((left_out.user, left_out.count), (Some(ada), 2));
+        let values: Vec<_> = left_out
+            .faults
+            .into_iter()
+            .filter_map(|it| it.value)
+            .collect();
+        assert_eq!(values, ["3", "4"]);
     }
 }

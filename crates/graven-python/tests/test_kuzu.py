@@ -1,5 +1,6 @@
 """``graven.kuzu``: values in the form that programs for Kuzu expect."""
 
+import asyncio
 import datetime
 import decimal
 import importlib.util
@@ -76,7 +77,7 @@ class Kuzu(Case):
         self.people()
         query = (
             "MATCH (p:Person {name: 'Ada'}) WITH p.u AS u, p.address AS address, collect(p.big) AS all "
-            "RETURN u, head(all), all, address.number, coalesce(u, 'none'), [u][0]"
+            "RETURN u, head(all), all, address.number, coalesce(null, u, u), [u][0]"
         )
         whole = self.ADA["big"]
         self.assertEqual(self.row(query), [ID_OF_ADA, whole, [whole], 12, ID_OF_ADA, str(ID_OF_ADA)])
@@ -107,6 +108,12 @@ class Kuzu(Case):
         self.run_all("CREATE (:Person {name: 'Cy', address: 'nowhere', marks: '{x=y}'})")
         address, marks = self.row("MATCH (p:Person {name: 'Cy'}) RETURN p.address, p.marks")
         self.assertEqual((address, marks), ("nowhere", {"x": "y"}))
+
+    def test_values_of_another_type_stay(self):
+        for of in ("TIMESTAMP", "DATE", "INTERVAL", "MAP(INT64, INT64)", "STRUCT(a INT64)", "DECIMAL(5, 2)[]"):
+            self.assertEqual(kinds.converter(kinds.read(of), lambda value: value)(0), 0, of)
+        self.run_all("CREATE NODE TABLE T(id INT64, t TIMESTAMP, PRIMARY KEY(id))", "CREATE (:T {id: 1})")
+        self.assertEqual(self.row("MATCH (t:T) RETURN coalesce(t.t, 0)"), [0])
 
     def test_maps_of_two_lists_are_maps(self):
         self.run_all("CREATE NODE TABLE T(id INT64, m MAP(DOUBLE, STRING), PRIMARY KEY(id))")
@@ -263,6 +270,36 @@ class Kuzu(Case):
         [(start, end, edge)] = graph.edges(data=True)
         self.assertEqual((start, end, edge["u"]), ("Person_Ada", "Person_Bo", ID_OF_ADA))
 
+    @needs("networkx")
+    def test_properties_are_no_arguments_of_networkx(self):
+        self.run_all("CREATE (a:A {self: 1})-[:R {key: 1, u_for_edge: 2}]->(b:B), (a)-[:R {key: 1}]->(b)")
+        graph = self.connection.execute("MATCH (a)-[r]->(b) RETURN a, r, b").get_as_networkx()
+        edges = [edge for _, _, edge in graph.edges(data=True)]
+        self.assertEqual([edge["key"] for edge in edges], [1, 1])
+        self.assertEqual([data["self"] for _, data in graph.nodes(data=True) if "A" in data], [1])
+
+    def test_transactions_need_a_connection_of_their_own(self):
+        async def begin():
+            pool = kuzu.AsyncConnection(self.db)
+            try:
+                await pool.execute("CHECKPOINT")
+                with self.assertRaisesRegex(graven.Error, "acquire_connection"):
+                    await pool.execute("begin transaction;")
+            finally:
+                pool.close()
+
+        asyncio.run(begin())
+
+    @needs("pandas")
+    @needs("pyarrow")
+    def test_columns_of_numbers_of_a_frame_keep_their_types(self):
+        import pandas
+
+        frame = pandas.DataFrame({"a": pandas.Series([1, 2], dtype="int16"), "b": [0.5, 1.5]})
+        result = self.connection.execute("LOAD FROM frame RETURN *")
+        self.assertEqual(result.get_column_data_types()[0], "INT16")
+        self.assertEqual(result.get_all(), [[1, 0.5], [2, 1.5]])
+
 
 class Texts(unittest.TestCase):
     def test_entries_and_items(self):
@@ -277,7 +314,7 @@ class Texts(unittest.TestCase):
                 list(texts.entries(wrong))
 
     def test_types_are_read_and_written(self):
-        for text in ("DECIMAL(5, 2)[]", "STRUCT(a INT8, b MAP(STRING, INT64)[3])", "UNION(x DATE, y BOOL)", "INT64[][2]"):
+        for text in ("STRUCT(`b c` INT64)", "DECIMAL(5, 2)[]", "STRUCT(a INT8, b MAP(STRING, INT64)[3])", "UNION(x DATE, y BOOL)", "INT64[][2]"):
             self.assertEqual(str(kinds.read(text)), text)
         self.assertEqual(str(kinds.read("boolean")), "BOOL")
 

@@ -22,7 +22,7 @@ use crate::plan::expression::{Expr, Literal};
 use crate::types::{Type, TypeSet};
 
 /// Calls whose value is one of their arguments, or of the elements of the first one.
-const PASSING: &[&str] = &["coalesce", "min", "max", "graven.sort", "reverse", "tail"];
+const PASSING: &[&str] = &["min", "max", "graven.sort", "reverse", "tail"];
 /// Calls that give an element of a list.
 const ELEMENT: &[&str] = &["head", "last"];
 
@@ -68,11 +68,7 @@ impl Binder<'_> {
                 ..
             } => {
                 let results = branches.iter().map(|(_, result)| result);
-                let results = results.chain(otherwise.as_deref());
-                let mut results = results.filter(|it| it.kind != ExprKind::Null);
-                let first = self.declared_type(results.next()?)?;
-                let are_all = results.all(|it| self.declared_type(it).as_ref() == Some(&first));
-                are_all.then_some(first)
+                self.common(results.chain(otherwise.as_deref()))
             }
             ExprKind::Call { name, args, .. } => {
                 let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
@@ -89,6 +85,7 @@ impl Binder<'_> {
                         let key = self.declared_element(list).or_else(|| of_literals(list))?;
                         Some(format!("MAP({key}, ANY)").into())
                     }
+                    (any, "coalesce") => self.common(any.iter()),
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
                     _ if ELEMENT.iter().any(is) => element(&first()?),
@@ -97,6 +94,14 @@ impl Binder<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The declared type that all expressions have, those aside that are null.
+    fn common<'e>(&self, all: impl Iterator<Item = &'e ast::Expr>) -> Option<Arc<str>> {
+        let mut all = all.filter(|it| it.kind != ExprKind::Null);
+        let first = self.declared_type(all.next()?)?;
+        let are_all = all.all(|it| self.declared_type(it).as_ref() == Some(&first));
+        are_all.then_some(first)
     }
 
     /// That of the elements of a list.
@@ -177,8 +182,11 @@ fn field(of: &str, key: &str) -> Option<Arc<str>> {
         c == ',' && depth == 0
     });
     fields
-        .filter_map(|field| field.trim().split_once(char::is_whitespace))
-        .find(|(name, _)| name.trim_matches('`') == key)
+        .filter_map(|field| match field.trim().strip_prefix('`') {
+            Some(quoted) => quoted.split_once('`'),
+            None => field.trim().split_once(char::is_whitespace),
+        })
+        .find(|(name, _)| *name == key)
         .map(|(_, of)| of.trim().into())
 }
 
@@ -191,6 +199,7 @@ mod tests {
     fn types_are_taken_apart() {
         let of = "STRUCT(a INT8, `b c` STRUCT(x DECIMAL(5, 2)[], y DATE))";
         assert_eq!(field(of, "a").as_deref(), Some("INT8"));
+        assert!(field(of, "b c").is_some_and(|of| of.starts_with("STRUCT(x")));
         assert_eq!(field(of, "y"), None);
         let of = "struct(a INT8, b STRUCT(x DECIMAL(5, 2)[], y DATE))";
         let inner = field(of, "b").expect("a field");

@@ -115,8 +115,8 @@ impl LoadFrom {
             return;
         };
         let left_out = (reader.left_out, reader.faults);
-        let noted = &rt.shared.leaves_out;
-        rt.sources.leave_out(noted, rt.user.as_ref(), left_out);
+        let by = &rt.shared.leaves_out;
+        rt.sources.leave_out(by, rt.user.as_ref(), left_out);
     }
 }
 

@@ -201,6 +201,7 @@ impl CurrentCheckpoint {
             // commit may have come meanwhile.
             block.log.generation = newest.log.generation;
             block.log.clean_end = newest.log.clean_end;
+            block.log.position = block.log.position.max(newest.log.position);
             block
         })?;
         self.space

@@ -107,9 +107,9 @@ fn left_out(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         why: format!("Found duplicated primary key value {value}: a node of {label} has it"),
         value: Some(value),
     };
-    let noted = &rt.shared.leaves_out;
+    let by = &rt.shared.leaves_out;
     let left_out = (1, vec![fault]);
-    rt.sources.leave_out(noted, rt.user.as_ref(), left_out);
+    rt.sources.leave_out(by, rt.user.as_ref(), left_out);
     Ok(Value::Map(Arc::default()))
 }
 

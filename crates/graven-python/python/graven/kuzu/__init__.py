@@ -10,7 +10,7 @@ Statements, files and transactions are those of :mod:`graven`; what differs is t
 * Data frames and Arrow tables have the declared types; nodes of a NetworkX graph are called ``Label_key``.
 * A parameter ``{"key": [...], "value": [...]}`` is a map. A column of a DataFrame with values of several types is text.
 * ``EXPLAIN`` gives its plan as a row. ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements.
-* A statement that cannot be prepared says so by ``is_success()``. Nothing can be read once the database is closed.
+* A statement that cannot be prepared says so by ``is_success()``. No row can be read once the database is closed.
 """
 
 from .._graven import __version__, storage_version

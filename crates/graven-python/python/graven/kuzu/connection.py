@@ -21,6 +21,12 @@ _NOTHING = "UNWIND [] AS nothing FINISH"
 _INTERRUPTED = ("Statement.Cancelled", "Statement.TimedOut")
 
 
+def control(statement: Any) -> Optional[str]:
+    """``BEGIN``, ``COMMIT``, ``ROLLBACK`` or ``CHECKPOINT`` if the statement is one of these."""
+    found = _CONTROL.fullmatch(statement) if isinstance(statement, str) else None
+    return found.group(found.lastindex or 1).upper() if found else None
+
+
 class PreparedStatement:
     """A statement that is checked and planned; one that is wrong says so when it is asked, and raises when it is run."""
 
@@ -75,9 +81,9 @@ class Connection:
         text = query.query if isinstance(query, PreparedStatement) else query
         kinds: Dict[str, Kind] = {}
         if isinstance(text, str):
-            control = _CONTROL.fullmatch(text)
-            if control:
-                return self._control(control.group(control.lastindex or 1).upper())
+            word = control(text)
+            if word:
+                return self._control(word)
             if isinstance(parameters, dict):
                 parameters = _prepared(parameters, kinds)
             if parameters is None or isinstance(parameters, dict):

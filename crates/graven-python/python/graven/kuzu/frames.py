@@ -162,7 +162,7 @@ def _kind_of_entities(there: List[Any], known: Values, place: Optional[Tuple[str
 
 
 def _array(pyarrow: Any, kind: Kind, values: List[Any]) -> Any:
-    """An Arrow array of the type; of what its values are where they are not of that type."""
+    """An Arrow array of the type. A value that is not of it is an error of Arrow."""
     nulls = [value is None for value in values]
     if kind.name == "STRUCT" and kind.parts:
         children = [
@@ -251,7 +251,8 @@ def _arrow_type(pyarrow: Any, kind: Kind) -> Any:
     }
     if kind.name in types:
         return types[kind.name]
-    return getattr(pyarrow, kind.name.lower())() if "INT" in kind.name else None
+    is_integer = kind.name.startswith(("INT", "UINT"))
+    return getattr(pyarrow, kind.name.lower())() if is_integer else None
 
 
 def as_networkx(result: Any, directed: bool = True) -> Any:
@@ -277,11 +278,13 @@ def as_networkx(result: Any, directed: bool = True) -> Any:
         collect(column)
     names = {number: _name(node, known) for number, node in nodes.items()}
     for number, node in nodes.items():
-        graph.add_node(names[number], **{**known.make(node), **{label: True for label in node.labels}})
+        graph.add_node(names[number])
+        graph.nodes[names[number]].update(known.make(node), **{label: True for label in node.labels})
     for relationship in relationships.values():
         # The ends that no row has are called by their ids.
         start, end = (names.get(number, number) for number in (relationship.start, relationship.end))
-        graph.add_edge(start, end, **known.make(relationship))
+        key = graph.add_edge(start, end)
+        graph.edges[start, end, key].update(known.make(relationship))
     return graph
 
 

@@ -86,7 +86,11 @@ def columns(name: str, value: Any, given: Any) -> Dict[str, Kind]:
     ``value`` is the frame as it can be read, ``given`` as the program gave it.
     """
     schema = getattr(value, "schema", None)
-    if _module(value) != "pyarrow" or schema is None:
+    if _module(value) == "pandas" and type(value).__name__ == "DataFrame":
+        schema = _schema(value)
+    elif _module(value) != "pyarrow":
+        schema = None
+    if schema is None:
         return {}
     kinds = {f"{name}.{field.name}": _of_arrow(field.type) for field in schema}
     if _module(given) == "pandas":
@@ -95,6 +99,15 @@ def columns(name: str, value: Any, given: Any) -> Dict[str, Kind]:
             if there and all(isinstance(it, uuid.UUID) for it in there):
                 kinds[f"{name}.{column}"] = Kind("UUID")
     return kinds
+
+
+def _schema(frame: Any) -> Any:
+    """The types of the columns of a DataFrame; None without pyarrow."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    return pyarrow.Schema.from_pandas(frame, preserve_index=False)
 
 
 def _of_arrow(of: Any) -> Kind:

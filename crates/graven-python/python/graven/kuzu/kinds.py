@@ -57,7 +57,8 @@ class Kind(NamedTuple):
             return f"DECIMAL({self.precision}, {self.scale})"
         if not self.parts:
             return self.name
-        parts = (str(of) if self.name == "MAP" else f"{name} {of}" for name, of in self.parts)
+        names = (name if name.isidentifier() else f"`{name}`" for name, _ in self.parts)
+        parts = (str(of) if self.name == "MAP" else f"{name} {of}" for name, (_, of) in zip(names, self.parts))
         return f"{self.name}({', '.join(parts)})"
 
 
@@ -86,8 +87,9 @@ def read(text: str) -> Kind:
 
 
 def _named(part: str) -> Tuple[str, Kind]:
-    name, _, of = part.partition(" ")
-    return name.strip("`"), read(of)
+    quoted = part.startswith("`")
+    name, _, of = part[1:].partition("`") if quoted else part.partition(" ")
+    return name, read(of)
 
 
 def converter(kind: Kind, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -104,7 +106,7 @@ def converter(kind: Kind, otherwise: Callable[[Any], Any]) -> Callable[[Any], An
             return None
         try:
             return make(value)
-        except (ValueError, TypeError, ArithmeticError):
+        except (ValueError, TypeError, ArithmeticError, AttributeError):
             return otherwise(value)
 
     return convert
@@ -147,7 +149,7 @@ def _first(makers: List[Callable[[Any], Any]], value: Any) -> Any:
     for make in makers:
         try:
             return make(value)
-        except (ValueError, TypeError, ArithmeticError):
+        except (ValueError, TypeError, ArithmeticError, AttributeError):
             pass
     return value
 
