@@ -297,14 +297,7 @@ impl Binder<'_> {
                 .filter(|kind| kinds.all(|k| k == *kind))
                 .unwrap_or(VarKind::Value);
             let var = self.new_variable(name, kind);
-            let mut declared = branches
-                .iter()
-                .map(|branch| self.declared.get(&branch.columns[position]).cloned());
-            let first = declared.next().flatten();
-            if let Some(first) = first.filter(|it| declared.all(|other| other.as_ref() == Some(it)))
-            {
-                self.declared.insert(var, first);
-            }
+            self.declares_union(var, branches.iter().map(|it| it.columns[position]));
             common.push((name.clone(), var));
         }
         Ok(BoundQuery {

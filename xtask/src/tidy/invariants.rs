@@ -4,8 +4,8 @@
 //! # How it works
 //! A header line `//! * PC-17 ...` states the number; text follows until the next item. Letters
 //! that begin a stated number are a *family*. Every other occurrence of a family's letters with a
-//! number, in code, comments and documents, is a citation. A crate may state a number in its root
-//! and, in more detail, in the file that keeps it; two crates may not.
+//! number, in code, comments and documents, is a citation. A module may state a number and, in more
+//! detail, the modules in it that keep it; two crates, or modules side by side, may not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +31,17 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
         if let (2.., Some(last)) = (crates.len(), places.last()) {
             findings.push(format!(
                 "{}:{}: {family}-{number} is stated in another crate too: {}",
+                last.path, last.line, places[0].path
+            ));
+            continue;
+        }
+        let holds_all = |place: &Statement<'_>| {
+            let mut paths = places.iter().map(|other| other.path);
+            paths.all(|path| path == place.path || contains(place.path, path))
+        };
+        if let Some(last) = places.last().filter(|_| !places.iter().any(holds_all)) {
+            findings.push(format!(
+                "{}:{}: {family}-{number} is stated in a module beside this one too: {}",
                 last.path, last.line, places[0].path
             ));
         }
@@ -101,6 +112,15 @@ fn statements(files: &[SourceFile]) -> Statements<'_> {
     stated
 }
 
+/// Whether the module of a file contains that of another one.
+fn contains(path: &str, other: &str) -> bool {
+    let folder = path
+        .strip_suffix("lib.rs")
+        .or_else(|| path.strip_suffix(".rs"));
+    let rest = folder.and_then(|folder| other.strip_prefix(folder));
+    rest.is_some_and(|rest| path.ends_with("/lib.rs") || rest.starts_with('/'))
+}
+
 fn crate_of(path: &str) -> &str {
     path.split('/').nth(1).unwrap_or(path)
 }
@@ -125,6 +145,21 @@ mod tests {
         SourceFile {
             path: path.to_owned(),
             text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn modules_side_by_side_state_no_number_both() {
+        let stating = |path| file(path, "//! X.\n//! * ZZ-1 first\n");
+        for (paths, clash) in [
+            (["crates/a/src/lib.rs", "crates/a/src/x.rs"], false),
+            (["crates/a/src/x.rs", "crates/a/src/x/y.rs"], false),
+            (["crates/a/src/x.rs", "crates/a/src/xy.rs"], true),
+            (["crates/a/src/x/y.rs", "crates/a/src/x/z.rs"], true),
+        ] {
+            let mut findings = Vec::new();
+            check(&paths.map(stating), &mut findings);
+            assert_eq!(!findings.is_empty(), clash, "{findings:?}");
         }
     }
 

@@ -9,7 +9,7 @@
 //! texts of its keys; its declared type tells what they were.
 //!
 //! # Invariants
-//! * CY-67 A declared type refuses no statement and changes no value, but for `.field` behind a
+//! * CY-70 A declared type refuses no statement and changes no value, but for `.field` behind a
 //!   column of type `STRUCT`: its text is read, which was an error otherwise.
 
 use std::sync::Arc;
@@ -98,10 +98,14 @@ impl Binder<'_> {
 
     /// The declared type that all expressions have, those aside that are null.
     fn common<'e>(&self, all: impl Iterator<Item = &'e ast::Expr>) -> Option<Arc<str>> {
-        let mut all = all.filter(|it| it.kind != ExprKind::Null);
-        let first = self.declared_type(all.next()?)?;
-        let are_all = all.all(|it| self.declared_type(it).as_ref() == Some(&first));
-        are_all.then_some(first)
+        let all = all.filter(|it| it.kind != ExprKind::Null);
+        shared(all.map(|it| self.declared_type(it)))
+    }
+
+    /// The column becomes that of all these.
+    pub(super) fn declares_union(&mut self, var: VarId, all: impl Iterator<Item = VarId>) {
+        let declared = shared(all.map(|of| self.declared.get(&of).cloned()));
+        self.declared.extend(declared.map(|of| (var, of)));
     }
 
     /// That of the elements of a list.
@@ -153,9 +157,14 @@ fn of_literals(list: &ast::Expr) -> Option<Arc<str>> {
         ExprKind::String(_) => Some("STRING"),
         _ => None,
     };
-    let first = of(items.first()?)?;
-    let are_all = items.iter().all(|item| of(item) == Some(first));
-    are_all.then(|| first.into())
+    shared(items.iter().map(of)).map(Arc::from)
+}
+
+/// The type that all have, if there is one.
+fn shared<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first))
+        .then_some(first)
 }
 
 /// The type of the elements of a list.

@@ -537,11 +537,7 @@ impl Binder<'_> {
         let (b, right_ty) = self.expression(right)?;
         let ty = match op {
             Subtract | Multiply | Divide | Modulo | Power => {
-                let wanted = TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL);
                 let what = "an operand of arithmetic";
-                self.require(left_ty, wanted, left.span, what)?;
-                self.require(right_ty, wanted, right.span, what)?;
-                // Not everything goes with each.
                 let (first, second) = operands(op, left_ty.set);
                 self.require(left_ty, first, left.span, what)?;
                 self.require(right_ty, second, right.span, what)?;
@@ -703,8 +699,7 @@ fn operands(op: BinaryOp, left: TypeSet) -> (TypeSet, TypeSet) {
     use TypeSet as T;
     let timed = T::DURATION.or(T::TEMPORAL);
     match op {
-        // Null with anything is null.
-        _ if left == T::NULL => (T::ANY, T::ANY),
+        _ if left == T::NULL => (T::ANY, T::NUMBER.or(timed)),
         BinaryOp::Subtract if left.is(T::NUMBER) => (T::NUMBER, T::NUMBER),
         BinaryOp::Subtract if left.is(timed) => (timed, T::DURATION),
         BinaryOp::Subtract => (T::NUMBER.or(timed), T::NUMBER.or(T::DURATION)),

@@ -1,7 +1,7 @@
 //! The stores of a file, in the order of their numbers, found by what they hold.
 //!
 //! # Invariants
-//! * No two hold the same, and their numbers ascend; [`Stores::checked`] refuses others.
+//! * ST-41 No two hold the same, and their numbers ascend; [`Stores::checked`] refuses others.
 //!
 //! # Costs
 //! A look-up hashes. Removing reads all.

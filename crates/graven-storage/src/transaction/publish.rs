@@ -9,8 +9,8 @@
 //! has met, it would meet it again.
 //!
 //! # Invariants
-//! * TX-9: versions become visible in the order of their timestamps, none before it is durable or
-//!   its commit has said that it need not be.
+//! * Keeps TX-9: versions become visible in the order of their timestamps, none before it is
+//!   durable or its commit has said that it need not be.
 //! * TX-16: a commit returns only when its version, or a later one, is visible.
 //! * TX-18: one that fails with a conflict, only when what it conflicts with is visible or the log
 //!   has failed.

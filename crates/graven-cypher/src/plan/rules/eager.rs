@@ -27,9 +27,9 @@
 //!   so reading, changing or deleting that entity cannot meet another row's.
 //!
 //! # Invariants
-//! * CY-43 Row by row within one writing operator is the language's own meaning and needs no
+//! * CY-71 Row by row within one writing operator is the language's own meaning and needs no
 //!   barrier: `UNWIND [1, 1] AS x MERGE (:A {x: x})` creates one node.
-//! * CY-44 An inner tree that writes runs once per row; it is judged as one operator with all that
+//! * CY-72 An inner tree that writes runs once per row; it is judged as one operator with all that
 //!   its own read and write.
 
 use std::collections::BTreeSet;

@@ -8,7 +8,7 @@
 //!
 //! # Invariants
 //! Why a breadth-first search finds the same ends as listing trails (no relationship twice):
-//! * CY-50 The relationships that count form a fixed subgraph per input row: types, direction and
+//! * CY-73 The relationships that count form a fixed subgraph per input row: types, direction and
 //!   the condition on each relationship depend on the relationship and the input row only, and
 //!   `distinct_from`/`disjoint_from` name relationships bound before, which are excluded from it.
 //!   So the claims below are about walks and trails of one graph.

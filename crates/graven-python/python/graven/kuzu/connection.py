@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional, Union
 from .. import _graven
 from ..values import Error
 from . import given
+from .delegate import Delegate
 from .kinds import Kind
 from .result import QueryResult
 from .values import Values
@@ -44,7 +45,7 @@ class PreparedStatement:
         return "" if self.error is None else str(self.error)
 
 
-class Connection:
+class Connection(Delegate):
     """As :class:`graven.Connection`, with the same arguments and methods.
 
     ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements here. What ``READ ONLY`` says is not
@@ -54,18 +55,8 @@ class Connection:
     def __init__(self, database: Any, num_threads: int = 0, **options: Any) -> None:
         database.check_for_database_close()
         self.database = database
-        self._inner: Any = _graven.Connection(database._inner, num_threads, **options)
+        self._inner = _graven.Connection(database._inner, num_threads, **options)
         self._transaction: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @property
-    def _connection(self) -> Any:
-        """None once it is closed."""
-        return self._inner._connection
 
     def prepare(self, query: str, parameters: Optional[Dict[str, Any]] = None) -> PreparedStatement:
         """Checks and plans a statement, for :meth:`execute`."""
@@ -133,12 +124,6 @@ class Connection:
             self._transaction.rollback()
         self._transaction = None
         self._inner.close()
-
-    def __enter__(self) -> "Connection":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.close()
 
 
 def _prepared(parameters: Dict[Any, Any], kinds: Dict[str, Kind]) -> Dict[Any, Any]:

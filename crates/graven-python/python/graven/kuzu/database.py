@@ -6,25 +6,16 @@ from typing import Any
 
 from .. import _graven
 from ..values import Error
+from .delegate import Delegate
 
 __all__ = ["Database"]
 
 
-class Database:
+class Database(Delegate):
     """As :class:`graven.Database`, with the same arguments, attributes and methods."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._inner: Any = _graven.Database(*args, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @property
-    def _database(self) -> Any:
-        """None once it is closed."""
-        return self._inner._database
+        self._inner = _graven.Database(*args, **options)
 
     @staticmethod
     def get_storage_version() -> int:
@@ -35,9 +26,3 @@ class Database:
         """Raises once the database is closed."""
         if self._inner.is_closed:
             raise Error("Database.Closed", "Database is closed: open it again")
-
-    def __enter__(self) -> "Database":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._inner.close()

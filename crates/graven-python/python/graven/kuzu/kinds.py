@@ -23,7 +23,6 @@ _OTHER_NAMES = {
     "NUMERIC": "DECIMAL",
     "BYTEA": "BLOB",
     "DURATION": "INTERVAL",
-    "STRING": "STRING",
     "REAL": "FLOAT",
 }
 _WHOLE = {"INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
@@ -163,14 +162,6 @@ def _bool(value: Any) -> bool:
     return bool(value)
 
 
-def _float(value: Any) -> float:
-    return float(value)
-
-
-def _text(value: Any) -> Any:
-    return value
-
-
 def _uuid(value: Any) -> uuid.UUID:
     return uuid.UUID(value) if isinstance(value, str) else value
 
@@ -265,9 +256,9 @@ def _blob(value: Any) -> bytes:
 
 _PLAIN: Dict[str, Callable[[Any], Any]] = {
     "BOOL": _bool,
-    "FLOAT": _float,
-    "DOUBLE": _float,
-    "STRING": _text,
+    "FLOAT": float,
+    "DOUBLE": float,
+    "STRING": lambda value: value,
     "UUID": _uuid,
     "DATE": _date,
     "TIMESTAMP": _timestamp,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Dict, Iterator, List, Optional
 
 from ..values import Error
+from .delegate import Delegate
 from .kinds import ANY, SAME, Kind, converter, read
 from .values import Values
 
 __all__ = ["QueryResult"]
 
 
-class QueryResult:
+class QueryResult(Delegate):
     """As :class:`graven.QueryResult`, but for the form of values. Made by :class:`Connection`."""
 
     def __init__(self, inner: Any, database: Any, values: Values, parameters: Dict[str, Kind]) -> None:
@@ -21,16 +22,6 @@ class QueryResult:
         self._kinds: List[Kind] = [_kind(declared, parameters) for declared in inner.declared_types]
         self._makers = [None if kind.name in SAME else converter(kind, values.make) for kind in self._kinds]
         self._is_same = not any(self._makers)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_inner":
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @property
-    def _query_result(self) -> Any:
-        """None once it is closed."""
-        return self._inner._query_result
 
     def _open(self) -> Any:
         if self._parent.is_closed:
@@ -119,12 +110,6 @@ class QueryResult:
 
     def __next__(self) -> Any:
         return self._row(next(self._open()))
-
-    def __enter__(self) -> "QueryResult":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._inner.close()
 
 
 def _kind(declared: Optional[str], parameters: Dict[str, Kind]) -> Kind:
