@@ -318,10 +318,33 @@ pub(crate) struct RelationshipPattern {
     pub length: Option<Length>,
     pub properties: Option<Expr>,
     pub filter: Option<Box<Expr>>,
+    /// `(r, n | WHERE ...)` behind the bounds of a variable length.
+    pub parts: Option<Box<PathParts>>,
     /// Of a quantified pattern that is more than one relationship: what is repeated. `filter` is
     /// about all of it, and name, types, direction and properties say nothing.
     pub repeated: Option<Box<PathPattern>>,
     pub span: Span,
+}
+
+/// Kuzu's `(r, n | WHERE condition)`: names for each relationship of a variable length and for each
+/// node between its ends, and what is asked of them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PathParts {
+    pub relationship: Name,
+    pub node: Option<Name>,
+    pub filter: Option<Expr>,
+    /// The properties that Kuzu would give with the parts; here a part is whole.
+    pub shown: Vec<Expr>,
+}
+
+impl PathParts {
+    /// Whether the condition reads the nodes.
+    pub(crate) fn asks_nodes(&self) -> bool {
+        match (&self.node, &self.filter) {
+            (Some(node), Some(filter)) => !filter.reads_only(&|read| read != &*node.text),
+            _ => false,
+        }
+    }
 }
 
 /// `*min..max`.
@@ -493,6 +516,25 @@ pub(crate) enum MapItem {
 }
 
 impl Expr {
+    /// Whether every name that it reads is `allowed`; what binds names of its own is not looked
+    /// into.
+    pub(crate) fn reads_only(&self, allowed: &dyn Fn(&str) -> bool) -> bool {
+        match &self.kind {
+            ExprKind::Variable(name) => return allowed(&name.text),
+            ExprKind::MapProjection { .. }
+            | ExprKind::ListComprehension { .. }
+            | ExprKind::Quantifier { .. }
+            | ExprKind::Reduce { .. }
+            | ExprKind::Pattern(_)
+            | ExprKind::PatternComprehension { .. }
+            | ExprKind::Subquery { .. } => return false,
+            _ => {}
+        }
+        let mut all = true;
+        self.children(&mut |child| all = all && child.reads_only(allowed));
+        all
+    }
+
     /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries
     /// not.
     pub(crate) fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
@@ -607,6 +649,10 @@ impl PathPattern {
                 .properties
                 .iter()
                 .chain(relationship.filter.as_deref())
+                .for_each(&mut *visit);
+            let parts = relationship.parts.iter();
+            parts
+                .flat_map(|parts| parts.filter.iter().chain(&parts.shown))
                 .for_each(&mut *visit);
             node(end, visit);
         }

@@ -20,6 +20,7 @@ mod guard;
 mod labels;
 mod load;
 pub(crate) mod made;
+mod path_parts;
 mod pattern;
 mod procedure;
 mod projection;

@@ -21,6 +21,7 @@ mod hint;
 mod in_transactions;
 mod kuzu;
 mod load;
+mod path_parts;
 mod pattern;
 mod prefix;
 mod schema;

@@ -240,6 +240,7 @@ impl Binder<'_> {
             length: None,
             properties: (!values.is_empty()).then_some(properties),
             filter: None,
+            parts: None,
             repeated: None,
             span,
         };

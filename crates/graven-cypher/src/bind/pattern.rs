@@ -29,6 +29,10 @@ pub(super) fn is_selective(pattern: &PathPattern) -> bool {
         return true;
     };
     only.repeated.is_some()
+        || only
+            .parts
+            .as_deref()
+            .is_some_and(ast::PathParts::asks_nodes)
         || pattern
             .filter
             .as_deref()
@@ -57,36 +61,17 @@ fn is_decided_by_search(
             list,
             predicate,
         } if matches!((&list.kind, &only.name), (ExprKind::Variable(list), Some(rel)) if list.text == rel.text) => {
-            reads_only(predicate, &|read| read == &*name.text)
+            predicate.reads_only(&|read| read == &*name.text)
         }
         _ => {
             let inside = [&only.name, &pattern.name];
-            reads_only(filter, &|read| {
+            filter.reads_only(&|read| {
                 inside
                     .iter()
                     .all(|name| name.as_ref().is_none_or(|name| &*name.text != read))
             })
         }
     }
-}
-
-/// Whether every name that an expression reads is `allowed`; what binds names of its own is not
-/// looked into.
-fn reads_only(expr: &ast::Expr, allowed: &dyn Fn(&str) -> bool) -> bool {
-    match &expr.kind {
-        ExprKind::Variable(name) => return allowed(&name.text),
-        ExprKind::MapProjection { .. }
-        | ExprKind::ListComprehension { .. }
-        | ExprKind::Quantifier { .. }
-        | ExprKind::Reduce { .. }
-        | ExprKind::Pattern(_)
-        | ExprKind::PatternComprehension { .. }
-        | ExprKind::Subquery { .. } => return false,
-        _ => {}
-    }
-    let mut all = true;
-    expr.children(&mut |child| all = all && reads_only(child, allowed));
-    all
 }
 
 /// Largest pattern that another `MATCH` is still added to; larger ones are ordered by themselves.
@@ -586,6 +571,9 @@ impl Binder<'_> {
         for mut condition in inside? {
             crate::plan::variables::substitute(&mut condition, named, &Expr::Variable(subject));
             conditions.push(condition);
+        }
+        if let Some(parts) = &pattern.parts {
+            conditions.extend(self.path_part_conditions(graph, parts, edge)?);
         }
         if length.is_some() {
             let unready = |condition: &Expr| {

@@ -199,6 +199,7 @@ impl Binder<'_> {
                     length: None,
                     properties: None,
                     filter: None,
+                    parts: None,
                     repeated: None,
                     span: at,
                 };

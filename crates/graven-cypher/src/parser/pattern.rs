@@ -7,7 +7,7 @@
 
 use super::{Parser, Result};
 use crate::ast::{
-    Expr, LabelExpr, Length, NodePattern, PathPattern, RelationshipPattern, Shortest,
+    Expr, LabelExpr, Length, NodePattern, PathParts, PathPattern, RelationshipPattern, Shortest,
 };
 use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
@@ -351,6 +351,7 @@ impl Parser<'_> {
                 length: Some(length),
                 properties: None,
                 filter,
+                parts: None,
                 repeated: Some(Box::new(path)),
                 span,
             });
@@ -464,6 +465,7 @@ impl Parser<'_> {
             length: None,
             properties: None,
             filter: None,
+            parts: None,
             repeated: None,
             span: start,
         };
@@ -501,7 +503,7 @@ impl Parser<'_> {
         if self.eat(TokenKind::Star) {
             self.mode_of_length()?;
             pattern.length = Some(self.length()?);
-            self.no_filter_of_length()?;
+            pattern.parts = self.path_parts()?.map(Box::new);
         } else if matches!(self.kind(), TokenKind::DotDot | TokenKind::Integer) {
             let message = "a variable-length relationship needs `*` before its bounds";
             return Err(self
@@ -544,17 +546,6 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `(r, n | WHERE ...)` behind the bounds, for which there is a form of the language.
-    fn no_filter_of_length(&self) -> Result<()> {
-        if self.kind() != TokenKind::OpenParen {
-            return Ok(());
-        }
-        let message = "conditions on the parts of a path stand in a quantified pattern here";
-        Err(self
-            .error(self.token().span, Code::FeatureNotAvailable, message)
-            .with_hint("write ((x)-[r:TYPE]->(n) WHERE r.key > 1){1,3}"))
-    }
-
     /// What the relationship of a path selects, where it does.
     fn selected_by(&mut self, path: &mut PathPattern) -> Result<()> {
         let Some((count, span)) = self.selected.take() else {
@@ -569,9 +560,10 @@ impl Parser<'_> {
         let bounded = relationship
             .length
             .is_some_and(|length| length.min > Some(1));
+        let parts = relationship.parts.as_deref();
         path.shortest = Some(Shortest {
             count,
-            closed: bounded,
+            closed: bounded || parts.is_some_and(PathParts::asks_nodes),
             sharing: [1, 1],
         });
         Ok(())

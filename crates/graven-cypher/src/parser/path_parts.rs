@@ -1,0 +1,80 @@
+//! `(r, n | WHERE condition | {r.a}, {n.b})` of Kuzu behind the bounds of a variable length.
+//!
+//! # How it works
+//! The names stand for each relationship and for each node between the ends. The condition and the
+//! maps are each optional. The maps say which properties Kuzu gives with the parts; they are read
+//! and checked, and the parts have all of their properties.
+//!
+//! # Cost
+//! Linear in the text.
+
+use super::{Parser, Result};
+use crate::ast::{Expr, ExprKind, Name, PathParts};
+use crate::diagnostic::Code;
+use crate::token::TokenKind;
+
+impl Parser<'_> {
+    /// What follows the bounds, if it is of that form.
+    pub(super) fn path_parts(&mut self) -> Result<Option<PathParts>> {
+        if !self.eat(TokenKind::OpenParen) {
+            return Ok(None);
+        }
+        let relationship = self.name("a name for each relationship")?;
+        let node = match self.eat(TokenKind::Comma) {
+            true => Some(self.name("a name for each node between the ends")?),
+            false => None,
+        };
+        let mut parts = PathParts {
+            relationship,
+            node,
+            filter: None,
+            shown: Vec::new(),
+        };
+        if let Some(node) = parts.node.as_ref()
+            && node.text == parts.relationship.text
+        {
+            let message = format!(
+                "`{}` cannot stand for the relationships and for the nodes of a path",
+                node.text
+            );
+            return Err(self
+                .error(node.span, Code::VariableAlreadyBound, message)
+                .with_hint("choose another name for one of them"));
+        }
+        if self.eat(TokenKind::Bar) {
+            let filtered = self.eat_word("WHERE");
+            if filtered {
+                parts.filter = Some(self.with_bar(true, Self::expression)?);
+            }
+            if !filtered || self.eat(TokenKind::Bar) {
+                self.shown_properties(&parts.relationship, &mut parts.shown)?;
+                if let Some(node) = &parts.node {
+                    self.expect(TokenKind::Comma, "`,` and the properties of the nodes")?;
+                    self.shown_properties(node, &mut parts.shown)?;
+                }
+            }
+        }
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok(Some(parts))
+    }
+
+    /// `{r.a, r.b}`: properties of the part that is called so.
+    fn shown_properties(&mut self, of: &Name, shown: &mut Vec<Expr>) -> Result<()> {
+        self.expect(TokenKind::OpenBrace, "`WHERE` or `{`")?;
+        while self.kind() != TokenKind::CloseBrace {
+            let property = self.with_bar(false, Self::expression)?;
+            let of_part = matches!(&property.kind, ExprKind::Property { base, .. }
+                if matches!(&base.kind, ExprKind::Variable(name) if name.text == of.text));
+            if !of_part {
+                let message = format!("here stand properties of `{0}`, such as `{0}.key`", of.text);
+                return Err(self.error(property.span, Code::UnexpectedSyntax, message));
+            }
+            shown.push(property);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::CloseBrace, "`,` or `}`")?;
+        Ok(())
+    }
+}
