@@ -74,6 +74,8 @@ pub(crate) const IS_NORMALIZED: &str = "graven.is_normalized";
 
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
+/// `typeof(x)` of Kuzu.
+pub(crate) const TYPE_OF: &str = "graven.typeof";
 
 /// Names of the aggregates, as documented.
 pub const AGGREGATES: &[&str] = &[

@@ -20,6 +20,7 @@ mod expression;
 mod hint;
 mod in_transactions;
 mod kuzu;
+mod kuzu_functions;
 mod load;
 mod path_parts;
 mod pattern;
@@ -41,7 +42,7 @@ use crate::plan::PathCount;
 use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
-pub(crate) use kuzu::is_function_name;
+pub(crate) use kuzu_functions::is_function_name;
 
 /// Deepest nesting of brackets, subqueries and the like.
 pub(crate) const NESTING_MAX: u16 = 128;

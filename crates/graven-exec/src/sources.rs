@@ -280,7 +280,7 @@ pub fn type_set(kind: &Kind) -> TypeSet {
         Kind::Boolean => TypeSet::BOOLEAN,
         Kind::Integer => TypeSet::INTEGER,
         Kind::Float => TypeSet::FLOAT,
-        Kind::String => TypeSet::STRING,
+        Kind::String | Kind::Uuid => TypeSet::STRING,
         Kind::Date | Kind::LocalTime | Kind::Time | Kind::LocalDateTime | Kind::DateTime => {
             TypeSet::TEMPORAL
         }

@@ -85,6 +85,26 @@ pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
     Ok(Datum::Value(value))
 }
 
+/// The canonical form of a UUID: 32 hexadecimal digits, whatever their case, with hyphens anywhere
+/// or nowhere, in braces or not.
+fn uuid(text: &str) -> Option<String> {
+    let bare = text
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    let digits = bare.unwrap_or(text).chars().filter(|c| *c != '-');
+    let mut canonical = String::with_capacity(36);
+    for (at, digit) in digits.enumerate() {
+        if !digit.is_ascii_hexdigit() || at == 32 {
+            return None;
+        }
+        if matches!(at, 8 | 12 | 16 | 20) {
+            canonical.push('-');
+        }
+        canonical.push(digit.to_ascii_lowercase());
+    }
+    (canonical.len() == 36).then_some(canonical)
+}
+
 /// The value of a text of that kind.
 ///
 /// # Errors
@@ -101,6 +121,10 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
     let value = match kind {
         Kind::Any => return Ok(sniffed(given)),
         Kind::String => P::String(given.into()),
+        Kind::Uuid => match uuid(trimmed) {
+            Some(text) => P::String(text.into()),
+            None => return no(),
+        },
         Kind::Null => return no(),
         Kind::Boolean if trimmed.eq_ignore_ascii_case("true") => P::Boolean(true),
         Kind::Boolean if trimmed.eq_ignore_ascii_case("false") => P::Boolean(false),

@@ -22,6 +22,17 @@ const UNITS: &[(&str, &str)] = &[
     ("us", "microseconds"),
 ];
 
+/// Units of several years.
+const YEARS: &[(&str, u32)] = &[
+    ("decade", 10),
+    ("decades", 10),
+    ("century", 100),
+    ("centuries", 100),
+    ("millennium", 1000),
+    ("millenniums", 1000),
+    ("millennia", 1000),
+];
+
 /// `3 years 2 days 13 hours 2 minutes`, `1 day 10:20:30`.
 pub(crate) fn duration(given: &str) -> Option<PropertyValue> {
     let mut parts = Sum::default();
@@ -46,6 +57,9 @@ pub(crate) fn duration(given: &str) -> Option<PropertyValue> {
 }
 
 fn add(parts: &mut Sum, unit: &str, amount: &str) -> Option<()> {
+    if let Some((_, years)) = YEARS.iter().find(|(name, _)| *name == unit) {
+        return (0..*years).try_for_each(|_| add(parts, "years", amount));
+    }
     let known = UNITS.iter().find(|(short, _)| *short == unit);
     let unit = known.map_or(unit, |(_, unit)| unit);
     let plural = match unit.ends_with('s') {

@@ -50,6 +50,8 @@ pub enum Kind {
     Map(Vec<(String, Kind)>),
     /// Text that holds a literal of the language.
     Literal,
+    /// Texts of UUIDs, each in its canonical form.
+    Uuid,
 }
 
 /// Names of plain kinds, by which statements declare them. The first of a kind is the one it is
@@ -77,10 +79,12 @@ const NAMES: &[(&str, Kind)] = &[
     ("FLOAT", Kind::Float),
     ("DOUBLE", Kind::Float),
     ("REAL", Kind::Float),
+    ("FLOAT4", Kind::Float),
+    ("FLOAT8", Kind::Float),
     ("STRING", Kind::String),
     ("VARCHAR", Kind::String),
     ("TEXT", Kind::String),
-    ("UUID", Kind::String),
+    ("UUID", Kind::Uuid),
     ("BYTES", Kind::Bytes),
     ("BLOB", Kind::Bytes),
     ("BYTEA", Kind::Bytes),
@@ -92,6 +96,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("TIMESTAMP_NS", Kind::LocalDateTime),
     ("TIMESTAMP_MS", Kind::LocalDateTime),
     ("TIMESTAMP_SEC", Kind::LocalDateTime),
+    ("TIMESTAMP_S", Kind::LocalDateTime),
     ("ZONED DATETIME", Kind::DateTime),
     ("TIMESTAMP_TZ", Kind::DateTime),
     ("DURATION", Kind::Duration),

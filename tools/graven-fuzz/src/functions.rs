@@ -35,6 +35,7 @@ const KNOWS_NULL: &[&str] = &[
     "graven.is_normalized",
     "cast",
     "graven.sort",
+    "graven.typeOf",
     // A length or place that is null is a mistake, a text that is null is not.
     "left",
     "right",

@@ -96,6 +96,19 @@ impl Binder<'_> {
         if function.name == "exists" {
             return self.exists_function(&args[0]);
         }
+        if function.name == functions::TYPE_OF
+            && let Some(of) = self.type_of(&args[0])?
+        {
+            let of = Expr::Literal(Literal::String(of));
+            return Ok((of, Type::of(TypeSet::STRING)));
+        }
+        let of_walk = matches!(args, [ast::Expr { kind: ExprKind::Variable(name), .. }]
+            if self.is_list_of_pattern(&name.text));
+        if of_walk && function.name == "relationships" {
+            return self.expression(&args[0]);
+        }
+        let size = (of_walk && function.name == "length").then(|| functions::find("size"));
+        let function = size.flatten().unwrap_or(function);
         let mut bound = Vec::with_capacity(args.len());
         let mut ty = Type {
             set: function.returns,

@@ -14,8 +14,8 @@
 
 use std::sync::Arc;
 
-use super::Binder;
 use super::made::{Typed, call};
+use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
 use crate::plan::VarId;
 use crate::plan::expression::{Expr, Literal};
@@ -25,6 +25,27 @@ use crate::types::{Type, TypeSet};
 const PASSING: &[&str] = &["min", "max", "graven.sort", "reverse", "tail"];
 /// Calls that give an element of a list.
 const ELEMENT: &[&str] = &["head", "last"];
+
+/// Other names of types, and the ones that Kuzu shows.
+const ALIASES: &[(&str, &str)] = &[
+    ("BIGINT", "INT64"),
+    ("BOOLEAN", "BOOL"),
+    ("BYTEA", "BLOB"),
+    ("DEC", "DECIMAL(18, 3)"),
+    ("DECIMAL", "DECIMAL(18, 3)"),
+    ("DURATION", "INTERVAL"),
+    ("FLOAT4", "FLOAT"),
+    ("FLOAT8", "DOUBLE"),
+    ("HUGEINT", "INT128"),
+    ("INT", "INT64"),
+    ("INTEGER", "INT64"),
+    ("NUMERIC", "DECIMAL(18, 3)"),
+    ("REAL", "FLOAT"),
+    ("SMALLINT", "INT16"),
+    ("TEXT", "STRING"),
+    ("TIMESTAMP_S", "TIMESTAMP_SEC"),
+    ("VARCHAR", "STRING"),
+];
 
 impl Binder<'_> {
     /// A pattern names the variable by these labels or types.
@@ -85,6 +106,7 @@ impl Binder<'_> {
                         let key = self.declared_element(list).or_else(|| of_literals(list))?;
                         Some(format!("MAP({key}, ANY)").into())
                     }
+                    ([], "randomuuid") => Some("UUID".into()),
                     (any, "coalesce") => self.common(any.iter()),
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
@@ -94,6 +116,25 @@ impl Binder<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The declared type of the argument of `typeof`, as Kuzu writes it; none if only its value
+    /// tells the type. It is bound for its errors.
+    pub(super) fn type_of(&mut self, of: &ast::Expr) -> Result<Option<Arc<str>>> {
+        let declared = self.declared_type(of);
+        let Some(text) = declared.filter(|text| !text.starts_with('$')) else {
+            return Ok(None);
+        };
+        self.expression(of)?;
+        let upper = text.to_ascii_uppercase();
+        Ok(Some(
+            match ALIASES.iter().find(|(alias, _)| *alias == upper) {
+                Some((_, name)) => (*name).into(),
+                // Names of fields keep their case.
+                None if text.contains('(') => text,
+                None => upper.into(),
+            },
+        ))
     }
 
     /// The declared type that all expressions have, those aside that are null.

@@ -616,6 +616,14 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Whether a name is that of the relationships along a pattern of variable length.
+    pub(super) fn is_list_of_pattern(&self, name: &str) -> bool {
+        let entry = self.scope.find(name);
+        entry.is_some_and(|entry| {
+            self.variables[entry.var.0 as usize].kind == VarKind::RelationshipList
+        })
+    }
+
     /// Changes what a variable of the row is taken for; returns what it was.
     fn retype(&mut self, var: VarId, ty: Type) -> Option<Type> {
         let entry = self.scope.row.iter_mut().find(|e| e.var == var)?;

@@ -2,7 +2,7 @@
 
 use super::{
     Availability, CONCATENATE, Function, HAS_ALL_LABELS, HAS_ANY_LABEL, IS_LABELED, IS_NORMALIZED,
-    IS_TYPED, MERGE_MAPS,
+    IS_TYPED, MERGE_MAPS, TYPE_OF,
 };
 use crate::types::TypeSet;
 
@@ -383,7 +383,15 @@ pub const FUNCTIONS: &[Function] = &[
         FLOAT,
     ),
     function("apoc.text.lpad", "apoc.text.lpad", (2, 3), ANY, STR),
+    function(
+        "apoc.text.regexGroups",
+        "apoc.text.regexgroups",
+        (2, 2),
+        ANY,
+        LIST,
+    ),
     function("apoc.text.repeat", "apoc.text.repeat", (2, 2), ANY, STR),
+    function("apoc.text.replace", "apoc.text.replace", (3, 3), ANY, STR),
     function("apoc.text.rpad", "apoc.text.rpad", (2, 3), ANY, STR),
     function("apoc.text.slug", "apoc.text.slug", (1, 2), ANY, STR),
     function(
@@ -400,6 +408,7 @@ pub const FUNCTIONS: &[Function] = &[
         ANY,
         FLOAT,
     ),
+    function("apoc.text.split", "apoc.text.split", (2, 3), ANY, LIST),
     function("apoc.text.swapCase", "apoc.text.swapcase", (1, 1), ANY, STR),
     function(
         "apoc.text.toUpperCase",
@@ -596,7 +605,15 @@ pub const FUNCTIONS: &[Function] = &[
         STR,
         INT,
     )),
+    function(
+        "graven.regexpReplace",
+        "graven.regexpreplace",
+        (4, 4),
+        ANY,
+        STR,
+    ),
     function("graven.sort", "graven.sort", (3, 3), LIST, LIST),
+    function("graven.typeOf", TYPE_OF, (1, 1), ANY, STR),
     function("haversin", "haversin", (1, 1), NUM, FLOAT),
     function("head", "head", (1, 1), LIST, ANY),
     function("id", "id", (1, 1), ENTITY, INT),

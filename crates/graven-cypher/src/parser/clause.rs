@@ -243,6 +243,7 @@ impl Parser<'_> {
             "LOAD" => self.load_from()?,
             "CREATE" | "INSERT" | "MERGE" | "SET" | "REMOVE" | "DELETE" | "DETACH" | "NODETACH"
             | "FOREACH" => self.writing_clause(&word)?,
+            "CHECKPOINT" => self.checkpoint(),
             "USE" => return Err(self.use_comes_first(span)),
             "UNION" => return Ok(None),
             _ => return Err(self.unexpected("a clause such as `MATCH`, `WITH` or `RETURN`")),
@@ -259,7 +260,7 @@ impl Parser<'_> {
             optional,
             patterns,
             hints: self.hints()?,
-            filter: self.where_clause()?,
+            filter: self.condition_and_hint()?,
         })
     }
 

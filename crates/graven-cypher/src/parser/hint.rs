@@ -1,7 +1,8 @@
-//! Planner hints behind the patterns of a `MATCH`: `USING INDEX`, `USING SCAN`, `USING JOIN`.
+//! Planner hints behind the patterns of a `MATCH`: `USING INDEX`, `USING SCAN`, `USING JOIN`; and
+//! Kuzu's `HINT`, an order of joins, which is read and changes nothing.
 
 use super::{Parser, Result};
-use crate::ast::{Hint, HintKind};
+use crate::ast::{Expr, Hint, HintKind};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
@@ -50,5 +51,28 @@ impl Parser<'_> {
         self.expect(TokenKind::CloseParen, "`)`")?;
         let kind = HintKind::Index { label, key };
         Ok(Hint { variables, kind })
+    }
+
+    /// The condition of a `MATCH`, and Kuzu's `HINT (a JOIN e) JOIN b` behind it.
+    pub(super) fn condition_and_hint(&mut self) -> Result<Option<Expr>> {
+        let condition = self.where_clause()?;
+        if self.eat_word("HINT") {
+            self.joined()?;
+        }
+        Ok(condition)
+    }
+
+    fn joined(&mut self) -> Result<()> {
+        loop {
+            if self.eat(TokenKind::OpenParen) {
+                self.nested(Self::joined)?;
+                self.expect(TokenKind::CloseParen, "`JOIN` or `)`")?;
+            } else {
+                self.name("a variable of the pattern")?;
+            }
+            if !self.eat_word("JOIN") && !self.eat_word("MULTI_JOIN") {
+                return Ok(());
+            }
+        }
     }
 }

@@ -373,6 +373,19 @@ impl Parser<'_> {
         Ok(found)
     }
 
+    /// `CHECKPOINT`, which is a procedure here.
+    pub(super) fn checkpoint(&mut self) -> ClauseKind {
+        let span = self.advance().span;
+        let text = "graven.checkpoint".into();
+        ClauseKind::Call(ProcedureCall {
+            name: Name { text, span },
+            args: Some(Vec::new()),
+            yields: Yields::None,
+            filter: None,
+            shown: false,
+        })
+    }
+
     /// The rest of `CALL` where it is one of Kuzu: a procedure that gives its columns without
     /// `YIELD`, or a setting.
     pub(super) fn kuzu_call(&mut self, start: Span) -> Result<Option<ClauseKind>> {

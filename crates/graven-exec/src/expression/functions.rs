@@ -7,6 +7,7 @@ pub(super) mod apoc;
 pub(super) mod cast;
 pub(super) mod convert;
 pub(super) mod graph;
+pub(super) mod kuzu_type;
 pub(super) mod list;
 pub(super) mod number;
 pub(super) mod regular;

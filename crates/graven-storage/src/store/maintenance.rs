@@ -336,6 +336,28 @@ mod tests {
         assert_eq!(store.snapshot().node_count(), round * NODES);
     }
 
+    /// Goal: values that are replaced are not charged for, however many commits replace them before
+    /// a checkpoint.
+    #[test]
+    fn replaced_values_are_not_charged() {
+        let store = open(MemoryFile::new("data"), |data| Arc::new(data));
+        commit(&store, 0).unwrap();
+        let held = store.checkpointer().pause();
+        let charged = || store.commits().reservation.bytes();
+        let before = charged();
+        for round in 0..4000_i64 {
+            let transaction = store.begin(TransactionOptions::default()).unwrap();
+            let key = transaction.key("number").unwrap();
+            let node = crate::ids::NodeId(round.unsigned_abs() % 50);
+            let number = PropertyValue::Integer(round);
+            transaction.set_node_property(node, key, &number).unwrap();
+            transaction.commit().unwrap();
+        }
+        assert!(charged() <= before + (16 << 10), "{before} {}", charged());
+        drop(held);
+        store.close().unwrap();
+    }
+
     #[test]
     fn commits_wait_for_a_checkpoint_that_is_behind() {
         let store = open(MemoryFile::new("data"), |data| Arc::new(data));

@@ -15,6 +15,8 @@
 //!   be acknowledged. So no reader reads what a power cut could take back, except what was
 //!   committed with less than full durability.
 //! * TX-13: a checkpoint's position in the log never lies between the records of one transaction.
+//! * TX-26: what is charged for committed changes is what commits wait for: the bytes of the merged
+//!   changes, not the sum of what was committed.
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one
 //!   whose wait failed is never visible to this process, and all later ones fail.
 
@@ -355,6 +357,11 @@ impl Transaction {
         let before = commits.applied.clone();
         let mut version = before.copy();
         write_set.apply_to(&mut version, &mut commits, store);
+        // Merged, changes take less than one by one: they share chunks, and newer values replace
+        // older ones. What commits wait for and what is charged are the same bytes (TX-26).
+        let held = version.changed_bytes();
+        let over = commits.reservation.bytes().saturating_sub(held);
+        commits.reservation.shrink(over);
         if state.schema_changed {
             version.merge_tail();
             version.schema = self.write_set.schema();

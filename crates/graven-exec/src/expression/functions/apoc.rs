@@ -11,6 +11,7 @@ pub(in crate::expression) mod coll;
 pub(in crate::expression) mod convert;
 pub(in crate::expression) mod entity;
 pub(in crate::expression) mod map;
+pub(in crate::expression) mod regular;
 pub(in crate::expression) mod text;
 
 use std::collections::HashSet;

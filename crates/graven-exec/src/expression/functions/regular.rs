@@ -1,4 +1,5 @@
-//! `text =~ pattern`: the whole text must match a regular expression as Java writes them.
+//! Regular expressions as Java writes them: `text =~ pattern`, which the whole text must match, and
+//! matches within a text.
 //!
 //! # How it works
 //! [`java`] rewrites the pattern for the engine. Patterns without look-around, back-references and
@@ -16,6 +17,7 @@ mod java;
 mod properties;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -38,9 +40,20 @@ const STACK_BYTES_MAX: usize = 32 << 20;
 /// Bytes of text that make a unit of work.
 const BYTES_FOR_UNIT: usize = 64;
 
+/// Where a pattern must match.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Whole,
+    Anywhere,
+}
+
+/// A match: where the whole of it and each of its groups stand, those that took part.
+pub(in crate::expression) type Found = Vec<Option<Range<usize>>>;
+
 /// A compiled pattern.
 struct Compiled {
     pattern: Arc<str>,
+    place: Place,
     regex: Regex,
     backtracks: bool,
 }
@@ -59,27 +72,76 @@ pub(in crate::expression) fn matches(
     let (Value::String(text), Value::String(pattern)) = (text, pattern) else {
         return Ok(Value::Null);
     };
-    rt.check_cancelled()?;
-    LAST.with_borrow_mut(|kept| {
-        let known = kept
-            .iter()
-            .position(|known| Arc::ptr_eq(&known.pattern, pattern) || known.pattern == *pattern);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let compiled = compile(pattern)?;
-                kept.truncate(KEPT - 1);
-                kept.insert(0, compiled);
-                0
-            }
-        };
-        kept[..=at].rotate_right(1);
-        let found = kept[0].matches(rt, text);
-        if found.is_err() {
-            kept.remove(0);
-        }
+    with(rt, pattern, Place::Whole, |compiled| {
+        let found = compiled.watched(rt, text, |regex, text| regex.is_match(text));
         found.map(Value::Boolean)
     })
+}
+
+/// The matches of `pattern` in `text` from left to right, none of which meets another, until
+/// `visit` says that there are enough.
+///
+/// # Errors
+/// As [`matches`], and those of `visit`.
+pub(in crate::expression) fn each_match(
+    rt: &QueryContext,
+    text: &str,
+    pattern: &Arc<str>,
+    mut visit: impl FnMut(Found) -> Result<bool>,
+) -> Result<()> {
+    with(rt, pattern, Place::Anywhere, |compiled| {
+        let mut from = 0;
+        while from <= text.len() {
+            let found = compiled.watched(rt, text, |regex, text| {
+                let found = regex.captures_from_pos(text, from)?;
+                Ok(found.map(|groups| groups.iter().collect::<Found>()))
+            })?;
+            let Some(found) = found else {
+                break;
+            };
+            let whole = found[0].clone().expect("a match is somewhere");
+            // Behind an empty match the search goes on one character further.
+            from = match whole.is_empty() {
+                true => {
+                    let next = text[whole.end..].chars().next();
+                    whole.end + next.map_or(1, char::len_utf8)
+                }
+                false => whole.end,
+            };
+            if !visit(found)? {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Gives the compiled pattern, which is dropped after an error.
+fn with<T>(
+    rt: &QueryContext,
+    pattern: &Arc<str>,
+    place: Place,
+    run: impl FnOnce(&Compiled) -> Result<T>,
+) -> Result<T> {
+    rt.check_cancelled()?;
+    let kept = LAST.with_borrow_mut(|kept| {
+        let same = |known: &Compiled| {
+            let same = Arc::ptr_eq(&known.pattern, pattern) || known.pattern == *pattern;
+            same && known.place == place
+        };
+        let known = kept.iter().position(same);
+        known.map(|at| kept.remove(at))
+    });
+    let compiled = match kept {
+        Some(compiled) => compiled,
+        None => compile(pattern, place)?,
+    };
+    let result = run(&compiled)?;
+    LAST.with_borrow_mut(|kept| {
+        kept.truncate(KEPT - 1);
+        kept.insert(0, compiled);
+    });
+    Ok(result)
 }
 
 /// A text whose readers do work for the statement.
@@ -101,7 +163,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Counts a look. The engine has no way to end a match: an error unwinds its frames, and
-    /// [`Compiled::matches`] catches it.
+    /// [`Compiled::watched`] catches it.
     fn look(&self) {
         if cfg!(panic = "unwind")
             && let Err(error) = self.growth.work(self.units)
@@ -113,7 +175,7 @@ impl<'a> Watched<'a> {
 
 impl Input for Watched<'_> {
     type Match<'t>
-        = ()
+        = Range<usize>
     where
         Self: 't;
 
@@ -139,14 +201,16 @@ impl Input for Watched<'_> {
         Input::prev_codepoint_ix(self.text, i)
     }
 
-    fn make_match(&self, _: usize, _: usize) {}
+    fn make_match(&self, from: usize, to: usize) -> Range<usize> {
+        from..to
+    }
 
     fn advance_position(&self, i: usize) -> usize {
         Input::advance_position(self.text, i)
     }
 }
 
-fn compile(pattern: &Arc<str>) -> Result<Compiled> {
+fn compile(pattern: &Arc<str>, place: Place) -> Result<Compiled> {
     let invalid = |why: &dyn std::fmt::Display| ExecError::Named {
         kind: "ArgumentError",
         detail: "InvalidRegularExpression",
@@ -154,7 +218,11 @@ fn compile(pattern: &Arc<str>) -> Result<Compiled> {
     };
     let java::Rewritten { text, backtracks } =
         java::rewrite(pattern).map_err(|why| invalid(&why))?;
-    let regex = RegexBuilder::new(&format!("\\A(?:{text})\\z"))
+    let text = match place {
+        Place::Whole => format!("\\A(?:{text})\\z"),
+        Place::Anywhere => text,
+    };
+    let regex = RegexBuilder::new(&text)
         .backtrack_limit(STEPS_MAX)
         .delegate_size_limit(PATTERN_BYTES_MAX)
         .delegate_dfa_size_limit(PATTERN_BYTES_MAX)
@@ -162,13 +230,20 @@ fn compile(pattern: &Arc<str>) -> Result<Compiled> {
         .map_err(|error| invalid(&error))?;
     Ok(Compiled {
         pattern: Arc::clone(pattern),
+        place,
         regex,
         backtracks,
     })
 }
 
 impl Compiled {
-    fn matches(&self, rt: &QueryContext, text: &str) -> Result<bool> {
+    /// Runs the engine over a text, for the statement to end.
+    fn watched<T>(
+        &self,
+        rt: &QueryContext,
+        text: &str,
+        run: impl FnOnce(&Regex, &Watched<'_>) -> fancy_regex::Result<T>,
+    ) -> Result<T> {
         let held = rt.growth.held();
         if self.backtracks {
             rt.growth.charge(
@@ -178,8 +253,8 @@ impl Compiled {
             )?;
         }
         let watched = Watched::new(text, &rt.growth);
-        // Nothing of the engine is used again after an error: the caller drops the pattern.
-        let found = catch_unwind(AssertUnwindSafe(|| self.regex.is_match(&watched)));
+        // Nothing of the engine is used again after an error: `with` drops the pattern.
+        let found = catch_unwind(AssertUnwindSafe(|| run(&self.regex, &watched)));
         rt.growth.keep(held)?;
         let found = match found {
             Ok(found) => found,

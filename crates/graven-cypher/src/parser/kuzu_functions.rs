@@ -1,0 +1,442 @@
+//! Which functions of Kuzu are read as what: the tables.
+//!
+//! # How it works
+//! A row of [`FUNCTIONS`] gives a function by what says the same here: a text in which `$0`, `$1`
+//! stand for the arguments. Names that openCypher has, too, are not in the table.
+
+/// Name in lower case, number of arguments, and what it is. `list_` stands for `array_`, too.
+pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
+    // Lists.
+    ("list_len", 1, "size($0)"),
+    ("len", 1, "size($0)"),
+    (
+        "list_extract",
+        2,
+        "CASE WHEN $0 IS :: STRING NOT NULL THEN CASE $1 WHEN 0 THEN '' ELSE \
+            coalesce(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END], '') END ELSE \
+            (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END] \
+            END",
+    ),
+    (
+        "list_element",
+        2,
+        "CASE WHEN $0 IS :: STRING NOT NULL THEN CASE $1 WHEN 0 THEN '' ELSE \
+            coalesce(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END], '') END ELSE \
+            (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END] \
+            END",
+    ),
+    ("list_concat", 2, "$0 + $1"),
+    ("list_cat", 2, "$0 + $1"),
+    ("list_append", 2, "$0 || [$1]"),
+    ("list_push_back", 2, "$0 || [$1]"),
+    ("list_prepend", 2, "[$1] || $0"),
+    ("list_push_front", 2, "[$1] || $0"),
+    ("list_position", 2, "apoc.coll.indexOf($0, $1) + 1"),
+    ("list_indexof", 2, "apoc.coll.indexOf($0, $1) + 1"),
+    ("list_contains", 2, "$1 IN $0"),
+    ("list_has", 2, "$1 IN $0"),
+    ("list_has_all", 2, "all(`  x` IN $1 WHERE `  x` IN $0)"),
+    (
+        "list_slice",
+        3,
+        "CASE WHEN $0 IS :: STRING NOT NULL THEN apoc.text.join(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 \
+            WHEN $1 = 0 OR -$1 > size($0) THEN 0 ELSE size($0) + $1 END..CASE WHEN $2 > 0 THEN $2 \
+            ELSE size($0) + $2 + 1 END], '') ELSE (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[\
+            CASE WHEN $1 > 0 THEN $1 - 1 WHEN $1 = 0 OR -$1 > size($0) THEN 0 \
+            ELSE size($0) + $1 END..CASE WHEN $2 > 0 THEN $2 ELSE size($0) + $2 + 1 END] END",
+    ),
+    ("list_sort", 1, "graven.sort($0, 'ASC', 'NULLS FIRST')"),
+    ("list_sort", 2, "graven.sort($0, $1, 'NULLS FIRST')"),
+    ("list_sort", 3, "graven.sort($0, $1, $2)"),
+    (
+        "list_reverse_sort",
+        1,
+        "graven.sort($0, 'DESC', 'NULLS FIRST')",
+    ),
+    ("list_reverse_sort", 2, "graven.sort($0, 'DESC', $1)"),
+    ("list_reverse", 1, "reverse($0)"),
+    (
+        "list_sum",
+        1,
+        "reduce(`  s` = 0, `  x` IN $0 | `  s` + coalesce(`  x`, 0))",
+    ),
+    (
+        "list_product",
+        1,
+        "reduce(`  s` = 1, `  x` IN $0 | `  s` * coalesce(`  x`, 1))",
+    ),
+    (
+        "list_distinct",
+        1,
+        "apoc.coll.toSet([`  x` IN $0 WHERE `  x` IS NOT NULL])",
+    ),
+    (
+        "list_unique",
+        1,
+        "size(apoc.coll.toSet([`  x` IN $0 WHERE `  x` IS NOT NULL]))",
+    ),
+    (
+        "list_any_value",
+        1,
+        "head([`  x` IN $0 WHERE `  x` IS NOT NULL])",
+    ),
+    (
+        "list_to_string",
+        2,
+        "reduce(`  s` = '', `  i` IN range(0, size($1) - 1) | `  s` || \
+            CASE `  i` WHEN 0 THEN '' ELSE $0 END || coalesce(cast($1[`  i`], 'STRING'), ''))",
+    ),
+    // Vectors.
+    (
+        "array_inner_product",
+        2,
+        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
+    ),
+    (
+        "array_dot_product",
+        2,
+        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
+    ),
+    (
+        "array_squared_distance",
+        2,
+        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
+            `  s` + ($0[`  i`] - $1[`  i`]) ^ 2)",
+    ),
+    (
+        "array_distance",
+        2,
+        "sqrt(reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
+            `  s` + ($0[`  i`] - $1[`  i`]) ^ 2))",
+    ),
+    (
+        "array_cosine_similarity",
+        2,
+        "2 * vector.similarity.cosine($0, $1) - 1",
+    ),
+    // Texts.
+    ("contains", 2, "$0 CONTAINS $1"),
+    ("starts_with", 2, "$0 STARTS WITH $1"),
+    ("prefix", 2, "$0 STARTS WITH $1"),
+    ("ends_with", 2, "$0 ENDS WITH $1"),
+    ("suffix", 2, "$0 ENDS WITH $1"),
+    ("ucase", 1, "toUpper($0)"),
+    ("lcase", 1, "toLower($0)"),
+    ("substr", 3, "substring($0, $1 - 1, $2)"),
+    (
+        "lpad",
+        3,
+        "CASE WHEN $1 < 0 THEN '' ELSE left(apoc.text.lpad($0, $1, $2), $1) END",
+    ),
+    (
+        "rpad",
+        3,
+        "CASE WHEN $1 < 0 THEN '' ELSE left(apoc.text.rpad($0, $1, $2), $1) END",
+    ),
+    ("repeat", 2, "apoc.text.repeat($0, $1)"),
+    ("initcap", 1, "apoc.text.capitalizeAll(toLower($0))"),
+    ("levenshtein", 2, "apoc.text.levenshteinDistance($0, $1)"),
+    ("string_split", 2, "split($0, $1)"),
+    ("str_split", 2, "split($0, $1)"),
+    ("string_to_array", 2, "split($0, $1)"),
+    (
+        "split_part",
+        3,
+        "CASE WHEN $2 > 0 THEN coalesce(split($0, $1)[$2 - 1], '') ELSE '' END",
+    ),
+    (
+        "regexp_extract",
+        2,
+        "coalesce(apoc.text.regexGroups($0, $1)[0][0], '')",
+    ),
+    (
+        "regexp_extract",
+        3,
+        "coalesce(apoc.text.regexGroups($0, $1)[0][$2], '')",
+    ),
+    (
+        "regexp_extract_all",
+        2,
+        "[`  x` IN apoc.text.regexGroups($0, $1) | `  x`[0]]",
+    ),
+    (
+        "regexp_extract_all",
+        3,
+        "[`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')]",
+    ),
+    (
+        "regexp_replace",
+        3,
+        "graven.regexpReplace($0, $1, $2, false)",
+    ),
+    ("regexp_split_to_array", 2, "apoc.text.split($0, $1)"),
+    ("regexp_full_match", 2, "$0 =~ $1"),
+    ("regexp_matches", 2, "$0 =~ ('(?s).*?(?:' || $1 || ').*')"),
+    ("string", 1, "cast($0, 'STRING')"),
+    // Values.
+    ("typeof", 1, "graven.typeOf($0)"),
+    ("ifnull", 2, "coalesce($0, $1)"),
+    (
+        "constant_or_null",
+        2,
+        "CASE WHEN $1 IS NULL THEN NULL ELSE $0 END",
+    ),
+    (
+        "count_if",
+        1,
+        "sum(CASE WHEN cast($0, 'BOOL') THEN 1 ELSE 0 END)",
+    ),
+    ("uuid", 0, "randomUUID()"),
+    ("gen_random_uuid", 0, "randomUUID()"),
+    ("uuid", 1, "cast($0, 'UUID')"),
+    ("blob", 1, "cast($0, 'BLOB')"),
+    ("to_int64", 1, "cast($0, 'INT64')"),
+    ("to_int32", 1, "cast($0, 'INT32')"),
+    ("to_int16", 1, "cast($0, 'INT16')"),
+    ("to_int8", 1, "cast($0, 'INT8')"),
+    ("to_int128", 1, "cast($0, 'INT128')"),
+    ("to_uint64", 1, "cast($0, 'UINT64')"),
+    ("to_uint32", 1, "cast($0, 'UINT32')"),
+    ("to_uint16", 1, "cast($0, 'UINT16')"),
+    ("to_uint8", 1, "cast($0, 'UINT8')"),
+    ("to_float", 1, "cast($0, 'FLOAT')"),
+    ("to_double", 1, "cast($0, 'DOUBLE')"),
+    ("to_bool", 1, "cast($0, 'BOOL')"),
+    ("to_date", 1, "cast($0, 'DATE')"),
+    // Maps.
+    ("struct_extract", 2, "$0[$1]"),
+    ("map", 0, "{}"),
+    (
+        "map",
+        2,
+        "apoc.map.fromLists([`  x` IN $0 | cast(`  x`, 'STRING')], $1)",
+    ),
+    (
+        "map_extract",
+        2,
+        "CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+    ),
+    (
+        "element_at",
+        2,
+        "CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+    ),
+    ("map_keys", 1, "keys($0)"),
+    ("map_values", 1, "[`  x` IN keys($0) | $0[`  x`]]"),
+    ("cardinality", 1, "size(keys($0))"),
+    // Graphs.
+    ("label", 1, "graven.label($0)"),
+    ("offset", 1, "$0"),
+    ("rels", 1, "relationships($0)"),
+    ("properties", 2, "[`  x` IN $0 | `  x`[$1]]"),
+    (
+        "is_trail",
+        1,
+        "size(relationships($0)) = size(apoc.coll.toSet(relationships($0)))",
+    ),
+    (
+        "is_acyclic",
+        1,
+        "size(nodes($0)) = size(apoc.coll.toSet(nodes($0)))",
+    ),
+    // Dates and times.
+    ("timestamp", 1, "cast($0, 'TIMESTAMP')"),
+    ("interval", 1, "cast($0, 'INTERVAL')"),
+    ("current_date", 0, "date()"),
+    ("current_timestamp", 0, "datetime()"),
+    ("make_date", 3, "date({year: $0, month: $1, day: $2})"),
+    (
+        "last_day",
+        1,
+        "date.truncate('month', $0) + duration({months: 1}) - duration({days: 1})",
+    ),
+    (
+        "dayname",
+        1,
+        "['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']\
+            [$0.dayOfWeek - 1]",
+    ),
+    (
+        "monthname",
+        1,
+        "['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', \
+            'September', 'October', 'November', 'December'][$0.month - 1]",
+    ),
+    ("century", 1, "cast(ceil($0.year / 100.0), 'INT64')"),
+    ("epoch_ms", 1, "localdatetime(datetime.fromEpochMillis($0))"),
+    (
+        "to_timestamp",
+        1,
+        "localdatetime(datetime.fromEpoch($0, 0))",
+    ),
+    ("to_years", 1, "duration({years: $0})"),
+    ("to_months", 1, "duration({months: $0})"),
+    ("to_days", 1, "duration({days: $0})"),
+    ("to_hours", 1, "duration({hours: $0})"),
+    ("to_minutes", 1, "duration({minutes: $0})"),
+    ("to_seconds", 1, "duration({seconds: $0})"),
+    ("to_milliseconds", 1, "duration({milliseconds: $0})"),
+    ("to_microseconds", 1, "duration({microseconds: $0})"),
+    (
+        "date_trunc",
+        2,
+        "CASE WHEN $1 IS :: DATE THEN date.truncate(toLower($0), $1) WHEN $1 IS :: ZONED DATETIME \
+            THEN datetime.truncate(toLower($0), $1) ELSE localdatetime.truncate(toLower($0), $1) END",
+    ),
+    // Numbers.
+    ("pow", 2, "$0 ^ $1"),
+    ("power", 2, "$0 ^ $1"),
+    ("ceiling", 1, "ceil($0)"),
+    ("ln", 1, "log($0)"),
+    ("log2", 1, "log($0) / log(2.0)"),
+    ("cbrt", 1, "sign($0) * abs($0) ^ (1.0 / 3)"),
+    (
+        "even",
+        1,
+        "CASE WHEN $0 >= 0 THEN ceil($0 / 2.0) * 2 ELSE floor($0 / 2.0) * 2 END",
+    ),
+    ("negate", 1, "-$0"),
+    (
+        "greatest",
+        2,
+        "CASE WHEN $0 >= $1 THEN $0 WHEN $0 < $1 THEN $1 END",
+    ),
+    (
+        "least",
+        2,
+        "CASE WHEN $0 <= $1 THEN $0 WHEN $0 > $1 THEN $1 END",
+    ),
+    (
+        "factorial",
+        1,
+        "reduce(`  s` = 1, `  x` IN range(1, $0) | `  s` * `  x`)",
+    ),
+];
+
+/// Parts of dates, times and durations, and the components that they are here.
+pub(super) const PARTS: &[(&str, &str)] = &[
+    (
+        "year",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "years",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "y",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
+    ),
+    (
+        "month",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
+    ),
+    (
+        "months",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
+    ),
+    (
+        "day",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
+    (
+        "days",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
+    (
+        "d",
+        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
+    ),
+    ("decade", "$1.year / 10"),
+    ("decades", "$1.year / 10"),
+    ("century", "($1.year - 1) / 100 + 1"),
+    ("centuries", "($1.year - 1) / 100 + 1"),
+    ("millennium", "($1.year - 1) / 1000 + 1"),
+    ("millenniums", "($1.year - 1) / 1000 + 1"),
+    ("quarter", "$1.quarter"),
+    ("quarters", "$1.quarter"),
+    ("week", "$1.week"),
+    ("weeks", "$1.week"),
+    (
+        "hour",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "hours",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "h",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+    ),
+    (
+        "minute",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
+    (
+        "minutes",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
+    (
+        "m",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+    ),
+    ("second", "$1.second"),
+    ("seconds", "$1.second"),
+    ("s", "$1.second"),
+    ("millisecond", "$1.second * 1000 + $1.millisecond"),
+    ("milliseconds", "$1.second * 1000 + $1.millisecond"),
+    ("microsecond", "$1.second * 1000000 + $1.microsecond"),
+    ("microseconds", "$1.second * 1000000 + $1.microsecond"),
+];
+
+/// Functions that take a lambda as their last argument.
+pub(super) const WITH_LAMBDA: &[&str] = &[
+    "list_transform",
+    "list_filter",
+    "list_reduce",
+    "list_all",
+    "list_any",
+    "list_none",
+    "list_single",
+];
+
+/// Names, in lower case, that are read in a way of their own where they are called: by the parser,
+/// or by the binder.
+const OTHER_NAMES: &[&str] = &[
+    "all",
+    "any",
+    "none",
+    "single",
+    "reduce",
+    "cast",
+    "shortestpath",
+    "allshortestpaths",
+    "struct_pack",
+    "union_value",
+    "concat",
+    "list_creation",
+    "list_value",
+    "array_value",
+    "date_part",
+    "datepart",
+    "datetrunc",
+    "linenumber",
+    "file",
+    "regexp_replace",
+];
+
+/// Whether a call of that name is read as another expression, with some number of arguments.
+pub(crate) fn is_function_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let of_list = match lower.strip_prefix("array_") {
+        Some(rest) => format!("list_{rest}"),
+        None => lower.clone(),
+    };
+    let is_known = |known: &str| known == lower || known == of_list;
+    FUNCTIONS.iter().any(|(known, ..)| is_known(known))
+        || WITH_LAMBDA
+            .iter()
+            .chain(OTHER_NAMES)
+            .any(|known| is_known(known))
+}
