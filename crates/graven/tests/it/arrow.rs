@@ -1,4 +1,4 @@
-//! Goal: results as Arrow streams keep every value (AR-1), stay in the budget, and have the types
+//! Goal: results as Arrow streams keep every value (AW-1), stay in the budget, and have the types
 //! that their values have in common.
 
 use graven::{Config, Database, Params};
