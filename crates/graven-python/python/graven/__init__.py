@@ -42,6 +42,23 @@ __all__ = [
     "Transaction",
     "Type",
     "__version__",
+    "draw",
     "storage_version",
     "version",
 ]
+
+
+def __getattr__(name):
+    """What notebooks alone use is loaded when it is asked for: an import takes no time for it."""
+    if name == "draw":
+        from .drawing import draw
+
+        return draw
+    raise AttributeError(f"module 'graven' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell):
+    """For ``%load_ext graven``: the magic ``%%cypher``."""
+    from .notebook import load_ipython_extension as load
+
+    load(shell)
