@@ -1,6 +1,8 @@
 """Goal: results, nodes and paths show themselves in notebooks, drawings say what they leave out, the magic takes connection and
 parameters from the notebook."""
 
+import subprocess
+import sys
 import unittest
 import xml.etree.ElementTree as xml
 from types import SimpleNamespace
@@ -89,6 +91,12 @@ class Notebook(Case):
         load_ipython_extension(SimpleNamespace(register_magic_function=lambda *given: found.append(given[1:])))
         graven.load_ipython_extension(SimpleNamespace(register_magic_function=lambda *given: found.append(given[1:])))
         self.assertEqual(found, [("line_cell", "cypher")] * 2)
+
+    def test_an_import_loads_what_every_program_uses(self):
+        rare = "asyncio", "graven.drawing", "graven.notebook", "pandas", "pyarrow", "networkx"
+        text = f"import graven, sys; print([name for name in {rare} if name in sys.modules])"
+        loaded = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+        self.assertEqual(loaded.stdout, "[]\n")
 
     def test_ipython_runs_the_magic(self):
         try:

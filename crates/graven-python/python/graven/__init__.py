@@ -11,6 +11,8 @@
 Classes and methods have the names that Kuzu's package gives them. :mod:`graven.kuzu` has Kuzu's form of values, too.
 """
 
+from typing import TYPE_CHECKING
+
 from ._graven import (
     Connection,
     Database,
@@ -21,9 +23,12 @@ from ._graven import (
     storage_version,
 )
 from ._graven import __version__ as version
-from .asynchronous import AsyncConnection
 from .types import Type
 from .values import Duration, Error, Node, ParameterError, Path, Point, Relationship, Temporal
+
+if TYPE_CHECKING:
+    from .asynchronous import AsyncConnection
+    from .drawing import draw
 
 __all__ = [
     "AsyncConnection",
@@ -49,7 +54,11 @@ __all__ = [
 
 
 def __getattr__(name):
-    """What notebooks alone use is loaded when it is asked for: an import takes no time for it."""
+    """What not every program uses is loaded when it is asked for: asyncio alone takes longer than the rest."""
+    if name == "AsyncConnection":
+        from .asynchronous import AsyncConnection
+
+        return AsyncConnection
     if name == "draw":
         from .drawing import draw
 
