@@ -121,6 +121,43 @@ fn the_guide_shows_the_example_that_runs() {
 }
 
 #[test]
+fn pkg_config_leads_to_header_and_library() {
+    let Some(installed) = Installed::new() else {
+        return;
+    };
+    if !is_there("pkg-config") {
+        eprintln!("SKIPPED: there is no pkg-config");
+        return;
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let described = fs::read_to_string(own.join("graven.pc.in")).expect("graven.pc.in");
+    let folder = installed.path("lib/pkgconfig");
+    fs::create_dir(&folder).expect("a folder");
+    let version = env!("CARGO_PKG_VERSION");
+    let described = described.replace("@VERSION@", version);
+    fs::write(folder.join("graven.pc"), described).expect("written");
+    let asked = |what: &str| {
+        let output = Command::new("pkg-config")
+            .args([what, "graven"])
+            .env("PKG_CONFIG_PATH", &folder)
+            .output()
+            .expect("pkg-config was there before");
+        expect_success(&output);
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(asked("--modversion"), version);
+    let include = asked("--cflags");
+    let include = Path::new(include.strip_prefix("-I").expect("a folder"));
+    assert!(include.join("graven.h").is_file(), "{}", include.display());
+    let libs = asked("--libs");
+    let lib = libs
+        .strip_prefix("-L")
+        .and_then(|it| it.strip_suffix(" -lgraven"));
+    let lib = Path::new(lib.expect("a folder and the library"));
+    assert!(lib.join("libgraven.so").exists(), "{}", lib.display());
+}
+
+#[test]
 fn every_function_does_what_it_says() {
     let Some(installed) = Installed::new() else {
         return;
