@@ -8,6 +8,7 @@ mod fuzz;
 mod graphs;
 mod kuzu;
 mod memory;
+mod release;
 mod run;
 mod slowest;
 mod tck;
@@ -28,6 +29,9 @@ Usage: cargo xtask COMMAND
   answers      every known answer to LDBC Interactive, LDBC BI and LSQB questions, and the memory
                each takes (--memory SIZE, 16MiB by default; --program FILE, built for release if \
                not given)
+  release      packages that one can install, with checksums (--out DIR --only PART,PART --profile \
+NAME);
+               --help lists the parts
   torture      the crash simulation (--minutes N --seed S --points N), or with --mutants whether
                it finds faults put into the code
   flips        every byte of a small database flipped: found or harmless (minutes)
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         "invariants" => tidy::print_invariants(),
         "answers" => answers::compare(&rest),
         "torture" => torture::torture(&rest),
+        "release" => release::release(&rest),
         "flips" => flips::sweep(),
         "format" => format::keep(),
         "fuzz" => fuzz::fuzz(&rest),

@@ -8,6 +8,7 @@ pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod check;
 pub(crate) mod checkpoint;
+pub(crate) mod completions;
 mod copying;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;

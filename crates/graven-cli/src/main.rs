@@ -16,7 +16,7 @@ mod shell;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// An embedded graph database that stays fast when the graph does not fit in memory.
 #[derive(Parser, Debug)]
@@ -52,6 +52,8 @@ enum Command {
     #[cfg(feature = "lab")]
     Torture(command::torture::Torture),
     WriteTest(command::write_test::WriteTestCommand),
+    Completions(command::completions::Completions),
+    Man(command::completions::Man),
 }
 
 #[global_allocator]
@@ -94,6 +96,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "lab")]
         Command::Torture(command) => command.run(),
         Command::WriteTest(command) => command.run(),
+        Command::Completions(command) => command.run(Program::command()),
+        Command::Man(command) => command.run(Program::command()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -24,6 +24,7 @@
 
 mod arrow_in;
 mod arrow_out;
+mod arrow_rows;
 mod bound;
 mod cast;
 mod column;
@@ -48,6 +49,7 @@ mod source;
 mod tables;
 
 pub use arrow_array::{RecordBatchReader, ffi_stream};
+pub use arrow_rows::ArrowRows;
 pub use bound::{Bound, Comparison};
 pub use cast::cast;
 pub use column::Column;

@@ -264,6 +264,38 @@ impl QueryResult {
         self.rows(py, count)
     }
 
+    /// The next rows, up to so many, each as a list; they stay the next rows.
+    fn peek<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        let (ahead, next) = self.away(py, |reading| {
+            reading.read_up_to(count)?;
+            let mut ahead = Vec::new();
+            let mut rows = 0;
+            for batch in &reading.ahead {
+                if rows >= reading.next.saturating_add(count) {
+                    break;
+                }
+                rows += batch.len();
+                ahead.push(batch.clone());
+            }
+            Ok((ahead, reading.next))
+        })?;
+        let places = ahead
+            .iter()
+            .flat_map(|rows| (0..rows.len()).map(move |row| (rows, row)));
+        let rows = PyList::empty(py);
+        for (batch, row) in places.skip(next).take(count) {
+            rows.append(self.objects(py, batch, row, false)?)?;
+        }
+        Ok(rows)
+    }
+
+    /// For notebooks: a table, and a drawing where there are nodes.
+    #[pyo3(name = "_repr_html_")]
+    fn html<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let notebook = slf.py().import("graven.notebook")?;
+        notebook.call_method1("result_html", (slf,))
+    }
+
     /// The rows that were left when this was asked for first, a list for each column.
     fn get_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
         let columns: Vec<_> = self.names.iter().map(|_| PyList::empty(py)).collect();

@@ -30,6 +30,7 @@
 
 mod access;
 mod access_kind;
+mod arrow;
 mod bytes;
 mod call_in_transactions;
 mod cancel;

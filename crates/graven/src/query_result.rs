@@ -1,7 +1,10 @@
 //! The result of a statement, wherever it runs: in this process, or in the one that owns the
 //! database.
 
+use std::sync::Arc;
+
 use graven_io::ProcessLocal;
+use graven_pagecache::Budget;
 
 use crate::error::Error;
 use crate::plan_steps::PlanStep;
@@ -76,6 +79,14 @@ impl QueryResult {
         match &mut *self.0 {
             Source::Local(here) => here.next_rows(),
             Source::Remote(there) => there.next_rows(),
+        }
+    }
+
+    /// The budget that rows are charged to; none for rows of another process.
+    pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
+        match &*self.0 {
+            Source::Local(here) => here.budget(),
+            Source::Remote(_) => None,
         }
     }
 

@@ -149,6 +149,13 @@ impl LocalCursor {
         Ok(())
     }
 
+    /// The budget of its rows.
+    pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
+        let kept = self.kept.as_ref().map(|(_, memory)| memory.budget());
+        let running = self.execution.as_ref().map(|it| it.budget());
+        kept.or(running).map(Arc::clone)
+    }
+
     /// Headings, in order; none for statements without `RETURN`.
     pub(crate) fn columns(&self) -> &[String] {
         &self.columns
@@ -482,7 +489,7 @@ impl LocalCursor {
 }
 
 /// Rows that are to be kept do not fit: they will not fit next time either.
-fn too_large(error: BudgetError) -> Error {
+pub(crate) fn too_large(error: BudgetError) -> Error {
     let message = format!("the rows of the result are to be kept and do not fit: {error}");
     Error::new("Memory.Limit", message)
 }

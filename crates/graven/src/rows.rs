@@ -102,7 +102,21 @@ impl Rows {
         made
     }
 
-    /// Rows; never none.
+    /// The same rows but for the first ones.
+    #[must_use]
+    pub fn without_first(mut self, rows: usize) -> Rows {
+        let rows = rows.min(self.len);
+        for column in &mut self.columns {
+            match column {
+                Held::Own(values) => drop(values.drain(..rows)),
+                Held::Shared(_, range) => range.start += rows,
+            }
+        }
+        self.len -= rows;
+        self
+    }
+
+    /// Rows; never none in what a result hands out.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len

@@ -2,6 +2,7 @@
 //! which exit code.
 
 mod bench;
+mod completions;
 mod export;
 mod import;
 mod lab;

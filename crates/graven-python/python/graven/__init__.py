@@ -11,6 +11,8 @@
 Classes and methods have the names that Kuzu's package gives them. :mod:`graven.kuzu` has Kuzu's form of values, too.
 """
 
+from typing import TYPE_CHECKING
+
 from ._graven import (
     Connection,
     Database,
@@ -21,9 +23,12 @@ from ._graven import (
     storage_version,
 )
 from ._graven import __version__ as version
-from .asynchronous import AsyncConnection
 from .types import Type
 from .values import Duration, Error, Node, ParameterError, Path, Point, Relationship, Temporal
+
+if TYPE_CHECKING:
+    from .asynchronous import AsyncConnection
+    from .drawing import draw
 
 __all__ = [
     "AsyncConnection",
@@ -42,6 +47,27 @@ __all__ = [
     "Transaction",
     "Type",
     "__version__",
+    "draw",
     "storage_version",
     "version",
 ]
+
+
+def __getattr__(name):
+    """What not every program uses is loaded when it is asked for: asyncio alone takes longer than the rest."""
+    if name == "AsyncConnection":
+        from .asynchronous import AsyncConnection
+
+        return AsyncConnection
+    if name == "draw":
+        from .drawing import draw
+
+        return draw
+    raise AttributeError(f"module 'graven' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell):
+    """For ``%load_ext graven``: the magic ``%%cypher``."""
+    from .notebook import load_ipython_extension as load
+
+    load(shell)

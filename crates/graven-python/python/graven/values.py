@@ -40,6 +40,13 @@ class ParameterError(Error, TypeError):
     """Parameters that are no dictionary of texts and values."""
 
 
+def _drawn(value):
+    """For notebooks: a picture."""
+    from .drawing import draw
+
+    return draw(value, width=360, height=200).svg
+
+
 class _Entity(dict):
     """A dictionary of properties and of what names the entity."""
 
@@ -47,6 +54,9 @@ class _Entity(dict):
 
     def __hash__(self):
         return hash((type(self), self.id))
+
+    def _repr_html_(self):
+        return _drawn(self)
 
 
 class Node(_Entity):
@@ -97,6 +107,9 @@ class Path(dict):
         super().__init__(_nodes=nodes, _rels=relationships)
         self.nodes = nodes
         self.relationships = relationships
+
+    def _repr_html_(self):
+        return _drawn(self)
 
     def __repr__(self):
         return f"<Path of {len(self.relationships)}: {self.nodes!r} {self.relationships!r}>"

@@ -2,6 +2,7 @@
 
 mod access_paths;
 mod apoc;
+mod arrow;
 mod attach;
 mod computed_labels;
 mod counting;
