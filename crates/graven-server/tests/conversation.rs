@@ -346,17 +346,7 @@ fn other_machines_need_a_user() {
 fn counters_are_those_of_what_was_done() {
     let served = served(|options| options.metrics = Some("127.0.0.1:0".to_owned()));
     let address = served.server.metrics_address().expect("it listens");
-    let get = |path: &str| {
-        let mut stream = TcpStream::connect(&address).expect("a connection");
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-        )
-        .expect("sent");
-        let mut said = String::new();
-        stream.read_to_string(&mut said).expect("an answer");
-        said
-    };
+    let get = |path: &str| get(&address, path);
     let mut client = Client::greeted(&served.server);
     client.rows("CREATE (:A)-[:R]->(:B)");
     served.database.checkpoint().expect("a checkpoint");

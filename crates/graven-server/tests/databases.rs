@@ -523,6 +523,14 @@ fn a_damaged_file_stops_nothing() {
     client.rows("DROP DATABASE broken");
     assert!(!folder.path().join("broken.graven").exists());
     client.rows("CREATE DATABASE broken");
+    // What was copied into the folder meanwhile is not taken for a new database.
+    let copied = folder.path().join("copied.graven");
+    std::fs::copy(folder.path().join("neo4j.graven"), &copied).expect("copied");
+    assert_eq!(
+        refused(&mut client, &run("CREATE DATABASE copied")),
+        "Neo.ClientError.Database.ExistingDatabaseFound"
+    );
+    assert!(copied.exists());
     // One server has the folder.
     let second = DatabaseFolder::open(folder.path(), options()).map(|_| ());
     let second = second.expect_err("it is taken");
@@ -562,4 +570,63 @@ fn a_folder_is_not_taken_for_another() {
     let error = error.expect_err("mistyped");
     assert!(error.contains("it has main"), "{error}");
     assert!(!missing.join("mian.graven").exists());
+}
+
+#[test]
+fn the_commands_of_the_guide_run() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/server.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let (_, rest) = guide
+        .split_once("```\nCREATE DATABASE shop\n")
+        .expect("the commands");
+    let (commands, _) = rest.split_once("```").expect("their end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let databases = opened(folder.path());
+    let server = served(&databases, |_| {});
+    let mut client = Client::greeted(&server);
+    client.rows("CREATE USER ada SET PASSWORD 'abc'");
+    client.rows("CREATE DATABASE shop");
+    for command in commands.lines() {
+        client.rows(command);
+    }
+    assert_eq!(
+        shown(&mut client, "SHOW DATABASES YIELD name"),
+        ["[\"neo4j\"]", "[\"system\"]"]
+    );
+}
+
+#[test]
+fn counters_are_told_apart_by_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let databases = opened(folder.path());
+    let server = served(&databases, |options| {
+        options.metrics = Some("127.0.0.1:0".to_owned());
+    });
+    let address = server.metrics_address().expect("it listens");
+    let mut client = Client::greeted(&server);
+    client.rows("CREATE DATABASE shop");
+    let said = get(&address, "/metrics");
+    for line in [
+        "graven_nodes{database=\"shop\"} 0",
+        "graven_nodes{database=\"neo4j\"} 0",
+        "graven_memory_limit_bytes 33554432",
+        "graven_log_commit_seconds_count{database=\"shop\"} ",
+        "graven_cache_hits_total{database=\"system\",kind=",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let types = said.lines().filter(|line| line.starts_with("# TYPE "));
+    let mut names: Vec<&str> = types.collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all, "a metric that begins twice: {said}");
+    for (path, part) in [
+        ("/state.json", "neo4j.graven"),
+        ("/state.json?database=shop", "shop.graven"),
+        ("/state.json?database=other", "there is no database `other`"),
+    ] {
+        let said = get(&address, path);
+        assert!(said.contains(part), "{path}: {said}");
+    }
 }

@@ -261,8 +261,26 @@ impl DatabaseFolder {
 
     /// Makes an empty database (DF-1, DF-2).
     fn create(&self, name: &str) -> Result<(), Error> {
+        let data = names::file(&self.folder, name);
+        if data.exists() {
+            let message = format!(
+                "{} came here while the server runs: it is served after the next start, or move it \
+                    away to make an empty database",
+                data.display()
+            );
+            return Err(Error::of_catalogue("Database.Exists", message));
+        }
         self.settings.forget(name)?;
-        let opened = self.open_one(name, true)?;
+        let opened = match self.open_one(name, true) {
+            Ok(opened) => opened,
+            Err(error) => {
+                // Where it was made and cannot be used nothing of it stays.
+                if data.exists() && fs::remove_file(&data).is_ok() {
+                    remove_beside(&data)?;
+                }
+                return Err(error);
+            }
+        };
         let entry = super::Entry {
             state: State::default(),
             open: Some(opened),
