@@ -16,6 +16,13 @@ use crate::failure::Failure;
 pub(crate) struct Open {
     /// The database file
     pub(crate) db: PathBuf,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// How a database is opened.
+#[derive(Args, Debug)]
+pub(crate) struct How {
     /// The whole memory budget: pages, operators, results [default: a quarter of the memory there
     /// is]
     #[arg(long, value_parser = argument::bytes, value_name = "SIZE")]
@@ -81,6 +88,36 @@ pub(crate) fn close(db: &Database) -> Result<(), Failure> {
     Ok(())
 }
 
+impl How {
+    /// The configuration that this asks for.
+    pub(crate) fn config(&self) -> Config {
+        let mut config = Config::default();
+        if let Some(memory) = self.memory {
+            config.memory = memory;
+        }
+        if let Some(threads) = self.threads {
+            config.threads = threads.get();
+        }
+        if let Some(policy) = &self.policy {
+            config.policy.clone_from(policy);
+        }
+        config.pools.clone_from(&self.pools);
+        config.io = self.io;
+        config.read_only = self.read_only;
+        config.without_log = self.without_log;
+        config.keep_warm = self.warm == Warm::Keep;
+        config
+    }
+
+    /// The first of these options that means one file.
+    pub(crate) fn of_one_file(&self) -> Option<&'static str> {
+        let read_only = self.read_only.then_some("--read-only");
+        let without_log = self.without_log.then_some("--without-log");
+        let pools = self.pools.as_ref().map(|_| "--pools");
+        read_only.or(without_log).or(pools)
+    }
+}
+
 impl Open {
     /// Opens it.
     pub(crate) fn database(&self) -> Result<Database, Failure> {
@@ -90,7 +127,7 @@ impl Open {
     /// Opens it, a new one if there is none; says so on standard error then. Statements, and the
     /// answer of the process that has it open, may take so long.
     pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
-        let new = !self.read_only && !self.db.exists();
+        let new = !self.how.read_only && !self.db.exists();
         let db = self.open(new, timeout)?;
         if new {
             eprintln!(
@@ -108,7 +145,7 @@ impl Open {
         statements: &[&str],
         timeout: Option<Duration>,
     ) -> Result<Database, Failure> {
-        if self.read_only || self.db.exists() {
+        if self.how.read_only || self.db.exists() {
             return self.open(false, timeout);
         }
         let mut all = Vec::new();
@@ -130,31 +167,17 @@ impl Open {
     }
 
     fn open(&self, create: bool, timeout: Option<Duration>) -> Result<Database, Failure> {
-        let mut config = Config::default();
+        let mut config = self.how.config();
         config.timeout = timeout;
         config.create = create;
-        if let Some(memory) = self.memory {
-            config.memory = memory;
-        }
-        if let Some(threads) = self.threads {
-            config.threads = threads.get();
-        }
-        if let Some(policy) = &self.policy {
-            config.policy.clone_from(policy);
-        }
-        config.pools.clone_from(&self.pools);
-        config.io = self.io;
-        config.read_only = self.read_only;
-        config.without_log = self.without_log;
-        config.keep_warm = self.warm == Warm::Keep;
         let database = Database::open(&self.db, config)?;
         if let Some(process) = database.attached_to() {
-            if let Some(policy) = &self.policy {
+            if let Some(policy) = &self.how.policy {
                 check_policy(policy)?;
             }
-            let memory = self.memory.map(|_| "--memory");
-            let policy = self.policy.as_ref().map(|_| "--policy");
-            let pools = self.pools.as_ref().map(|_| "--pools");
+            let memory = self.how.memory.map(|_| "--memory");
+            let policy = self.how.policy.as_ref().map(|_| "--policy");
+            let pools = self.how.pools.as_ref().map(|_| "--pools");
             for option in memory.into_iter().chain(policy).chain(pools) {
                 eprintln!(
                     "{option} has no effect: process {process} has the database open, and its \
@@ -181,7 +204,7 @@ impl Open {
 
     /// Whether nothing may be written.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only
+        self.how.read_only
     }
 }
 

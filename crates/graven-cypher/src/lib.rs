@@ -5,6 +5,7 @@
 //! rules; produces a query graph per `MATCH`) -> `planner` (start points, order of patterns by
 //! cost, operators) -> `plan::rules` (one rewrite per file) -> [`Plan`].
 
+mod address;
 mod ast;
 mod bind;
 mod cost;
@@ -23,6 +24,7 @@ pub mod types;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use address::{Address, address_of};
 pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use plan::Plan;
 pub use schema_view::{

@@ -3,10 +3,10 @@
 //! # How it works
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths,
 //! `parser/expression.rs` expressions by precedence, `parser/load.rs` files,
-//! `parser/tables.rs` tables, `parser/kuzu.rs` functions of Kuzu, `parser/atom.rs` what
-//! they start from, `parser/prefix.rs` what stands before a statement, and
-//! `parser/used_database.rs` what it says to use. This file holds what they share: the
-//! position, look-ahead and errors.
+//! `parser/tables.rs` tables, `parser/databases.rs` databases of a server, `parser/kuzu.rs`
+//! functions of Kuzu, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before
+//! a statement, and `parser/used_database.rs` what it says to use. This file holds what they share:
+//! the position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression
@@ -16,6 +16,7 @@
 mod atom;
 mod case;
 mod clause;
+pub(crate) mod databases;
 mod expression;
 mod hint;
 mod in_transactions;

@@ -18,7 +18,7 @@ use graven::pagecache::{Budget, Reservation};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout, timeout_at};
+use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
 use crate::admission::ConnectionSlot;
 use crate::chunk::{self, Limits, Unread};
@@ -157,20 +157,21 @@ async fn converse(
         return Ok(());
     };
     let ends = Ends {
-        client: peer.ip(),
+        client: peer,
         server,
     };
     let out = Out::new(to, service.timeouts.idle, stop.clone());
     let (life, keep_alive) = (out.life(), service.keep_alive);
     let (sender, messages) = mpsc::unbounded_channel();
-    let budget = service.database.cache().ok();
-    let budget = budget.map(|cache| Arc::clone(cache.budget()));
+    let budget = service.databases.budget();
     let resets = {
         let state = Arc::clone(&state);
         move || state.resets.load(Ordering::SeqCst) > 0
     };
     let most = service.message_bytes_max;
-    let session = Session::new(service, version, ends, number, place, Box::new(resets), out);
+    let at = service.databases.first().map_err(io::Error::other)?;
+    let agreed = (version, at);
+    let session = Session::new(service, agreed, ends, number, place, Box::new(resets), out);
     let cancel = session.cancel_handle();
     let reading = Reading {
         to: sender,
@@ -221,19 +222,32 @@ async fn answer(
     state: Arc<State>,
 ) -> io::Result<()> {
     loop {
-        let first = match session.ends_by_itself() {
-            None => messages.recv().await,
-            Some(end) => match timeout_at(end.into(), messages.recv()).await {
-                Ok(message) => message,
-                Err(_) => {
-                    let ended = spawn_blocking(move || {
-                        session.time_out();
-                        session
-                    });
-                    session = ended.await?;
-                    continue;
-                }
-            },
+        let end = session.ends_by_itself();
+        let ends = async {
+            match end {
+                Some(end) => sleep_until(end.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        let first = tokio::select! {
+            biased;
+            message = messages.recv() => message,
+            () = session.at().until_gone() => {
+                let ended = spawn_blocking(move || {
+                    session.lose_database();
+                    session
+                });
+                session = ended.await?;
+                continue;
+            }
+            () = ends => {
+                let ended = spawn_blocking(move || {
+                    session.time_out();
+                    session
+                });
+                session = ended.await?;
+                continue;
+            }
         };
         let Some(first) = first else {
             // What is open is rolled back, which may take a while.

@@ -86,6 +86,16 @@ impl Failure {
         self.code == CONFLICT
     }
 
+    /// Whether a statement or a transaction was ended from outside.
+    pub(crate) fn is_of_end(&self) -> bool {
+        self.code == STOPPED || self.code == UNAVAILABLE || self.code == NO_TRANSACTION
+    }
+
+    /// Whether something was to be changed where only reading is allowed.
+    pub(crate) fn is_of_mode(&self) -> bool {
+        self.code == READ_MODE
+    }
+
     /// Another server, or this one when it is back, may do it.
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Failure::new(UNAVAILABLE, message)
@@ -126,6 +136,12 @@ pub(crate) const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimed
 pub(crate) const TIMED_OUT_AS_WANTED: &str =
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration";
 
+/// A change where only reading is allowed.
+const READ_MODE: &str = "Neo.ClientError.Statement.AccessMode";
+
+/// A transaction that has ended.
+const NO_TRANSACTION: &str = "Neo.ClientError.Transaction.TransactionNotFound";
+
 /// What cannot be reached now, and may be later.
 const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
 
@@ -140,7 +156,7 @@ fn code(own: &str) -> &'static str {
         ("Transaction", "OutcomeUnknown") => {
             "Neo.DatabaseError.Transaction.TransactionCommitFailed"
         }
-        ("Transaction", _) => "Neo.ClientError.Transaction.TransactionNotFound",
+        ("Transaction", _) => NO_TRANSACTION,
         ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         ("SyntaxError", _) => SYNTAX_ERROR,
         ("SemanticError", _) => "Neo.ClientError.Statement.SemanticError",
@@ -173,12 +189,14 @@ fn code(own: &str) -> &'static str {
         ("NotAvailable", _) => SYNTAX_ERROR,
         ("Statement", "TimedOut") => TIMED_OUT,
         ("Statement", _) => STOPPED,
-        ("Security", "ReadMode") => "Neo.ClientError.Statement.AccessMode",
+        ("Security", "ReadMode") => READ_MODE,
         ("Security", "CredentialsExpired") => "Neo.ClientError.Security.CredentialsExpired",
         ("Security", _) => "Neo.ClientError.Security.Forbidden",
         ("Database", "ReadOnly" | "WritesRefused") => {
             "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase"
         }
+        ("Database", "Exists") => "Neo.ClientError.Database.ExistingDatabaseFound",
+        ("Database", "AliasExists") => "Neo.ClientError.Database.ExistingAliasFound",
         ("Database", "Closed" | "DiskFull" | "InUse" | "Attached" | "NotFound") => UNAVAILABLE,
         ("Request" | "Config", _) => "Neo.ClientError.Request.Invalid",
         _ => "Neo.DatabaseError.General.UnknownError",

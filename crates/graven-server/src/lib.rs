@@ -8,6 +8,9 @@
 //!     handshake     agrees on a version: 5.0 to 5.4, or 4.4
 //!   session       runs one message after the other and answers, on a thread borrowed for that time
 //!     service         which users may log in, and what each of them may do
+//!     served          one file, or the files of a folder
+//!     folder          the databases of a folder: opened, made, dropped, stopped
+//!     opened          an open database, and whether it is still there
 //!     attempts        which addresses may try again to log in, and when
 //!     timeouts        ends what a client leaves open
 //!     packstream      values as bytes
@@ -45,6 +48,7 @@ mod admission;
 mod chunk;
 mod connection;
 mod failure;
+mod folder;
 mod gql;
 mod handshake;
 mod listener;
@@ -54,11 +58,14 @@ mod metrics;
 #[cfg(test)]
 mod neo4j_cases;
 mod notification;
+mod opened;
 mod options;
 mod out;
 mod packstream;
+mod served;
 mod service;
 mod session;
+mod session_catalogue;
 mod stage;
 mod summary;
 mod temporal_codec;
@@ -67,6 +74,7 @@ mod tls;
 mod transport;
 mod websocket;
 
+pub use folder::{DatabaseFolder, FolderOptions};
 pub use listener::Server;
 pub use options::{Options, Tls, User};
 

@@ -2,21 +2,24 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use graven::{Database, Error, Params};
+use graven::{Database, Error};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use crate::admission::{Admission, UNKNOWN_MAX};
 use crate::connection;
+use crate::folder::DatabaseFolder;
 use crate::login_throttle::LoginThrottle;
 use crate::metrics::{self, Counters, Endpoint};
+use crate::opened::Opened;
 use crate::options::Options;
+use crate::served::Databases;
 use crate::service::Service;
 use crate::stage::Stage;
 use crate::timeouts::Timeouts;
@@ -46,6 +49,8 @@ const OTHER_DESCRIPTORS: u64 = 256;
 /// A server that accepts connections until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Server {
+    /// Of the file or folder.
+    path: PathBuf,
     address: SocketAddr,
     service: Arc<Service>,
     admission: Arc<Admission>,
@@ -96,12 +101,30 @@ impl Server {
     /// `Request.Invalid` where the address cannot be listened on, or no user could log in; errors
     /// of the database.
     pub fn start(database: Database, options: Options) -> Result<Server, Error> {
+        let path = database.path().to_path_buf();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let opened = Arc::new(Opened::new(&name, database)?);
+        Server::serve(Databases::File(opened), path, options)
+    }
+
+    /// Starts to accept connections for the databases of a folder.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_folder(folder: &Arc<DatabaseFolder>, options: Options) -> Result<Server, Error> {
+        let path = folder.path().to_path_buf();
+        let server = Server::serve(Databases::Folder(Arc::clone(folder)), path, options)?;
+        folder.set_address(&server.address.to_string());
+        Ok(server)
+    }
+
+    fn serve(databases: Databases, path: PathBuf, options: Options) -> Result<Server, Error> {
         let addresses = options.address.to_socket_addrs();
         let addresses: Vec<SocketAddr> = match addresses {
             Ok(addresses) => addresses.collect(),
             Err(error) => return Err(cannot_listen(&options.address, &error)),
         };
-        if options.user.is_none() && !options.open_to_all && !database.has_users()? {
+        if options.user.is_none() && !options.open_to_all && !databases.system().has_users()? {
             return Err(Error::usage(format!(
                 "{}: any client that reaches this address could read and change everything: create \
                     a user in the \
@@ -135,20 +158,8 @@ impl Server {
         let listener = listener.map_err(|error| cannot_listen(&options.address, &error))?;
         let address = listener.local_addr();
         let address = address.map_err(|error| cannot_listen(&options.address, &error))?;
-        let known = database
-            .connect()
-            .query("CALL db.info() YIELD id RETURN id", &Params::new())?
-            .next_row()?;
-        let store = known.and_then(|row| row.get(0).and_then(|id| id.as_str().map(str::to_owned)));
-        let name = database
-            .path()
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy();
         let service = Arc::new(Service {
-            name: name.into_owned(),
-            store: store.unwrap_or_default(),
-            database,
+            databases,
             user: options.user,
             open_to_all: options.open_to_all,
             files,
@@ -174,6 +185,7 @@ impl Server {
         let accepting = accept(listener, Arc::clone(&service), Arc::clone(&admission), stop);
         runtime.spawn(accepting);
         Ok(Server {
+            path,
             address,
             service,
             admission,
@@ -195,10 +207,10 @@ impl Server {
         self.metrics.as_ref().map(Endpoint::address)
     }
 
-    /// The file that is served.
+    /// The file, or the folder, that is served.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.service.database.path()
+        &self.path
     }
 
     /// Listens no more, and ends all connections, as BO-5 and BO-3 have it, within some seconds.

@@ -18,6 +18,8 @@ use graven::{Database, Error};
 
 pub(crate) use endpoint::Endpoint;
 
+use crate::served::Databases;
+
 /// What the server did since it was started.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -60,8 +62,31 @@ impl Answer {
         }
     }
 
-    /// What there is at `path`; `open` connections are open.
-    pub(crate) fn at(path: &str, database: &Database, counters: &Counters, open: usize) -> Answer {
+    /// What there is at `path`; `open` connections are open. Behind `?database=` may stand which
+    /// database is asked for; otherwise it is the one of clients that name none.
+    pub(crate) fn at(
+        path: &str,
+        wanted: Option<&str>,
+        (databases, counters): (&Databases, &Counters),
+        open: usize,
+    ) -> Answer {
+        let one = match wanted {
+            Some(name) => databases.named(name),
+            None => match databases.home_of(None) {
+                Ok(home) => databases.named(&home),
+                Err(error) => Err(error.into()),
+            },
+        };
+        let of = |state: &dyn Fn(&Database) -> Result<state::Json, Error>| match &one {
+            Ok(opened) => Answer::json(state(&opened.database)),
+            Err(failure) => Answer {
+                status: 404,
+                ..Answer::new(
+                    "application/json",
+                    serde_json::json!({"error": failure.message}).to_string(),
+                )
+            },
+        };
         match path {
             "/" => Answer::new(
                 "text/html; charset=utf-8",
@@ -69,11 +94,19 @@ impl Answer {
             ),
             "/metrics" => Answer::new(
                 "text/plain; version=0.0.4; charset=utf-8",
-                series::text(database, counters, open),
+                series::text(databases, counters, open),
             ),
-            "/state.json" => Answer::json(state::state(database, counters, open)),
-            "/contents.json" => Answer::json(state::contents(database)),
-            "/graph.json" => Answer::json(state::graph(database)),
+            "/state.json" => of(&|database| {
+                let mut state = state::state(database, counters, open)?;
+                if matches!(databases, Databases::Folder(_)) {
+                    let all = databases.all_open();
+                    let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+                    state["databases"] = serde_json::json!(names);
+                }
+                Ok(state)
+            }),
+            "/contents.json" => of(&state::contents),
+            "/graph.json" => of(&state::graph),
             _ => Answer {
                 status: 404,
                 ..Answer::new(

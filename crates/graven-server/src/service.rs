@@ -1,4 +1,4 @@
-//! What all connections of a server share, and which users may log in.
+//! What all connections of a server share: the databases it serves, and which users may log in.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -6,23 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use graven::{Access, Database, Role};
+use graven::{Access, Error, Role};
 
 use crate::failure::Failure;
 use crate::login_throttle::{Attempt, LoginThrottle};
 use crate::metrics::Counters;
 use crate::options::User;
+use crate::served::Databases;
 use crate::timeouts::Timeouts;
 use crate::transport::Carriers;
 
 /// What does not change while a server runs.
 #[derive(Debug)]
 pub(crate) struct Service {
-    pub(crate) database: Database,
-    /// What ids of text begin with.
-    pub(crate) store: String,
-    /// The name of the database's file, without its ending.
-    pub(crate) name: String,
+    pub(crate) databases: Databases,
     /// A user that may connect besides the users of the database.
     pub(crate) user: Option<User>,
     /// No client needs to log in.
@@ -46,12 +43,15 @@ impl Service {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    fn access(&self) -> Access {
-        let access = Access::without_files(Role::Admin);
-        match &self.files {
+    fn access(&self) -> Result<Access, Error> {
+        let mut access = Access::without_files(Role::Admin);
+        if let Databases::Folder(folder) = &self.databases {
+            access = access.with_users_of(folder.system())?;
+        }
+        Ok(match &self.files {
             Some(folder) => access.with_files_below(folder),
             None => access,
-        }
+        })
     }
 
     /// What the user `name`, with `password`, may do; without a name: what any client may.
@@ -61,7 +61,7 @@ impl Service {
         said: Option<(&str, &str)>,
     ) -> Result<Access, Failure> {
         if self.open_to_all {
-            let access = self.access();
+            let access = self.access()?;
             return Ok(match said {
                 Some((name, _)) if !name.is_empty() => access.with_user(name),
                 _ => access,
@@ -72,6 +72,7 @@ impl Service {
                 "this server asks for a user and a password: log in with scheme basic",
             ));
         };
+        let own = self.access()?;
         let mut access = None;
         let mut failed = None;
         let is_right = || {
@@ -80,11 +81,11 @@ impl Service {
                 .as_ref()
                 .is_some_and(|user| user.is(name, password))
             {
-                access = Some(self.access().with_user(name));
+                access = Some(own.clone().with_user(name));
                 return true;
             }
-            match self.database.is_user(name, password) {
-                Ok(true) => access = Some(self.access().with_listed_user(name)),
+            match self.databases.system().is_user(name, password) {
+                Ok(true) => access = Some(own.clone().with_listed_user(name)),
                 Ok(false) => {}
                 // Nothing was found out about the password.
                 Err(error) => {

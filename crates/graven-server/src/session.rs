@@ -6,9 +6,11 @@
 //! makes the session ignore what follows until RESET (BO-2). RESET itself is noticed by the reader,
 //! which stops the statement that runs; the session learns of it by [`ResetAhead`].
 
+mod database;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,11 +22,15 @@ use crate::gql;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted, entry};
 use crate::metrics;
 use crate::notification::Filter;
+use crate::opened::Opened;
 use crate::packstream::Writer;
+use crate::served::Databases;
 use crate::service::Service;
+use crate::session_catalogue::SessionCatalogue;
 use crate::summary::Stream;
 use crate::timeouts::Timer;
 use crate::{Version, chunk};
+use database::least;
 
 /// How long a client waits for the news of a conflict.
 const CONFLICT_WAIT: Duration = Duration::from_millis(10);
@@ -35,7 +41,7 @@ const TOGETHER: Duration = Duration::from_millis(20);
 /// Both ends of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
-    pub(crate) client: IpAddr,
+    pub(crate) client: SocketAddr,
     /// The address that routing requests are answered with.
     pub(crate) server: String,
 }
@@ -66,8 +72,18 @@ pub(crate) struct Session<W> {
     filter: Filter,
     /// Which ones it wants of the transaction that is open.
     transaction_filter: Filter,
-    /// What was open has ended by itself, which the client does not know.
-    timed_out: bool,
+    /// Why what was open has ended by itself, which the client does not know.
+    ended: Option<Failure>,
+    /// The database of what is open, or of what was open last.
+    at: Arc<Opened>,
+    /// The database that is meant where none is named.
+    home: String,
+    /// The databases of the server, if it has several.
+    catalogue: Option<Arc<SessionCatalogue>>,
+    /// The transaction that is open, or the statement outside of one, has changed users.
+    changed_users: bool,
+    /// What the transaction that is open was begun with.
+    begun_with: Map,
     /// Whether moments count from UTC.
     utc: bool,
     transaction: Option<Transaction>,
@@ -87,20 +103,35 @@ enum Answer {
 impl<W: Write> Session<W> {
     pub(crate) fn new(
         service: Arc<Service>,
-        version: Version,
+        (version, at): (Version, Arc<Opened>),
         ends: Ends,
         number: u64,
         place: Arc<ConnectionSlot>,
         reset_ahead: ResetAhead,
         to: W,
     ) -> Self {
+        let connection = at.database.connect().with_access(nothing());
+        let client = ends.client.to_string();
+        let mut connection = connection.with_client(&format!("bolt-{number}"), &client);
+        let catalogue = match &service.databases {
+            Databases::File(_) => None,
+            Databases::Folder(folder) => Some(Arc::new(SessionCatalogue::new(folder))),
+        };
+        if let Some(catalogue) = &catalogue {
+            connection = connection.with_catalogue(Arc::clone(catalogue) as _);
+        }
         Session {
             reset_ahead,
             place,
             version,
             ends,
             number,
-            connection: service.database.connect().with_access(nothing()),
+            connection,
+            home: at.name.clone(),
+            at,
+            catalogue,
+            changed_users: false,
+            begun_with: Map::new(),
             timer: service.timeouts.begin(None),
             service,
             to,
@@ -111,7 +142,7 @@ impl<W: Write> Session<W> {
             access: nothing(),
             filter: Filter::default(),
             transaction_filter: Filter::default(),
-            timed_out: false,
+            ended: None,
             utc: version.is_5(),
             transaction: None,
             streams: BTreeMap::new(),
@@ -140,7 +171,7 @@ impl<W: Write> Session<W> {
     /// Ends what is open; whatever the client asks for next is told so.
     pub(crate) fn time_out(&mut self) {
         self.end_all();
-        self.timed_out = true;
+        self.ended = Some(self.timer.failure());
     }
 
     /// Does what a message asks and answers it; whether the connection goes on.
@@ -172,10 +203,13 @@ impl<W: Write> Session<W> {
             }
         };
         let was_authenticated = self.authenticated;
-        let timed_out = std::mem::take(&mut self.timed_out);
+        let ended = self.ended.take();
         let ran = match request {
             Request::Reset | Request::Goodbye => self.run(request)?,
-            _ if timed_out => Err(self.timer.failure()),
+            request if ended.is_some() => {
+                drop(request);
+                Err(ended.expect("asked before"))
+            }
             Request::Run { .. } | Request::Begin(_) if self.is_stopping() => {
                 Err(Failure::unavailable("the server ends"))
             }
@@ -188,7 +222,7 @@ impl<W: Write> Session<W> {
             }
             Ok(Answer::Close) => false,
             Err(failure) => {
-                self.fail(&self.timer.named(failure))?;
+                self.fail(&self.named(failure))?;
                 // A client that fails to log in gets no second try on this connection.
                 was_authenticated
             }
@@ -248,7 +282,7 @@ impl<W: Write> Session<W> {
         let mut writer = Writer {
             out: &mut self.message,
             version: self.version,
-            store: &self.service.store,
+            store: &self.at.store,
             utc: self.utc,
         };
         writer.structure(signature, fields);
@@ -292,6 +326,10 @@ impl<W: Write> Session<W> {
                 Some(transaction) => {
                     self.streams.clear();
                     let committed = transaction.commit().map_err(Failure::from);
+                    let committed = committed.and_then(|commit| {
+                        self.commit_catalogue()?;
+                        Ok(commit)
+                    });
                     committed.map(|commit| {
                         let bookmark = format!("graven:{}", commit.timestamp);
                         Answer::Success(Map::from([entry("bookmark", bookmark)]))
@@ -303,6 +341,7 @@ impl<W: Write> Session<W> {
                 Some(transaction) => {
                     self.streams.clear();
                     transaction.rollback();
+                    self.forget_asked();
                     empty
                 }
                 None => Err(Failure::request("ROLLBACK outside a transaction")),
@@ -345,6 +384,7 @@ impl<W: Write> Session<W> {
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback();
         }
+        self.forget_asked();
     }
 
     fn reset(&mut self) {
@@ -400,80 +440,17 @@ impl<W: Write> Session<W> {
             value.unwrap_or_default()
         };
         let said = (text("scheme") == "basic").then(|| (text("principal"), text("credentials")));
-        let access = self.service.log_in(self.ends.client, said)?;
+        let access = self.service.log_in(self.ends.client.ip(), said)?;
+        let user = said.map(|(name, _)| name).filter(|name| !name.is_empty());
+        let home = self.service.databases.home_of(user)?;
         self.place.keep().map_err(|full| {
             metrics::count(&self.service.counters.refused);
             Failure::full(full)
         })?;
         self.access = access;
+        self.home = home;
         self.authenticated = true;
         Ok(())
-    }
-
-    /// All roles are played by this server, at the address by which the client found it.
-    fn route(&self, context: &Map, extra: &Map) -> Result<Map, Failure> {
-        self.with_options(extra)?;
-        let known = context.get("address").and_then(Value::as_str);
-        let address = known.unwrap_or(&self.ends.server);
-        let servers = ["WRITE", "READ", "ROUTE"].map(|role| {
-            Value::Map(Map::from([
-                entry("addresses", vec![address]),
-                entry("role", role),
-            ]))
-        });
-        let name = extra.get("db").and_then(Value::as_str);
-        let name = name.unwrap_or(&self.service.name);
-        let table = Map::from([
-            entry("ttl", 300),
-            entry("db", name),
-            entry("servers", servers.to_vec()),
-        ]);
-        Ok(Map::from([entry("rt", table)]))
-    }
-
-    /// The connection with the options of a transaction that begins now.
-    fn with_options(&self, extra: &Map) -> Result<(Connection, Timer), Failure> {
-        match extra.get("db") {
-            None | Some(Value::Null) => {}
-            Some(Value::String(name)) if self.service.database.is_called(name) => {}
-            Some(other) => {
-                let message = format!(
-                    "there is no database {other}: this server has `{}`, which `neo4j` means as \
-                        well",
-                    self.service.name
-                );
-                let code = "Neo.ClientError.Database.DatabaseNotFound";
-                return Err(Failure::new(code, message));
-            }
-        }
-        if extra.get("imp_user").is_some_and(|user| !user.is_null()) {
-            return Err(Failure::request("there are no users to impersonate"));
-        }
-        let wanted = match extra.get("tx_timeout") {
-            None | Some(Value::Null | Value::Integer(0)) => None,
-            Some(Value::Integer(ms)) if *ms > 0 => Some(Duration::from_millis(ms.cast_unsigned())),
-            Some(_) => return Err(Failure::request("tx_timeout is a number of milliseconds")),
-        };
-        let timer = self.service.timeouts.begin(wanted);
-        let access = self.access.clone().reading_only(only_reads(extra));
-        let connection = self.connection.clone().with_access(access);
-        let timeout = least(connection.timeout(), timer.left());
-        let connection = match extra.get("tx_metadata") {
-            Some(said @ Value::Map(said_of)) if !said_of.is_empty() => {
-                connection.with_metadata(said)
-            }
-            _ => connection,
-        };
-        Ok((connection.with_timeout(timeout), timer))
-    }
-
-    fn begin(&mut self, extra: &Map) -> Result<Answer, Failure> {
-        let (connection, timer) = self.with_options(extra)?;
-        self.transaction = Some(connection.begin()?);
-        self.timer = timer;
-        self.transaction_filter = self.filter.with(self.version, extra);
-        self.next = 0;
-        Ok(Answer::Success(self.home()))
     }
 
     fn run_alone(
@@ -483,11 +460,26 @@ impl<W: Write> Session<W> {
         extra: &Map,
     ) -> Result<Answer, Failure> {
         let begun = Instant::now();
+        let target = self.target(Some(text), extra.get("db"))?;
+        self.move_to(target);
         let (connection, timer) = self.with_options(extra)?;
         self.timer = timer;
-        let result = connection.query(text, params)?;
+        let asked = self.asked();
+        if let Some(catalogue) = &self.catalogue {
+            catalogue.begin(true);
+        }
+        let result = match connection.query(text, params) {
+            Ok(result) => result,
+            Err(error) => {
+                self.forget_asked();
+                return Err(error.into());
+            }
+        };
+        self.note_users(&result);
+        self.commit_catalogue()?;
         let filter = self.filter.with(self.version, extra);
-        let stream = Stream::new(text, result, begun, filter);
+        let mut stream = Stream::new(text, result, begun, filter);
+        stream.changes = self.asked() - asked;
         let mut head = stream.head();
         head.extend(self.home());
         self.streams.insert(0, stream);
@@ -496,6 +488,7 @@ impl<W: Write> Session<W> {
 
     fn run_in_transaction(&mut self, text: &Arc<str>, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
+        self.stay_or_move(text)?;
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let writes = |connection: &Connection| connection.would_write(text, params);
@@ -505,9 +498,12 @@ impl<W: Write> Session<W> {
                 stream.result.keep_rows()?;
             }
         }
+        let asked = self.asked();
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         let result = transaction.stream(text, params)?;
-        let stream = Stream::new(text, result, begun, self.transaction_filter.clone());
+        self.note_users(&result);
+        let mut stream = Stream::new(text, result, begun, self.transaction_filter.clone());
+        stream.changes = self.asked() - asked;
         let mut head = stream.head();
         let number = self.next;
         self.next += 1;
@@ -567,15 +563,7 @@ impl<W: Write> Session<W> {
     }
 
     fn tail(&self, stream: &Stream) -> Map {
-        stream.tail(&self.service.name, self.version)
-    }
-
-    /// Which database answers a client that named none.
-    fn home(&self) -> Map {
-        match self.version >= Version(5, 8) {
-            true => Map::from([entry("db", self.service.name.as_str())]),
-            false => Map::new(),
-        }
+        stream.tail(&self.at.name, self.version)
     }
 
     fn record(&mut self, row: &Row) -> io::Result<()> {
@@ -585,16 +573,6 @@ impl<W: Write> Session<W> {
             row.values().iter().for_each(|value| writer.value(value));
         })
     }
-}
-
-/// The smaller of two limits.
-fn least(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
-    one.into_iter().chain(other).min()
-}
-
-/// Whether a transaction was announced as one that only reads.
-fn only_reads(extra: &Map) -> bool {
-    extra.get("mode").and_then(Value::as_str) == Some("r")
 }
 
 /// What a client may do that has not logged in.

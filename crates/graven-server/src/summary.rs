@@ -17,6 +17,8 @@ pub(crate) struct Stream {
     pub(crate) begun: Instant,
     /// Which notices its client wants.
     pub(crate) filter: Filter,
+    /// Changes of databases that it has asked for.
+    pub(crate) changes: u64,
 }
 
 fn milliseconds(since: Instant) -> i64 {
@@ -36,6 +38,7 @@ impl Stream {
             ahead: None,
             begun,
             filter,
+            changes: 0,
         }
     }
 
@@ -65,8 +68,8 @@ impl Stream {
         if let Some(commit) = &summary.commit {
             tail.extend([entry("bookmark", format!("graven:{}", commit.timestamp))]);
         }
-        if summary.counters.any() {
-            tail.extend([entry("stats", counters(&summary))]);
+        if summary.counters.any() || self.changes > 0 {
+            tail.extend([entry("stats", counters(&summary, self.changes))]);
         }
         if let Some(plan) = self.result.plan() {
             let key = match self.result.is_profile() {
@@ -111,9 +114,9 @@ impl Stream {
     }
 }
 
-/// The counts as drivers read them; those of users are updates of the system.
-fn counters(summary: &Summary) -> Map {
-    let system = summary.counters.users_changed;
+/// The counts as drivers read them; those of users and databases are updates of the system.
+fn counters(summary: &Summary, changes: u64) -> Map {
+    let system = summary.counters.users_changed + changes;
     let changed = summary.counters.changed();
     let graph = changed.filter(|(name, _)| *name != "users_changed");
     let mut counters: Map = graph

@@ -1,16 +1,16 @@
 //! Goal: a client that speaks the protocol byte by byte gets what the specification says, at every
 //! step of a conversation, and nothing that it does harms others.
 
-use std::collections::BTreeMap;
+mod client;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::Duration;
 
 use graven::{Config, Database, Params, Value};
 use graven_server::{Options, Server, User};
 
-type Map = BTreeMap<Arc<str>, Value>;
+use client::*;
 
 struct Served {
     server: Server,
@@ -33,186 +33,6 @@ fn served(options: impl FnOnce(&mut Options)) -> Served {
         server,
         database,
         _folder: folder,
-    }
-}
-
-/// A client that writes messages by hand.
-struct Client(TcpStream);
-
-const HELLO: &[u8] = &[
-    0xb1, 0x01, 0xa1, 0x8a, b'u', b's', b'e', b'r', b'_', b'a', b'g', b'e', b'n', b't', 0x81, b't',
-];
-const LOGON: &[u8] = &[
-    0xb1, 0x6a, 0xa1, 0x86, b's', b'c', b'h', b'e', b'm', b'e', 0x84, b'n', b'o', b'n', b'e',
-];
-const RESET: &[u8] = &[0xb0, 0x0f];
-const BEGIN: &[u8] = &[0xb1, 0x11, 0xa0];
-const COMMIT: &[u8] = &[0xb0, 0x12];
-const ROLLBACK: &[u8] = &[0xb0, 0x13];
-const PULL_ALL: &[u8] = &[0xb1, 0x3f, 0xa1, 0x81, b'n', 0xff];
-const DISCARD_ALL: &[u8] = &[0xb1, 0x2f, 0xa1, 0x81, b'n', 0xff];
-const PULL_TWO: &[u8] = &[0xb1, 0x3f, 0xa1, 0x81, b'n', 2];
-
-fn run(text: &str) -> Vec<u8> {
-    let length = u16::try_from(text.len()).expect("short");
-    let mut message = vec![0xb3, 0x10, 0xd1];
-    message.extend(length.to_be_bytes());
-    message.extend(text.as_bytes());
-    message.extend([0xa0, 0xa0]);
-    message
-}
-
-/// An answer: its signature and its field.
-type Answer = (u8, Value);
-
-/// What answers are made of, read in the most simple way.
-fn value(from: &mut &[u8]) -> Value {
-    let take = |from: &mut &[u8], n: usize| {
-        let (taken, rest) = from.split_at(n);
-        *from = rest;
-        taken.to_vec()
-    };
-    let size = |from: &mut &[u8], bytes: usize| {
-        take(from, bytes)
-            .iter()
-            .fold(0, |size, byte| size << 8 | usize::from(*byte))
-    };
-    let marker = take(from, 1)[0];
-    let text =
-        |from: &mut &[u8], n: usize| Value::from(String::from_utf8(take(from, n)).expect("UTF-8"));
-    let list = |from: &mut &[u8], n: usize| Value::List((0..n).map(|_| value(from)).collect());
-    let map = |from: &mut &[u8], n: usize| {
-        let entries = (0..n).map(|_| match value(from) {
-            Value::String(key) => (key, value(from)),
-            other => panic!("a key: {other}"),
-        });
-        Value::Map(entries.collect())
-    };
-    match marker {
-        0..=0x7f | 0xf0..=0xff => Value::Integer(marker.cast_signed().into()),
-        0xc0 => Value::Null,
-        0xc1 => Value::Float(f64::from_be_bytes(take(from, 8).try_into().expect("8"))),
-        0xc2 | 0xc3 => Value::Boolean(marker == 0xc3),
-        0xc8..=0xcb => {
-            let bytes = take(from, 1 << (marker - 0xc8));
-            let sign = if bytes[0] > 127 { -1i64 } else { 0 };
-            Value::Integer(bytes.iter().fold(sign, |n, byte| n << 8 | i64::from(*byte)))
-        }
-        0x80..=0x8f => text(from, usize::from(marker & 15)),
-        0xd0..=0xd2 => {
-            let n = size(from, 1 << (marker - 0xd0));
-            text(from, n)
-        }
-        0x90..=0x9f => list(from, usize::from(marker & 15)),
-        0xd4 => {
-            let n = size(from, 1);
-            list(from, n)
-        }
-        0xa0..=0xaf => map(from, usize::from(marker & 15)),
-        // A structure as a list: signature, fields.
-        0xb0..=0xbf => {
-            let signature = take(from, 1)[0];
-            let mut fields = vec![Value::Integer(signature.into())];
-            fields.extend((0..marker & 15).map(|_| value(from)));
-            Value::List(fields)
-        }
-        other => panic!("marker {other:x}"),
-    }
-}
-
-impl Client {
-    fn connect(server: &Server, minor: u8) -> Self {
-        let mut stream = TcpStream::connect(server.address()).expect("a connection");
-        stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
-            .expect("a timeout");
-        let major = if minor == 4 { 4 } else { 5 };
-        let mut hand = [0; 20];
-        hand[..4].copy_from_slice(&[0x60, 0x60, 0xb0, 0x17]);
-        hand[6..8].copy_from_slice(&[minor, major]);
-        stream.write_all(&hand).expect("sent");
-        let mut version = [0; 4];
-        stream.read_exact(&mut version).expect("a version");
-        assert_eq!(version, [0, 0, minor, major]);
-        Client(stream)
-    }
-
-    fn greeted(server: &Server) -> Self {
-        let mut client = Client::connect(server, 3);
-        let (signature, Value::Map(map)) = client.ask(HELLO) else {
-            panic!("no map");
-        };
-        assert_eq!(signature, 0x70);
-        assert!(
-            map["server"]
-                .as_str()
-                .is_some_and(|name| name.starts_with("Neo4j/"))
-        );
-        assert_eq!(client.ask(LOGON).0, 0x70);
-        client
-    }
-
-    fn send(&mut self, message: &[u8]) {
-        let length = u16::try_from(message.len()).expect("short");
-        let wire = [&length.to_be_bytes()[..], message, &[0, 0]].concat();
-        self.0.write_all(&wire).expect("sent");
-    }
-
-    fn answer(&mut self) -> Answer {
-        let mut message = Vec::new();
-        loop {
-            let mut length = [0; 2];
-            self.0.read_exact(&mut length).expect("an answer");
-            let length = usize::from(u16::from_be_bytes(length));
-            if length == 0 {
-                break;
-            }
-            let before = message.len();
-            message.resize(before + length, 0);
-            self.0
-                .read_exact(&mut message[before..])
-                .expect("an answer");
-        }
-        match value(&mut &message[..]) {
-            Value::List(mut fields) => {
-                let signature = fields[0].as_integer().expect("a number");
-                let field = if fields.len() > 1 {
-                    fields.swap_remove(1)
-                } else {
-                    Value::Null
-                };
-                (u8::try_from(signature).expect("a byte"), field)
-            }
-            other => panic!("no message: {other}"),
-        }
-    }
-
-    fn ask(&mut self, message: &[u8]) -> Answer {
-        self.send(message);
-        self.answer()
-    }
-
-    /// Runs a statement and pulls all rows; the last answer.
-    fn rows(&mut self, text: &str) -> (Vec<Value>, Map) {
-        let (signature, head) = self.ask(&run(text));
-        assert_eq!(signature, 0x70, "{head}");
-        self.send(PULL_ALL);
-        let mut rows = Vec::new();
-        loop {
-            match self.answer() {
-                (0x71, row) => rows.push(row),
-                (0x70, Value::Map(tail)) => return (rows, tail),
-                (signature, other) => panic!("{signature:x}: {other}"),
-            }
-        }
-    }
-
-    /// The code of a failure.
-    fn failure(answer: Answer) -> String {
-        match answer {
-            (0x7f, Value::Map(map)) => map["code"].as_str().expect("text").to_owned(),
-            (signature, other) => panic!("{signature:x}: {other}"),
-        }
     }
 }
 
@@ -526,17 +346,7 @@ fn other_machines_need_a_user() {
 fn counters_are_those_of_what_was_done() {
     let served = served(|options| options.metrics = Some("127.0.0.1:0".to_owned()));
     let address = served.server.metrics_address().expect("it listens");
-    let get = |path: &str| {
-        let mut stream = TcpStream::connect(&address).expect("a connection");
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
-        )
-        .expect("sent");
-        let mut said = String::new();
-        stream.read_to_string(&mut said).expect("an answer");
-        said
-    };
+    let get = |path: &str| get(&address, path);
     let mut client = Client::greeted(&served.server);
     client.rows("CREATE (:A)-[:R]->(:B)");
     served.database.checkpoint().expect("a checkpoint");

@@ -1,15 +1,16 @@
-//! Goal: the official driver for Python gets what it expects from this server. `driver.py` says
-//! what; it is left out where the driver is not installed. `PYTHON` names an interpreter that has
-//! it.
+//! Goal: the official driver for Python gets what it expects from this server. `driver.py` and
+//! `driver_databases.py` say what; they are left out where the driver is not installed. `PYTHON`
+//! names an interpreter that has it.
 
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use graven::{Config, Database};
-use graven_server::{Options, Server, Tls};
+use graven_server::{DatabaseFolder, FolderOptions, Options, Server, Tls};
 
-#[test]
-fn the_official_driver_is_content() {
+/// The interpreter, if it has the driver.
+fn python() -> Option<OsString> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     let there = Command::new(&python)
         .args(["-c", "import neo4j"])
@@ -19,8 +20,47 @@ fn the_official_driver_is_content() {
     if !there {
         let python = Path::new(&python).display();
         eprintln!("SKIPPED: `{python}` has no package neo4j");
-        return;
+        return None;
     }
+    Some(python)
+}
+
+/// Runs a script of tests against a server.
+fn run(python: &OsStr, script: &str, server: &Server) {
+    let ran = Command::new(python)
+        .arg("-B")
+        .arg(
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests")
+                .join(script),
+        )
+        .env("GRAVEN_BOLT", server.address().to_string())
+        .output()
+        .expect("the interpreter was there before");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(
+        ran.status.success() && !said.contains("Ran 0 tests"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_official_driver_knows_several_databases() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.memory = 32 << 20;
+    let databases = DatabaseFolder::open(folder.path(), FolderOptions::new(config));
+    let mut options = Options::default();
+    options.address = "127.0.0.1:0".to_owned();
+    options.open_to_all = true;
+    let server = Server::start_folder(&databases.expect("a folder"), options).expect("a server");
+    run(&python, "driver_databases.py", &server);
+}
+
+#[test]
+fn the_official_driver_is_content() {
+    let Some(python) = python() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = Config::default();
     config.memory = 32 << 20;
@@ -34,15 +74,5 @@ fn the_official_driver_is_content() {
         names: Vec::new(),
     });
     let server = Server::start(database, options).expect("a server");
-    let ran = Command::new(&python)
-        .arg("-B")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.py"))
-        .env("GRAVEN_BOLT", server.address().to_string())
-        .output()
-        .expect("the interpreter was there before");
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(
-        ran.status.success() && !said.contains("Ran 0 tests"),
-        "{said}"
-    );
+    run(&python, "driver.py", &server);
 }

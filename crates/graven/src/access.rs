@@ -31,7 +31,27 @@ pub struct Access {
     pub(crate) role: Role,
     pub(crate) reads_only: bool,
     pub(crate) files: FileAccess,
+    /// Where users are looked up, if not in the database that a statement runs on.
+    pub(crate) users: Option<Users>,
 }
+
+/// The store that users are looked up in.
+#[derive(Clone)]
+pub(crate) struct Users(pub(crate) Arc<Store>);
+
+impl std::fmt::Debug for Users {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Users")
+    }
+}
+
+impl PartialEq for Users {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Users {}
 
 impl Default for Access {
     fn default() -> Self {
@@ -41,6 +61,7 @@ impl Default for Access {
             role: Role::Admin,
             reads_only: false,
             files: FileAccess::default(),
+            users: None,
         }
     }
 }
@@ -117,10 +138,15 @@ impl Access {
         self.role == Role::Admin && (!self.listed || listed())
     }
 
+    /// Where users are looked up by a statement that runs on this store.
+    pub(crate) fn users_of<'a>(&'a self, store: &'a Store) -> &'a Store {
+        self.users.as_ref().map_or(store, |users| &users.0)
+    }
+
     /// The user of the database, as it is now.
     pub(crate) fn listed_user(&self, store: &Store) -> Option<UserDescription> {
         let name = self.user.as_deref()?;
-        let snapshot = store.snapshot();
+        let snapshot = self.users_of(store).snapshot();
         let mut users = snapshot.users().iter();
         users.find(|user| &*user.name == name).cloned()
     }

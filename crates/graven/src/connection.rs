@@ -15,13 +15,14 @@ use graven_storage::TransactionOptions;
 
 use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
+use crate::catalogue::Catalogue;
 use crate::database::Database;
 use crate::error::Error;
 use crate::functions::Functions;
 use crate::instance::Instance;
 use crate::materialise::to_inner;
 use crate::params::Params;
-use crate::statements::StatementGuard;
+use crate::statements::{Client, StatementGuard};
 use crate::value::Value;
 
 /// A place to run statements from. Cheap to make; one a thread is usual, but it may be shared.
@@ -38,6 +39,10 @@ pub struct Connection {
     access: Access,
     /// What is said of its statements and transactions: a map.
     metadata: Option<graven_exec::Value>,
+    /// The databases of the server that it belongs to.
+    catalogue: Option<Arc<dyn Catalogue>>,
+    /// Which client it is for.
+    client: Option<Arc<Client>>,
     /// How many procedures run its statements within each other.
     depth: usize,
     /// What the program has added to the language.
@@ -122,6 +127,8 @@ impl Connection {
             began: None,
             access: Access::default(),
             metadata: None,
+            catalogue: None,
+            client: None,
             depth: 0,
             own: Arc::default(),
             functions: Arc::default(),
@@ -224,8 +231,41 @@ impl Connection {
         self
     }
 
+    /// The same connection, for statements on another database: both are cancelled together.
+    #[must_use]
+    pub fn with_database(mut self, database: Database) -> Connection {
+        self.db = database;
+        self.own = Arc::default();
+        self
+    }
+
+    /// The same connection, whose statements see and change the databases of a server.
+    #[must_use]
+    pub fn with_catalogue(mut self, catalogue: Arc<dyn Catalogue>) -> Connection {
+        self.catalogue = Some(catalogue);
+        self
+    }
+
+    pub(crate) fn catalogue(&self) -> Option<&Arc<dyn Catalogue>> {
+        self.catalogue.as_ref()
+    }
+
+    /// The same connection, which serves a client: `SHOW TRANSACTIONS` shows the client's number
+    /// and address.
+    #[must_use]
+    pub fn with_client(mut self, connection: &str, address: &str) -> Connection {
+        self.client = Some(Arc::new(Client {
+            connection: connection.into(),
+            address: address.into(),
+        }));
+        self
+    }
+
     /// Notes at this place what is said of what sits there.
     pub(crate) fn says(&self, guard: &StatementGuard) {
+        if let Some(client) = &self.client {
+            guard.running().set_client(Arc::clone(client));
+        }
         if let Some(said) = &self.metadata {
             guard.running().set_metadata(said.clone());
         }

@@ -154,6 +154,13 @@ impl Error {
         Error::new("Request.Invalid", message)
     }
 
+    /// An error about the databases of a server, for programs that serve several; the code is one
+    /// of those that the reference lists.
+    #[must_use]
+    pub fn of_catalogue(code: &'static str, message: impl Into<String>) -> Self {
+        Error::new(code, message)
+    }
+
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Error::new("Config.Invalid", message)
     }

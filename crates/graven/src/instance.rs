@@ -3,6 +3,7 @@
 use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
 use crate::files::{self, DataFile, WalLocation, sibling_path};
+use crate::names;
 use crate::passwords::Known;
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
@@ -149,7 +150,7 @@ impl Instance {
             store,
             plans: PlanCache::default(),
             registered: Registry::default(),
-            statements: Arc::default(),
+            statements: StatementRegistry::of(&names::of_file(path)),
             left_out: Arc::default(),
             passwords: Known::default(),
             tuning,

@@ -35,6 +35,7 @@ use graven_files::Fault;
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
+use crate::catalogue::Catalogue;
 use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::export;
@@ -154,6 +155,11 @@ impl DatabaseProcedures {
     /// What its statements may do.
     fn access(&self) -> &Access {
         self.connection.access()
+    }
+
+    /// The databases of the server, if it is one of several.
+    fn catalogue(&self) -> Option<&dyn Catalogue> {
+        self.connection.catalogue().map(|catalogue| &**catalogue)
     }
 
     /// For the procedures that a statement within this one calls.

@@ -17,7 +17,7 @@ use graven_storage::{
     StoreKind, ValueStatistics,
 };
 
-use crate::names;
+use crate::catalogue::{Catalogue, is_meant};
 use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
@@ -45,8 +45,11 @@ pub(crate) struct Schema<'a>(
     pub(crate) &'a Tuning,
     pub(crate) &'a Asked,
     pub(crate) OfFiles<'a>,
-    pub(crate) &'a Path,
+    pub(crate) OfServer<'a>,
 );
+
+/// The path of the data file, and the databases of the server.
+type OfServer<'a> = (&'a Path, Option<&'a dyn Catalogue>);
 
 /// The procedures that are registered, and the functions of the connection.
 type OfProgram<'a> = (&'a Registry, &'a UserFunctions);
@@ -331,7 +334,7 @@ impl SchemaView for Schema<'_> {
     }
 
     fn is_called(&self, name: &str) -> bool {
-        names::is_of_file(name, self.5)
+        is_meant(name, self.5)
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

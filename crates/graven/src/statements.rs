@@ -9,7 +9,7 @@
 //! look at between batches: all that runs on the same connection just then ends with it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use graven_pagecache::RunningTransaction;
@@ -20,8 +20,19 @@ use graven_exec::Value;
 /// Tables of guards.
 const TABLES: usize = 16;
 
-/// What every id begins with.
-const PREFIX: &str = "graven-transaction-";
+/// What stands between the name of the database and the number in an id.
+const MIDDLE: &str = "-transaction-";
+
+/// Numbers of statements that each transaction has for its own.
+const QUERIES_MAX: u64 = 1000;
+
+/// A client that a statement runs for.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// What its connection is called.
+    pub(crate) connection: Box<str>,
+    pub(crate) address: Box<str>,
+}
 
 /// Some of the statements and transactions that run, in cache lines of their own.
 #[derive(Default)]
@@ -36,6 +47,8 @@ struct Table {
 #[derive(Default)]
 pub(crate) struct StatementRegistry {
     tables: [Table; TABLES],
+    /// The name of the database.
+    name: Arc<str>,
 }
 
 thread_local! {
@@ -49,6 +62,10 @@ thread_local! {
 #[derive(Debug)]
 pub(crate) struct RunningStatement {
     number: u64,
+    /// The name of its database.
+    database: Arc<str>,
+    /// How many statements it has run, the present one among them.
+    queries: AtomicU64,
     /// The statement that runs now, if one does.
     text: Mutex<Option<Arc<str>>>,
     pub(crate) begun: Instant,
@@ -58,6 +75,7 @@ pub(crate) struct RunningStatement {
     terminated: AtomicBool,
     /// What the program has said of it.
     metadata: Mutex<Option<Value>>,
+    client: OnceLock<Arc<Client>>,
     /// Bytes that operators hold.
     pub(crate) memory: Arc<AtomicU64>,
 }
@@ -80,6 +98,14 @@ fn thread_shard() -> usize {
 }
 
 impl StatementRegistry {
+    /// For the database of this name.
+    pub(crate) fn of(name: &str) -> Arc<StatementRegistry> {
+        Arc::new(StatementRegistry {
+            tables: Default::default(),
+            name: name.into(),
+        })
+    }
+
     /// A guard for a statement or, without text, for an explicit transaction.
     pub(crate) fn register(
         self: &Arc<Self>,
@@ -92,12 +118,15 @@ impl StatementRegistry {
         let number = taken * TABLES as u64 + at as u64;
         let running = Arc::new(RunningStatement {
             number,
+            database: Arc::clone(&self.name),
+            queries: AtomicU64::new(u64::from(text.is_some())),
             text: Mutex::new(text),
             begun: Instant::now(),
             user,
             cancel,
             terminated: AtomicBool::new(false),
             metadata: Mutex::default(),
+            client: OnceLock::new(),
             memory: Arc::default(),
         });
         lock(&self.tables[at].running).push(Arc::clone(&running));
@@ -125,25 +154,47 @@ impl StatementRegistry {
         all
     }
 
-    /// Asks the one with this id to end; whether there is one.
-    pub(crate) fn terminate(&self, id: &str) -> bool {
-        let number = id.strip_prefix(PREFIX).and_then(|n| n.parse().ok());
-        let found = number.and_then(|n| {
-            let table = lock(&self.table(n).running);
-            table.iter().find(|it| it.number == n).map(Arc::clone)
-        });
-        if let Some(running) = &found {
-            running.terminated.store(true, Ordering::Relaxed);
-            running.cancel.store(true, Ordering::Relaxed);
-        }
-        found.is_some()
+    /// The one with this id.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<RunningStatement>> {
+        let rest = id.strip_prefix(&*self.name)?;
+        let number = rest.strip_prefix(MIDDLE)?.parse().ok()?;
+        let table = lock(&self.table(number).running);
+        table.iter().find(|it| it.number == number).map(Arc::clone)
     }
 }
 
 impl RunningStatement {
     /// The id by which others name it.
     pub(crate) fn id(&self) -> String {
-        format!("{PREFIX}{}", self.number)
+        format!("{}{MIDDLE}{}", self.database, self.number)
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        self.terminated.store(true, Ordering::Relaxed);
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// The id of the statement that runs; empty between two of a transaction.
+    pub(crate) fn query_id(&self) -> String {
+        match lock(&self.text).is_some() {
+            true => {
+                // No other statement has this number, as a transaction has fewer than that.
+                let nth = self.queries.load(Ordering::Relaxed).max(1) - 1;
+                format!("query-{}", self.number * QUERIES_MAX + nth % QUERIES_MAX)
+            }
+            false => String::new(),
+        }
+    }
+
+    /// The client it runs for, if any.
+    pub(crate) fn client(&self) -> Option<&Client> {
+        self.client.get().map(|client| &**client)
+    }
+
+    pub(crate) fn set_client(&self, client: Arc<Client>) {
+        // It has one from its beginning.
+        let _ = self.client.set(client);
     }
 
     /// The statement that runs, empty between two of a transaction.
@@ -212,6 +263,8 @@ impl StatementGuard {
                 format!("{} was terminated: roll it back", self.running.id()),
             ));
         }
+        let begins = u64::from(text.is_some());
+        self.running.queries.fetch_add(begins, Ordering::Relaxed);
         *lock(&self.running.text) = text;
         self.works();
         Ok(())

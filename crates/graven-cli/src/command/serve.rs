@@ -4,16 +4,17 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 use graven::{Database, Params};
-use graven_server::{Options, Server, Tls, User};
+use graven_server::{DatabaseFolder, FolderOptions, Options, Server, Tls, User};
 
 use crate::argument;
 use crate::failure::Failure;
 use crate::interrupt::{self, SignalAction};
-use crate::open::{Open, close};
+use crate::open::{How, Open, close};
 
 /// The user that a server makes where there is none.
 const FIRST_USER: &str = "graven";
@@ -25,12 +26,22 @@ const PASSWORD: &str = "GRAVEN_PASSWORD";
 /// neo4j+s:// too) until Control-C or SIGTERM.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
+    /// The database file
+    #[arg(required_unless_present = "databases", conflicts_with = "databases")]
+    db: Option<PathBuf>,
     #[command(flatten)]
-    open: Open,
+    how: How,
+    /// Serve all databases of a folder, NAME.graven each, with one memory budget; clients make and
+    /// drop them (CREATE DATABASE)
+    #[arg(long, value_name = "DIR")]
+    databases: Option<PathBuf>,
+    /// With --databases, the one of clients that name none [default: neo4j]
+    #[arg(long, value_name = "NAME", requires = "databases")]
+    default: Option<String>,
     /// Where to listen; 0.0.0.0:7687 for other machines, which then need a user
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7687")]
     bolt: String,
-    /// Make an empty database where there is none
+    /// Make an empty database where there is none; with --databases, the folder
     #[arg(long)]
     create: bool,
     /// A user besides those of the database, an admin; the password is the first line of
@@ -125,6 +136,76 @@ fn keep_password(file: &Path, password: &str) -> io::Result<()> {
     file.sync_all()
 }
 
+/// What is served.
+enum Served {
+    File(Open, Database),
+    Folder(Arc<DatabaseFolder>),
+}
+
+impl Served {
+    /// The database that keeps the users.
+    fn users(&self) -> &Database {
+        match self {
+            Served::File(_, database) => database,
+            Served::Folder(folder) => folder.system(),
+        }
+    }
+
+    fn is_read_only(&self) -> bool {
+        matches!(self, Served::File(open, _) if open.is_read_only())
+    }
+}
+
+/// Makes a user where the database has none, and says how to log in. Where nothing may be
+/// written, the server knows it alone.
+fn first_user(served: &Served) -> Result<Option<User>, Failure> {
+    let database = served.users();
+    let mut file = database.path().as_os_str().to_owned();
+    if let Served::File(open, _) = served {
+        open.db.as_os_str().clone_into(&mut file);
+    }
+    file.push("-password");
+    let file = PathBuf::from(file);
+    if database.has_users()? {
+        if file.exists() {
+            eprintln!(
+                "the first password of the user {FIRST_USER} is in {}",
+                file.display()
+            );
+        }
+        return Ok(None);
+    }
+    let user = User {
+        name: FIRST_USER.to_owned(),
+        password: graven::generated_password(),
+    };
+    if served.is_read_only() {
+        eprintln!(
+            "log in as {FIRST_USER} with the password {} (until this server ends)",
+            user.password
+        );
+        return Ok(Some(user));
+    }
+    keep_password(&file, &user.password).map_err(|error| {
+        Failure::failed(format!(
+            "{}: the password cannot be kept there: {error}",
+            file.display()
+        ))
+    })?;
+    let params = Params::new()
+        .with("name", FIRST_USER)
+        .with("password", user.password.as_str());
+    let made = "CREATE USER $name SET PASSWORD $password SET ROLE admin";
+    database.connect().query(made, &params)?;
+    eprintln!(
+        "log in as {FIRST_USER} with the password {} (kept in {}, which only its owner can \
+            read)",
+        user.password,
+        file.display()
+    );
+    Ok(None)
+}
+
 impl Serve {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut options = Options::default();
@@ -142,17 +223,21 @@ impl Serve {
         options.message_bytes_max = usize::try_from(self.message_limit).unwrap_or(usize::MAX);
         options.keep_alive = self.keep_alive;
         let has_tls = options.tls.is_some();
-        let database = self.open.database_to_serve(self.create)?;
+        let tls_only = self.tls_only;
+        let served = self.opened()?;
         if options.user.is_none() && !options.open_to_all {
-            options.user = self.first_user(&database)?;
+            options.user = first_user(&served)?;
         }
         interrupt::react(SignalAction::Remember);
         interrupt::react_to_termination();
-        let server = Server::start(database.clone(), options)?;
+        let server = match &served {
+            Served::File(_, database) => Server::start(database.clone(), options)?,
+            Served::Folder(folder) => Server::start_folder(folder, options)?,
+        };
         eprintln!(
             "{} is served at {}://{}; Control-C ends it",
             server.path().display(),
-            match (has_tls, self.tls_only) {
+            match (has_tls, tls_only) {
                 (true, true) => "bolt+s",
                 (true, false) => "bolt:// and bolt+s",
                 (false, _) => "bolt",
@@ -170,53 +255,34 @@ impl Serve {
         }
         eprintln!("ending what runs; the same signal again ends the program at once");
         server.stop();
-        close(&database)
+        match served {
+            Served::File(_, database) => close(&database),
+            Served::Folder(folder) => Ok(folder.close()?),
+        }
     }
 
-    /// Makes a user where the database has none, and says how to log in. Where nothing may be
-    /// written, the server knows it alone.
-    fn first_user(&self, database: &Database) -> Result<Option<User>, Failure> {
-        let mut file = self.open.db.as_os_str().to_owned();
-        file.push("-password");
-        let file = PathBuf::from(file);
-        if database.has_users()? {
-            if file.exists() {
-                eprintln!(
-                    "the first password of the user {FIRST_USER} is in {}",
-                    file.display()
-                );
-            }
-            return Ok(None);
-        }
-        let user = User {
-            name: FIRST_USER.to_owned(),
-            password: graven::generated_password(),
+    /// Opens what is to be served.
+    fn opened(self) -> Result<Served, Failure> {
+        let Some(folder) = self.databases else {
+            let db = self.db.expect("one of both is there");
+            let open = Open { db, how: self.how };
+            let database = open.database_to_serve(self.create)?;
+            return Ok(Served::File(open, database));
         };
-        if self.open.is_read_only() {
-            eprintln!(
-                "log in as {FIRST_USER} with the password {} (until this server ends)",
-                user.password
-            );
-            return Ok(Some(user));
+        if let Some(option) = self.how.of_one_file() {
+            return Err(Failure::usage(format!(
+                "{option} is for one file: serve that without --databases; ALTER DATABASE name SET \
+                    ACCESS READ ONLY keeps clients from writing"
+            )));
         }
-        keep_password(&file, &user.password).map_err(|error| {
-            Failure::failed(format!(
-                "{}: the password cannot be kept there: {error}",
-                file.display()
-            ))
-        })?;
-        let params = Params::new()
-            .with("name", FIRST_USER)
-            .with("password", user.password.as_str());
-        let made = "CREATE USER $name SET PASSWORD $password SET ROLE admin";
-        database.connect().query(made, &params)?;
-        eprintln!(
-            "log in as {FIRST_USER} with the password {} (kept in {}, which only its owner can \
-                read)",
-            user.password,
-            file.display()
-        );
-        Ok(None)
+        let mut options = FolderOptions::new(self.how.config());
+        options.default = self.default;
+        options.create = self.create;
+        let folder = DatabaseFolder::open(&folder, options)?;
+        for notice in folder.notices() {
+            eprintln!("{notice}");
+        }
+        Ok(Served::Folder(folder))
     }
 
     /// Where the certificate comes from.

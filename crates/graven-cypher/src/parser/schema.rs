@@ -46,24 +46,12 @@ impl Parser<'_> {
             kind: ClauseKind::Schema(command),
             span,
         };
-        let administers = ["CREATE", "DROP", "ALTER", "START", "STOP"].into_iter();
-        let replaces = self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE");
-        let after = if replaces { 3 } else { 1 };
-        let of_databases = ["DATABASE", "COMPOSITE", "ALIAS", "SERVER"].into_iter();
-        if !named_path
-            && administers.clone().any(|word| self.is_word(word))
-            && of_databases
-                .clone()
-                .any(|word| self.is_word_at(after, word))
-        {
-            let message = "a file holds one database, which is made when it is opened";
-            let error = self.error(span, Code::AdministrationCommand, message);
-            return Err(error.with_hint("make another file: `graven shell other.graven`"));
-        }
-        let clauses = if let Some(command) = self.table_statement()? {
+        let clauses = if let Some(command) = self.database_command()? {
+            vec![command]
+        } else if let Some(command) = self.table_statement()? {
             vec![schema(command)]
-        } else if let Some(command) = self.user_command()? {
-            vec![schema(SchemaCommand::User(command))]
+        } else if let Some(clauses) = self.user_command()? {
+            clauses
         } else if self.is_word("CREATE") && !named_path {
             if self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE") {
                 let span = span.to(self.tokens.list[self.next + 2].span);

@@ -19,6 +19,8 @@ use crate::token::{Span, TokenKind};
 
 const DATABASES: &str = "graven.show.databases";
 const ALIASES: &str = "graven.show.aliases";
+const HOME: &str = "graven.show.homeDatabase";
+const DEFAULT: &str = "graven.show.defaultDatabase";
 
 /// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may
 /// follow.
@@ -45,6 +47,21 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
         "graven.show.transactions",
         true,
     ),
+];
+
+/// Of one database of those that clients get without naming any.
+const OF_ONE: &[&str] = &[
+    "name",
+    "type",
+    "aliases",
+    "access",
+    "address",
+    "role",
+    "writer",
+    "requestedStatus",
+    "currentStatus",
+    "statusMessage",
+    "constituents",
 ];
 
 /// The columns that are shown where none are named, for what has more than these.
@@ -101,22 +118,8 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
             "constituents",
         ],
     ),
-    (
-        "graven.show.homeDatabase",
-        &[
-            "name",
-            "type",
-            "aliases",
-            "access",
-            "address",
-            "role",
-            "writer",
-            "requestedStatus",
-            "currentStatus",
-            "statusMessage",
-            "constituents",
-        ],
-    ),
+    (HOME, OF_ONE),
+    (DEFAULT, OF_ONE),
     (
         "graven.show.functions",
         &["name", "category", "description"],
@@ -326,10 +329,11 @@ impl Parser<'_> {
             self.next += 2;
             return Ok(("graven.show.currentUser", false));
         }
-        let is_home = ["HOME", "DEFAULT"].iter().any(|word| self.is_word(word));
-        if is_home && self.is_word_at(1, "DATABASE") {
-            self.next += 2;
-            return Ok(("graven.show.homeDatabase", false));
+        for (word, procedure) in [("HOME", HOME), ("DEFAULT", DEFAULT)] {
+            if self.is_word(word) && self.is_word_at(1, "DATABASE") {
+                self.next += 2;
+                return Ok((procedure, false));
+            }
         }
         if self.is_word("ALIAS") || self.is_word("ALIASES") {
             self.advance();

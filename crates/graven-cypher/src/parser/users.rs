@@ -2,13 +2,16 @@
 //!
 //! # How it works
 //! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here
-//! (home databases, passwords that were hashed elsewhere, providers of authentication) is refused
-//! by name. A statement that may hold a password shows nothing of its text in errors
-//! ([`may_hold_password`]).
+//! (passwords that were hashed elsewhere, providers of authentication) is refused by name. A home
+//! database is none of what a database keeps of a user: it becomes a call before the command
+//! (`parser/databases.rs`). A statement that may hold a password shows nothing of its text in
+//! errors ([`may_hold_password`]).
 
 use super::{Parser, Result};
+use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name};
 use crate::diagnostic::Code;
 use crate::lexer;
+use crate::plan::schema::SchemaCommand;
 use crate::plan::users::{Given, UserCommand, UserSettings};
 use crate::token::TokenKind;
 
@@ -49,26 +52,75 @@ fn words_of_password(text: &str) -> bool {
             && words.iter().any(|word| word == "password")
 }
 
+/// What a command says of a home database: its name, or that there is to be none.
+type Home = Option<Option<Expr>>;
+
 impl Parser<'_> {
-    /// A command about users, if one begins here.
-    pub(super) fn user_command(&mut self) -> Result<Option<UserCommand>> {
+    /// A command about users, if one begins here, and what sets a home database before it.
+    pub(super) fn user_command(&mut self) -> Result<Option<Vec<Clause>>> {
+        let start = self.token().span;
+        let mut home = None;
+        let Some(command) = self.command_of_user(&mut home)? else {
+            return Ok(None);
+        };
+        let span = start.to(self.last_span());
+        let name = match &command {
+            UserCommand::Create { name, .. } | UserCommand::Alter { name, .. } => name.clone(),
+            _ => Given::Text("".into()),
+        };
+        let sets_nothing = matches!(&command, UserCommand::Alter { settings, .. }
+            if *settings == UserSettings::default());
+        let may_be_missing = matches!(
+            &command,
+            UserCommand::Alter {
+                if_exists: true,
+                ..
+            }
+        );
+        let keeps = home.is_none() || !sets_nothing;
+        let mut clauses = Vec::new();
+        if let Some(home) = home {
+            let kind = match name {
+                Given::Text(text) => ExprKind::String(text),
+                Given::Parameter(text) => ExprKind::Parameter(Name { text, span }),
+            };
+            let user = self.make(kind, span)?;
+            // The command behind it finds the user, or makes it.
+            let must_exist = !keeps && !may_be_missing;
+            clauses.push(self.home_of_user((user, must_exist), home, span)?);
+        }
+        if keeps {
+            // A command about users is the last step of a plan: it gives no rows.
+            let kind = ClauseKind::Schema(SchemaCommand::User(command));
+            clauses.push(Clause { kind, span });
+        }
+        Ok(Some(clauses))
+    }
+
+    fn command_of_user(&mut self, home: &mut Home) -> Result<Option<UserCommand>> {
         let first = |p: &Self, word: &str, second: &str| p.is_word(word) && p.is_word_at(1, second);
         if first(self, "CREATE", "USER") && self.peek(2) != TokenKind::Equal {
             self.next += 2;
-            return self.create_user(false).map(Some);
+            return self.create_user(false, home).map(Some);
         }
         if first(self, "CREATE", "OR")
             && self.is_word_at(2, "REPLACE")
             && self.is_word_at(3, "USER")
         {
             self.next += 4;
-            return self.create_user(true).map(Some);
+            return self.create_user(true, home).map(Some);
         }
         if first(self, "ALTER", "USER") {
             self.next += 2;
             let name = self.given_name("the name of a user")?;
             let if_exists = self.words(&["IF", "EXISTS"])?;
-            let settings = self.user_settings()?;
+            let settings = match self.words(&["REMOVE", "HOME", "DATABASE"])? {
+                true => {
+                    *home = Some(None);
+                    UserSettings::default()
+                }
+                false => self.user_settings(home)?,
+            };
             return Ok(Some(UserCommand::Alter {
                 name,
                 if_exists,
@@ -110,10 +162,10 @@ impl Parser<'_> {
         }))
     }
 
-    fn create_user(&mut self, or_replace: bool) -> Result<UserCommand> {
+    fn create_user(&mut self, or_replace: bool, home: &mut Home) -> Result<UserCommand> {
         let name = self.given_name("the name of a user")?;
         let if_not_exists = self.words(&["IF", "NOT", "EXISTS"])?;
-        let settings = self.user_settings()?;
+        let settings = self.user_settings(home)?;
         if settings.password.is_none() {
             return Err(self.unexpected("`SET PASSWORD 'text'`"));
         }
@@ -127,15 +179,19 @@ impl Parser<'_> {
 
     /// `SET PASSWORD ... CHANGE NOT REQUIRED SET STATUS ACTIVE SET ROLE ...`, each at most once, in
     /// any order.
-    fn user_settings(&mut self) -> Result<UserSettings> {
+    fn user_settings(&mut self, home: &mut Home) -> Result<UserSettings> {
         let mut settings = UserSettings::default();
         self.expect_word("SET")?;
         loop {
-            if self.is_word("HOME") || self.is_word("AUTH") || self.is_word("ENCRYPTED") {
-                let message = "of a user are set: PASSWORD, STATUS and ROLE";
+            if self.is_word("AUTH") || self.is_word("ENCRYPTED") {
+                let message = "of a user are set: PASSWORD, STATUS, ROLE and HOME DATABASE";
                 return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
             }
-            let once = if self.eat_word("STATUS") {
+            let once = if self.eat_word("HOME") {
+                self.expect_word("DATABASE")?;
+                let name = self.database_name("the name of a database")?;
+                home.replace(Some(name)).is_none()
+            } else if self.eat_word("STATUS") {
                 let suspended = self.eat_word("SUSPENDED");
                 if !suspended {
                     self.expect_word("ACTIVE")?;

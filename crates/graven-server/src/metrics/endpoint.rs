@@ -214,7 +214,10 @@ async fn answer(
     if answer.is_none() {
         let said = text(header::AUTHORIZATION).and_then(basic);
         let path = request.uri().path().to_owned();
-        answer = Some(asked(said, path, peer, shared).await);
+        let query = request.uri().query().unwrap_or_default().split('&');
+        let mut wanted = query.filter_map(|part| part.strip_prefix("database="));
+        let asks = (path, wanted.next().map(str::to_owned));
+        answer = Some(asked(said, asks, peer, shared).await);
     }
     let mut answer = answer.expect("one of both");
     if !request.body().is_end_stream() {
@@ -270,7 +273,7 @@ fn basic(value: &str) -> Option<(String, String)> {
 
 async fn asked(
     said: Option<(String, String)>,
-    path: String,
+    (path, wanted): (String, Option<String>),
     peer: IpAddr,
     shared: &Arc<Shared>,
 ) -> Response<Whole<Bytes>> {
@@ -295,8 +298,8 @@ async fn asked(
         let open = own.bolt.open();
         response(Answer::at(
             &path,
-            &service.database,
-            &service.counters,
+            wanted.as_deref(),
+            (&service.databases, &service.counters),
             open,
         ))
     });

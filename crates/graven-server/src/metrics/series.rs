@@ -2,12 +2,15 @@
 //! each holder has, the page cache for each kind of page, and the log.
 
 use std::fmt::{Display, Write};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graven::pagecache::{Budget, KindStats, PageKind};
-use graven::{Database, LogStats};
+use graven::pagecache::{Budget, KindStats};
+use graven::{Database, HistogramView, LogStats};
 
 use super::Counters;
+use crate::opened::Opened;
+use crate::served::Databases;
 
 /// Lines of metrics being written.
 struct Text(String);
@@ -39,19 +42,51 @@ impl Text {
     }
 }
 
+/// One of the databases that are served.
+struct One<'a> {
+    database: &'a Database,
+    /// `database`, where a server has several.
+    labels: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> One<'a> {
+    /// Its labels and one more.
+    fn with(&self, name: &'a str, value: &'a str) -> Vec<(&'a str, &'a str)> {
+        let own = self.labels.iter().copied();
+        own.chain([(name, value)]).collect()
+    }
+}
+
 /// All metrics as they are now. Page cache and log are those of the process that owns the file: a
-/// server that is attached to another one does not have them.
-pub(crate) fn text(database: &Database, counters: &Counters, open: usize) -> String {
+/// server that is attached to another one does not have them. What is of one database of several
+/// has its name as a label.
+pub(crate) fn text(databases: &Databases, counters: &Counters, open: usize) -> String {
     let mut text = Text(String::new());
     of_server(&mut text, counters, open);
-    of_file(&mut text, database);
-    if let Ok(cache) = database.cache() {
-        of_memory(&mut text, cache.budget());
-        of_cache(&mut text, cache.stats().per_kind.iter());
+    let opened = databases.all_open();
+    let named = matches!(databases, Databases::Folder(_));
+    let one = |it: &'_ Arc<Opened>| -> Vec<(&'static str, String)> {
+        let label = named.then(|| ("database", it.name.clone()));
+        label.into_iter().collect()
+    };
+    let labels: Vec<_> = opened.iter().map(one).collect();
+    let all: Vec<One<'_>> = opened
+        .iter()
+        .zip(&labels)
+        .map(|(it, labels)| One {
+            database: &it.database,
+            labels: labels
+                .iter()
+                .map(|(name, value)| (*name, &**value))
+                .collect(),
+        })
+        .collect();
+    of_files(&mut text, &all);
+    if let Some(budget) = databases.budget() {
+        of_memory(&mut text, &budget);
     }
-    if let Ok(log) = database.log_stats() {
-        of_log(&mut text, &log);
-    }
+    of_caches(&mut text, &all);
+    of_logs(&mut text, &all);
     text.0
 }
 
@@ -90,17 +125,33 @@ fn of_server(text: &mut Text, counters: &Counters, open: usize) {
 }
 
 /// Nodes and relationships are those of the last checkpoint: nothing is counted for this.
-fn of_file(text: &mut Text, database: &Database) {
-    let gauge = "gauge";
-    if let Ok(info) = database.info() {
-        let help = "Nodes at the last checkpoint.";
-        text.one("graven_nodes", gauge, help, info.nodes);
-        let help = "Relationships at the last checkpoint.";
-        text.one("graven_relationships", gauge, help, info.relationships);
+fn of_files(text: &mut Text, all: &[One<'_>]) {
+    let infos: Vec<_> = all
+        .iter()
+        .filter_map(|one| Some((one, one.database.info().ok()?)))
+        .collect();
+    let files: Vec<_> = all
+        .iter()
+        .filter_map(|one| Some((one, std::fs::metadata(one.database.path()).ok()?.len())))
+        .collect();
+    if !infos.is_empty() {
+        let name = "graven_nodes";
+        text.begin(name, "gauge", "Nodes at the last checkpoint.");
+        for (one, info) in &infos {
+            text.value(name, &one.labels, info.nodes);
+        }
+        let name = "graven_relationships";
+        text.begin(name, "gauge", "Relationships at the last checkpoint.");
+        for (one, info) in &infos {
+            text.value(name, &one.labels, info.relationships);
+        }
     }
-    if let Ok(file) = std::fs::metadata(database.path()) {
-        let help = "Length of the data file.";
-        text.one("graven_file_bytes", gauge, help, file.len());
+    if !files.is_empty() {
+        let name = "graven_file_bytes";
+        text.begin(name, "gauge", "Length of the data file.");
+        for (one, length) in &files {
+            text.value(name, &one.labels, length);
+        }
     }
 }
 
@@ -119,10 +170,25 @@ fn of_memory(text: &mut Text, budget: &Budget) {
     }
 }
 
-fn of_cache<'a>(text: &mut Text, kinds: impl Iterator<Item = (PageKind, &'a KindStats)>) {
-    let kinds: Vec<(String, &KindStats)> = kinds
-        .map(|(kind, stats)| (kind.to_string(), stats))
+fn of_caches(text: &mut Text, all: &[One<'_>]) {
+    let caches = all
+        .iter()
+        .filter_map(|one| Some((one, one.database.cache().ok()?)));
+    let kinds: Vec<(&One<'_>, Vec<(String, KindStats)>)> = caches
+        .map(|(one, cache)| {
+            let stats = cache.stats();
+            let kinds = stats.per_kind.iter();
+            (
+                one,
+                kinds
+                    .map(|(kind, stats)| (kind.to_string(), *stats))
+                    .collect(),
+            )
+        })
         .collect();
+    if kinds.is_empty() {
+        return;
+    }
     type Of = fn(&KindStats) -> f64;
     #[expect(clippy::cast_precision_loss, reason = "Prometheus keeps floats")]
     let counted: [(&str, &str, Of); 7] = [
@@ -155,36 +221,68 @@ fn of_cache<'a>(text: &mut Text, kinds: impl Iterator<Item = (PageKind, &'a Kind
     for (name, help, of) in counted {
         let name = format!("graven_cache_{name}_total");
         text.begin(&name, "counter", help);
-        for (kind, stats) in &kinds {
-            text.value(&name, &[("kind", kind)], of(stats));
+        for (one, kinds) in &kinds {
+            for (kind, stats) in kinds {
+                text.value(&name, &one.with("kind", kind), of(stats));
+            }
         }
     }
 }
 
-fn of_log(text: &mut Text, log: &LogStats) {
-    for (name, help, view) in [
-        (
-            "commit",
-            "Time that commits waited for the log.",
-            &log.commit_ns,
-        ),
-        ("sync", "Time of syncs of the log.", &log.sync_ns),
-    ] {
+fn of_logs(text: &mut Text, all: &[One<'_>]) {
+    let logs = all.iter();
+    let logs: Vec<(&One<'_>, LogStats)> = logs
+        .filter_map(|one| Some((one, one.database.log_stats().ok()?)))
+        .collect();
+    if logs.is_empty() {
+        return;
+    }
+    type View = fn(&LogStats) -> &HistogramView;
+    let timed: [(&str, &str, View); 2] = [
+        ("commit", "Time that commits waited for the log.", |log| {
+            &log.commit_ns
+        }),
+        ("sync", "Time of syncs of the log.", |log| &log.sync_ns),
+    ];
+    for (name, help, of) in timed {
         let name = format!("graven_log_{name}_seconds");
         text.begin(&name, "summary", help);
-        for (quantile, share) in [("0.5", 0.5), ("0.99", 0.99)] {
-            let value = view.percentile(share) as f64 / 1e9;
-            text.value(&name, &[("quantile", quantile)], value);
+        for (one, log) in &logs {
+            let view = of(log);
+            for (quantile, share) in [("0.5", 0.5), ("0.99", 0.99)] {
+                let value = view.percentile(share) as f64 / 1e9;
+                text.value(&name, &one.with("quantile", quantile), value);
+            }
+            text.value(&format!("{name}_sum"), &one.labels, view.sum() as f64 / 1e9);
+            text.value(&format!("{name}_count"), &one.labels, view.count());
         }
-        text.value(&format!("{name}_sum"), &[], view.sum() as f64 / 1e9);
-        text.value(&format!("{name}_count"), &[], view.count());
     }
-    let help = "Bytes written to the log.";
-    let name = "graven_log_written_bytes_total";
-    text.one(name, "counter", help, log.bytes_written);
-    let help = "Bytes of the log that the next opening would read after a crash, at most.";
-    text.one("graven_log_recovery_bytes", "gauge", help, log.live_bytes);
-    let help = "Bytes of the log that were committed and are not on the device yet.";
-    let late = log.end.0.saturating_sub(log.durable.0);
-    text.one("graven_log_not_durable_bytes", "gauge", help, late);
+    type Of = fn(&LogStats) -> u64;
+    let counted: [(&str, &str, &str, Of); 3] = [
+        (
+            "written_bytes_total",
+            "counter",
+            "Bytes written to the log.",
+            |log| log.bytes_written,
+        ),
+        (
+            "recovery_bytes",
+            "gauge",
+            "Bytes of the log that the next opening would read after a crash, at most.",
+            |log| log.live_bytes,
+        ),
+        (
+            "not_durable_bytes",
+            "gauge",
+            "Bytes of the log that were committed and are not on the device yet.",
+            |log| log.end.0.saturating_sub(log.durable.0),
+        ),
+    ];
+    for (name, kind, help, of) in counted {
+        let name = format!("graven_log_{name}");
+        text.begin(&name, kind, help);
+        for (one, log) in &logs {
+            text.value(&name, &one.labels, of(log));
+        }
+    }
 }

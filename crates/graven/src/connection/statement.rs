@@ -1,6 +1,7 @@
 //! Statements of a connection: from the text to the operators that run.
 
 use super::{Connection, Own, Prepared, Run, StatementContext};
+use crate::catalogue::Catalogue;
 use crate::error::Error;
 use crate::instance::{Backend, Instance};
 use crate::params::Params;
@@ -15,6 +16,7 @@ use crate::within::{Fate, Within};
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
 use graven_exec::{Deadline, ExecContext, Sources, execute_kept};
 use graven_storage::Snapshot;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -337,12 +339,24 @@ impl Connection {
                 let files = (&self.access.files, params.frames(), inner.budget.limit());
                 let functions = self.functions.now();
                 let own = (&inner.registered, &*functions);
-                let schema = Schema(&snapshot, own, &inner.tuning, &asked, files, &inner.path);
+                let schema = Schema(
+                    &snapshot,
+                    own,
+                    &inner.tuning,
+                    &asked,
+                    files,
+                    self.of_server(&inner),
+                );
                 parse_and_plan(text, &schema, &ParameterNames::Any)?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
         Ok(Prepared::new(Arc::from(text), self.clone()))
+    }
+
+    /// What tells by which names the database is called.
+    fn of_server<'a>(&'a self, inner: &'a Instance) -> (&'a Path, Option<&'a dyn Catalogue>) {
+        (&inner.path, self.catalogue.as_deref())
     }
 
     pub(crate) fn plan(
@@ -368,7 +382,14 @@ impl Connection {
         let files = (&self.access.files, params.frames(), inner.budget.limit());
         let functions = self.functions.now();
         let own = (&inner.registered, &*functions);
-        let schema = Schema(snapshot, own, &inner.tuning, &asked, files, &inner.path);
+        let schema = Schema(
+            snapshot,
+            own,
+            &inner.tuning,
+            &asked,
+            files,
+            self.of_server(inner),
+        );
         let memory = match plan_cache::reserved(text, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {

@@ -3,7 +3,8 @@
 //!
 //! # How it works
 //! A file holds one database. Clients see two: that of the file, which `neo4j` means as well, and
-//! `system`, which is the same one under the name by which they ask for users.
+//! `system`, which is the same one under the name by which they ask for users. The clients of a
+//! server with several see those of its [`Catalogue`], which is also what changes them.
 
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use graven_exec::{ExecError, Value};
 
 use super::entry::{Body, Field, Procedure, procedure};
 use super::{DatabaseProcedures, integer};
+use crate::catalogue::{Catalogue, Change, Listed, is_meant};
+use crate::error::Error;
 use crate::instance::Instance;
 use crate::names::{self, SYSTEM, USUAL, is_same};
 use crate::right::Right;
@@ -55,6 +58,16 @@ macro_rules! columns {
     };
 }
 
+/// What a change is about: the command, the name, and what else it says.
+const CHANGED: (&[Field], usize) = (
+    &[
+        ("command", TypeSet::STRING),
+        ("name", TypeSet::STRING),
+        ("says", TypeSet::MAP),
+    ],
+    3,
+);
+
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
@@ -64,6 +77,42 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[],
         Body::OfCaller(check),
+    ),
+    procedure(
+        "graven.databases.change",
+        "CREATE DATABASE and the like: changes the databases of a server",
+        CHANGED,
+        Right::Admin,
+        &[],
+        Body::OfCaller(change),
+    ),
+    procedure(
+        "graven.databases.changeAndWait",
+        "CREATE DATABASE name WAIT and the like",
+        CHANGED,
+        Right::Admin,
+        &[
+            ("address", TypeSet::STRING),
+            ("state", TypeSet::STRING),
+            ("message", TypeSet::STRING),
+            ("success", TypeSet::BOOLEAN),
+        ],
+        Body::OfCaller(change_and_wait),
+    ),
+    procedure(
+        "graven.databases.setHome",
+        "ALTER USER user SET HOME DATABASE name",
+        (
+            &[
+                ("user", TypeSet::STRING),
+                ("name", TypeSet::STRING),
+                ("mustExist", TypeSet::BOOLEAN),
+            ],
+            3,
+        ),
+        Right::Admin,
+        &[],
+        Body::OfCaller(set_home),
     ),
     procedure(
         "graven.show.aliases",
@@ -80,7 +129,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("driver", TypeSet::MAP),
             ("properties", TypeSet::MAP),
         ],
-        Body::OfDatabase(aliases),
+        Body::OfCaller(aliases),
     ),
     procedure(
         "graven.show.databases",
@@ -91,15 +140,23 @@ pub(super) const TABLE: &[Procedure] = &[
             (IS_FIRST[0], TypeSet::BOOLEAN),
             (IS_FIRST[1], TypeSet::BOOLEAN)
         ),
-        Body::OfDatabase(databases),
+        Body::OfCaller(databases),
     ),
     procedure(
-        "graven.show.homeDatabase",
-        "SHOW HOME DATABASE and SHOW DEFAULT DATABASE",
+        "graven.show.defaultDatabase",
+        "SHOW DEFAULT DATABASE",
         (&[], 0),
         Right::Read,
         columns!(),
-        Body::OfDatabase(home),
+        Body::OfCaller(default),
+    ),
+    procedure(
+        "graven.show.homeDatabase",
+        "SHOW HOME DATABASE",
+        (&[], 0),
+        Right::Read,
+        columns!(),
+        Body::OfCaller(home),
     ),
 ];
 
@@ -167,40 +224,265 @@ fn row(db: &Instance, name: Value, is_first: Option<bool>) -> Vec<Value> {
     row
 }
 
-fn databases(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
+/// What the catalogue knows of a database. What is asked of the file is null where it is not open.
+fn listed_row(
+    catalogue: &dyn Catalogue,
+    listed: &Listed,
+    is_first: Option<[bool; 2]>,
+) -> Vec<Value> {
+    let text = |text: &str| Value::text(text);
+    let open = listed.database.as_ref().and_then(|it| it.inner().ok());
+    let is_system = listed.name == SYSTEM;
+    let status = |is_online: bool| text(if is_online { "online" } else { "offline" });
+    let writes = !listed.reads_only && open.is_some_and(|it| it.store.read_only().is_none());
+    let id_of = |db: &Arc<Instance>| id(db);
+    let own = open.map_or(Value::Null, id_of);
+    let mut server = catalogue.databases().into_iter();
+    let server = server
+        .find(|it| it.name == SYSTEM)
+        .and_then(|it| it.database);
+    let server = server.and_then(|it| it.inner().ok().map(id_of));
+    let aliases = listed.aliases.iter().map(|alias| Value::text(alias));
+    let mut row = vec![
+        text(&listed.name),
+        text(if is_system { "system" } else { "standard" }),
+        Value::list(aliases.collect()),
+        text(if listed.reads_only {
+            "read-only"
+        } else {
+            "read-write"
+        }),
+        own,
+        server.unwrap_or_default(),
+        text(&catalogue.address()),
+        text("primary"),
+        Value::Boolean(writes),
+        status(listed.is_wanted),
+        status(open.is_some()),
+        text(&listed.message),
+    ];
+    row.extend(is_first.into_iter().flatten().map(Value::Boolean));
+    row.extend([1, 0, 1, 0].map(integer));
+    row.extend([Value::Null, Value::Null, Value::Null]);
+    row.extend([
+        text("graven"),
+        open.map_or(Value::Null, |it| integer(it.store.snapshot().timestamp())),
+        integer(0),
+        Value::list(Vec::new()),
+    ]);
+    row
+}
+
+/// An error of the catalogue as one of the statement.
+pub(super) fn told(error: Error) -> ExecError {
+    ExecError::Statement {
+        code: error.code().to_owned(),
+        message: error.message().to_owned(),
+    }
+}
+
+fn argument(message: String) -> ExecError {
+    ExecError::Argument { message }
+}
+
+fn databases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let mut rows = Vec::new();
+    if let Some(catalogue) = caller.connection.catalogue() {
+        let home = catalogue.home_of(caller.access().user.as_deref());
+        let (default, home) = (catalogue.default_name(), home.map_err(told)?);
+        for listed in catalogue.databases() {
+            let names = [&listed.name].into_iter().chain(&listed.aliases);
+            let names: Vec<Value> = names.map(|name| Value::text(name)).collect();
+            if is_wanted(args, &names).map_err(argument)? {
+                let is_first = [listed.name == default, listed.name == home];
+                rows.push(listed_row(&**catalogue, &listed, Some(is_first)));
+            }
+        }
+        return Ok(rows);
+    }
+    let db = &caller.database;
     let own: Vec<Value> = [name(db)].into_iter().chain(alias(db)).collect();
-    if is_wanted(args, &own)? {
+    if is_wanted(args, &own).map_err(argument)? {
         rows.push(row(db, name(db), Some(true)));
     }
     let system = Value::text(SYSTEM);
-    if is_wanted(args, std::slice::from_ref(&system))? {
+    if is_wanted(args, std::slice::from_ref(&system)).map_err(argument)? {
         rows.push(row(db, system, Some(false)));
     }
     Ok(rows)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn home(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
-    Ok(vec![row(db, name(db), None)])
+fn home(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    one(caller, |catalogue| {
+        catalogue.home_of(caller.access().user.as_deref())
+    })
 }
 
-fn aliases(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
+fn default(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    one(caller, |catalogue| Ok(catalogue.default_name()))
+}
+
+/// The database of this name, if it is there.
+fn one(
+    caller: &DatabaseProcedures,
+    wanted: impl FnOnce(&dyn Catalogue) -> Result<String, Error>,
+) -> Result<Rows, ExecError> {
+    let Some(catalogue) = caller.connection.catalogue() else {
+        let db = &caller.database;
+        return Ok(vec![row(db, name(db), None)]);
+    };
+    let wanted = wanted(&**catalogue).map_err(told)?;
+    let all = catalogue.databases().into_iter();
+    let found = all.filter(|listed| listed.name == wanted);
+    Ok(found
+        .map(|listed| listed_row(&**catalogue, &listed, None))
+        .collect())
+}
+
+fn aliases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+    let db = &caller.database;
+    let all: Vec<(Value, Value)> = match caller.connection.catalogue() {
+        None => alias(db)
+            .map(|alias| (alias, name(db)))
+            .into_iter()
+            .collect(),
+        Some(catalogue) => {
+            let databases = catalogue.databases();
+            let pairs = databases.iter().flat_map(|listed| {
+                let target = Value::text(&listed.name);
+                let aliases = listed.aliases.iter();
+                aliases.map(move |alias| (Value::text(alias), target.clone()))
+            });
+            pairs.collect()
+        }
+    };
     let mut rows = Vec::new();
-    if let Some(alias) = alias(db)
-        && is_wanted(args, std::slice::from_ref(&alias))?
-    {
-        let mut row = vec![alias, Value::Null, name(db), Value::text("local")];
-        row.resize(8, Value::Null);
-        row[7] = Value::map(Vec::new());
-        rows.push(row);
+    for (alias, target) in all {
+        if is_wanted(args, std::slice::from_ref(&alias)).map_err(argument)? {
+            let mut row = vec![alias, Value::Null, target, Value::text("local")];
+            row.resize(8, Value::Null);
+            row[7] = Value::map(Vec::new());
+            rows.push(row);
+        }
     }
     Ok(rows)
 }
 
+/// The databases of the server, which a single file does not have.
+fn catalogue<'a>(
+    caller: &'a DatabaseProcedures,
+    what: &str,
+) -> Result<&'a Arc<dyn Catalogue>, ExecError> {
+    caller.connection.catalogue().ok_or_else(|| {
+        let file = names::of_file(&caller.database.path);
+        ExecError::Named {
+            kind: "NotAvailable",
+            detail: "AdministrationCommand",
+            message: format!(
+                "{what} needs a server of several databases, and `{file}` is one database in one                     file: start `graven serve --databases DIR`"
+            ),
+        }
+    })
+}
+
+fn change(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+    let [Value::String(command), name, says] = args else {
+        return Err(argument("give a command, a name and a map".to_owned()));
+    };
+    let catalogue = catalogue(caller, command)?;
+    let text = |value: &Value| match value {
+        Value::String(text) => Ok(text.to_string()),
+        other => Err(argument(format!(
+            "{command}: the name of a database is text, not {other}"
+        ))),
+    };
+    let name = text(name)?;
+    let said = |wanted: &str| match says {
+        Value::Map(map) => {
+            let mut entries = map.entries().iter();
+            entries
+                .find(|(known, _)| **known == *wanted)
+                .map(|(_, value)| value)
+        }
+        _ => None,
+    };
+    let is = |wanted: &str| matches!(said(wanted), Some(Value::Boolean(true)));
+    let condition = is("if");
+    let alias = |name: String, is_new: bool, replaces: bool| {
+        Ok::<_, ExecError>(Change::SetAlias {
+            name,
+            target: text(said("target").unwrap_or(&Value::Null))?,
+            is_new,
+            replaces,
+            condition,
+        })
+    };
+    let change = match &**command {
+        "CREATE DATABASE" | "REPLACE DATABASE" => Change::Create {
+            name,
+            replaces: command.starts_with("REPLACE"),
+            if_missing: condition,
+        },
+        "DROP DATABASE" => Change::Drop {
+            name,
+            if_exists: condition,
+            cascades: is("cascade"),
+            dumps: is("dump"),
+        },
+        "ALTER DATABASE" => Change::SetAccess {
+            name,
+            if_exists: condition,
+            reads_only: is("readOnly"),
+        },
+        "START DATABASE" | "STOP DATABASE" => Change::SetWanted {
+            name,
+            is_wanted: command.starts_with("START"),
+        },
+        "CREATE ALIAS" => alias(name, true, false)?,
+        "REPLACE ALIAS" => alias(name, true, true)?,
+        "ALTER ALIAS" => alias(name, false, false)?,
+        "DROP ALIAS" => Change::DropAlias {
+            name,
+            if_exists: condition,
+        },
+        other => return Err(argument(format!("there is no command {other}"))),
+    };
+    catalogue.change(change).map_err(told)?;
+    Ok(Vec::new())
+}
+
+fn change_and_wait(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+    change(caller, args)?;
+    let address = caller.connection.catalogue().map(|it| it.address());
+    Ok(vec![vec![
+        Value::text(&address.unwrap_or_default()),
+        Value::text("CaughtUp"),
+        Value::text("caught up"),
+        Value::Boolean(true),
+    ]])
+}
+
+fn set_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+    let catalogue = catalogue(caller, "SET HOME DATABASE")?;
+    let (user, home, must_exist) = match args {
+        [Value::String(user), Value::Null, must] => (user, None, must),
+        [Value::String(user), Value::String(home), must] => (user, Some(&**home), must),
+        _ => {
+            return Err(argument(
+                "give the names of user and database as text".to_owned(),
+            ));
+        }
+    };
+    let must_exist = *must_exist == Value::Boolean(true);
+    catalogue.set_home(user, home, must_exist).map_err(told)?;
+    Ok(Vec::new())
+}
+
 fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     match args {
-        [Value::String(name)] if names::is_of_file(name, &caller.database.path) => Ok(Vec::new()),
+        [Value::String(name)] if is_meant(name, (&caller.database.path, caller.catalogue())) => {
+            Ok(Vec::new())
+        }
         [Value::String(name)] => Err(ExecError::Named {
             kind: "NotAvailable",
             detail: "DatabaseNotFound",

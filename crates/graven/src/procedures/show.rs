@@ -50,44 +50,60 @@ fn concerns(caller: &DatabaseProcedures, running: &RunningStatement) -> bool {
     access.is_admin(&caller.database.store) || access.user.is_some() && access.user == running.user
 }
 
+/// All databases whose transactions are shown: this one, and those of its server.
+fn instances(caller: &DatabaseProcedures) -> Vec<Arc<Instance>> {
+    let Some(catalogue) = caller.connection.catalogue() else {
+        return vec![Arc::clone(&caller.database)];
+    };
+    let listed = catalogue.databases().into_iter();
+    let open = listed.filter_map(|listed| listed.database);
+    open.filter_map(|database| database.inner().ok().map(Arc::clone))
+        .collect()
+}
+
 pub(super) fn transactions(
     caller: &DatabaseProcedures,
     args: &[Value],
 ) -> Result<Vec<Vec<Value>>, ExecError> {
     let wanted = ids(args).map_err(argument)?;
-    let db = &caller.database;
     let mut rows = Vec::new();
-    for running in db.statements.list() {
-        let id = running.id();
-        let named = wanted.is_empty() || wanted.iter().any(|w| **w == *id);
-        if !named || !concerns(caller, &running) {
-            continue;
+    for db in instances(caller) {
+        for running in db.statements.list() {
+            let id = running.id();
+            let named = wanted.is_empty() || wanted.iter().any(|w| **w == *id);
+            if named && concerns(caller, &running) {
+                rows.push(row_of_transaction(&db, &id, &running));
+            }
         }
-        let elapsed = running.begun.elapsed();
-        let at = SystemTime::now() - elapsed;
-        let elapsed = PropertyValue::Duration(Duration {
-            months: 0,
-            days: 0,
-            seconds: i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX),
-            nanoseconds: elapsed.subsec_nanos(),
-        });
-        let memory = running.memory.load(Ordering::Relaxed);
-        rows.push(vec![
-            name(db),
-            Value::text(&id),
-            Value::text(""),
-            Value::text(""),
-            Value::text(""),
-            running.user.clone().map_or(Value::Null, Value::String),
-            Value::String(running.text()),
-            moment(at),
-            Value::text(running.status()),
-            Value::from(elapsed),
-            super::integer(memory),
-            running.metadata(),
-        ]);
     }
     Ok(rows)
+}
+
+fn row_of_transaction(db: &Instance, id: &str, running: &RunningStatement) -> Vec<Value> {
+    let elapsed = running.begun.elapsed();
+    let at = SystemTime::now() - elapsed;
+    let elapsed = PropertyValue::Duration(Duration {
+        months: 0,
+        days: 0,
+        seconds: i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX),
+        nanoseconds: elapsed.subsec_nanos(),
+    });
+    let memory = running.memory.load(Ordering::Relaxed);
+    let client = running.client();
+    vec![
+        name(db),
+        Value::text(id),
+        Value::text(&running.query_id()),
+        Value::text(client.map_or("", |client| &client.connection)),
+        Value::text(client.map_or("", |client| &client.address)),
+        running.user.clone().map_or(Value::Null, Value::String),
+        Value::String(running.text()),
+        moment(at),
+        Value::text(running.status()),
+        Value::from(elapsed),
+        super::integer(memory),
+        running.metadata(),
+    ]
 }
 
 fn argument(message: String) -> ExecError {
@@ -98,14 +114,17 @@ pub(super) fn terminate(
     caller: &DatabaseProcedures,
     args: &[Value],
 ) -> Result<Vec<Vec<Value>>, ExecError> {
-    let statements = &caller.database.statements;
+    let instances = instances(caller);
     let told = ids(args).map_err(argument)?.into_iter().map(|id| {
-        let found = statements.list().into_iter().find(|it| *it.id() == *id);
+        let mut all = instances.iter();
+        let found = all.find_map(|db| db.statements.find(&id));
         let found = found.filter(|running| concerns(caller, running));
-        let ended = found.is_some() && statements.terminate(&id);
-        let message = match ended {
-            true => "Transaction terminated.",
-            false => "Transaction not found.",
+        if let Some(running) = &found {
+            running.terminate();
+        }
+        let message = match &found {
+            Some(_) => "Transaction terminated.",
+            None => "Transaction not found.",
         };
         let user = found.and_then(|running| running.user.clone());
         let user = user.map_or(Value::Null, Value::String);
@@ -133,7 +152,7 @@ fn role_asked_for(caller: &DatabaseProcedures, args: &[Value]) -> Result<Option<
         let message = format!("EXECUTABLE BY {name}: what others may do is listed for admins only");
         return Err(ExecError::Forbidden { message });
     }
-    let snapshot = store.snapshot();
+    let snapshot = access.users_of(store).snapshot();
     let mut users = snapshot.users().iter();
     let user = users.find(|user| user.name == name && !user.suspended);
     let own = (access.user.as_ref() == Some(&name) && !access.listed).then_some(access.role);

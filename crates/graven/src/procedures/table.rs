@@ -698,7 +698,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("suspended", TypeSet::BOOLEAN),
             ("home", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(user::users),
+        run: Body::OfCaller(user::users),
     },
     Procedure {
         name: "graven.tableEnds",

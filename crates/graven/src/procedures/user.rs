@@ -5,10 +5,11 @@ use std::sync::Arc;
 use graven_exec::{ExecError, Value};
 use graven_storage::{Role, UserDescription};
 
+use super::databases::told;
 use super::{DatabaseProcedures, Rows};
 use crate::instance::Instance;
 
-fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
+fn row(name: Value, role: Role, known: Option<&UserDescription>, home: Value) -> Vec<Value> {
     let flag = |is_set: fn(&UserDescription) -> bool| {
         known.map_or(Value::Null, |user| Value::Boolean(is_set(user)))
     };
@@ -17,20 +18,29 @@ fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
         Value::list(vec![Value::text(role.name())]),
         flag(|user| user.change_required),
         flag(|user| user.suspended),
-        Value::Null,
+        home,
     ]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn users(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
-    let snapshot = db.store.snapshot();
+pub(super) fn users(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    let homes = match caller.connection.catalogue() {
+        Some(catalogue) => catalogue.homes().map_err(told)?,
+        None => Vec::new(),
+    };
+    let home = |name: &str| {
+        let found = homes.iter().find(|(user, _)| user == name);
+        found.map_or(Value::Null, |(_, home)| Value::text(home))
+    };
+    let snapshot = caller.access().users_of(&caller.database.store).snapshot();
     let users = snapshot.users().iter();
-    let rows = users.map(|user| row(Value::String(Arc::clone(&user.name)), user.role, Some(user)));
+    let rows = users.map(|user| {
+        let name = Value::String(Arc::clone(&user.name));
+        row(name, user.role, Some(user), home(&user.name))
+    });
     Ok(rows.collect())
 }
 
 /// One row: without a name where the user is unknown.
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
     let access = caller.access();
     let listed = access
@@ -42,7 +52,15 @@ pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, 
         .user
         .clone()
         .map_or_else(|| Value::text(""), Value::String);
-    Ok(vec![row(name, role, listed.as_ref())])
+    let home = match (caller.connection.catalogue(), &access.user) {
+        (Some(catalogue), Some(user)) => {
+            let mut homes = catalogue.homes().map_err(told)?.into_iter();
+            let found = homes.find(|(name, _)| **name == **user);
+            found.map_or(Value::Null, |(_, home)| Value::text(&home))
+        }
+        _ => Value::Null,
+    };
+    Ok(vec![row(name, role, listed.as_ref(), home)])
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

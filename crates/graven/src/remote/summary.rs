@@ -181,6 +181,7 @@ pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
         _ => return Err(Malformed(format!("{kind} is no kind of access to files"))),
     };
     Ok(Access {
+        users: None,
         user,
         listed,
         role,

@@ -1,0 +1,146 @@
+//! For which database of a server a statement is, told by its text alone.
+//!
+//! # How it works
+//! `USE name` names one. Commands about users, databases and aliases are for `system`, wherever
+//! they are said. Other statements are for the database that their session has chosen.
+//!
+//! # Invariants
+//! * CD-2 A statement that may run on `system` reads no graph: it has no pattern, changes no graph
+//!   and no schema, and calls no procedure that runs statements.
+
+use std::sync::Arc;
+
+use crate::ast::{
+    Clause, ClauseKind, Expr, ExprKind, ProcedureCall, Projection, Query, SingleQuery,
+};
+use crate::parser;
+use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, SET_HOME};
+use crate::plan::schema::SchemaCommand;
+
+/// What the text of a statement says of its database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The first name behind `USE`.
+    pub used: Option<Arc<str>>,
+    /// It is about users, databases or aliases.
+    pub administers: bool,
+    /// It may run on a database that has no graph.
+    pub needs_no_graph: bool,
+}
+
+/// Procedures that run statements given to them, or fill a database.
+const RUN_STATEMENTS: &[&str] = &["apoc.", "graven.importDatabase", "graven.exportDatabase"];
+
+/// For which database the statement is; none for what cannot be parsed.
+///
+/// # Examples
+/// ```
+/// use graven_cypher::address_of;
+/// let address = address_of("USE ledger MATCH (n) RETURN n").expect("a statement");
+/// assert_eq!(address.used.as_deref(), Some("ledger"));
+/// assert!(address_of("CREATE DATABASE other").is_some_and(|it| it.administers));
+/// ```
+#[must_use]
+pub fn address_of(text: &str) -> Option<Address> {
+    let statement = parser::parse(text).ok()?;
+    let query = &statement.query;
+    let administers = query.first.clauses.iter().any(administers);
+    Some(Address {
+        used: statement.used.first().map(|name| Arc::clone(&name.text)),
+        administers,
+        needs_no_graph: administers || !reads(query),
+    })
+}
+
+fn administers(clause: &Clause) -> bool {
+    match &clause.kind {
+        ClauseKind::Schema(SchemaCommand::User(_)) => true,
+        ClauseKind::Call(call) => [CHANGE, CHANGE_AND_WAIT, SET_HOME].contains(&&*call.name.text),
+        _ => false,
+    }
+}
+
+/// Whether a query reads or changes a graph.
+fn reads(query: &Query) -> bool {
+    let unions = query.unions.iter().map(|union| &union.query);
+    std::iter::once(&query.first).chain(unions).any(reads_one)
+}
+
+fn reads_one(query: &SingleQuery) -> bool {
+    query.clauses.iter().any(|clause| match &clause.kind {
+        ClauseKind::Return(projection) => of_projection(projection),
+        ClauseKind::With { projection, filter } => {
+            of_projection(projection) || filter.iter().any(of_expression)
+        }
+        ClauseKind::Unwind { list, .. } => of_expression(list),
+        ClauseKind::Call(call) => of_call(call),
+        ClauseKind::Subquery { query, .. } => reads(query),
+        ClauseKind::Finish => false,
+        _ => true,
+    })
+}
+
+fn of_call(call: &ProcedureCall) -> bool {
+    RUN_STATEMENTS
+        .iter()
+        .any(|start| call.name.text.starts_with(start))
+        || call.args.iter().flatten().any(of_expression)
+        || call.filter.iter().any(of_expression)
+}
+
+fn of_projection(projection: &Projection) -> bool {
+    let items = projection.items.iter().map(|item| &item.expr);
+    let order = projection.order.iter().map(|(expr, _)| expr);
+    let bounds = projection.skip.iter().chain(&projection.limit);
+    items.chain(order).chain(bounds).any(of_expression)
+}
+
+fn of_expression(expr: &Expr) -> bool {
+    let own = match &expr.kind {
+        ExprKind::Pattern(_) | ExprKind::PatternComprehension { .. } => true,
+        ExprKind::Subquery { query, .. } => reads(query),
+        ExprKind::Call { name, .. } => name.text.starts_with("apoc."),
+        _ => false,
+    };
+    let mut found = own;
+    expr.children(&mut |child| found |= !own && of_expression(child));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: what is for `system` is told from what reads a graph, wherever a pattern hides.
+
+    use super::*;
+
+    #[test]
+    fn what_reads_a_graph_is_known() {
+        for (text, needs_no_graph) in [
+            ("RETURN 1", true),
+            ("SHOW USERS YIELD user WHERE user = 'a' RETURN user", true),
+            ("CALL dbms.components()", true),
+            ("CREATE USER a SET PASSWORD 'bcdefgh'", true),
+            ("ALTER USER a SET HOME DATABASE b", true),
+            ("UNWIND [1] AS x CALL (x) { RETURN x AS y } RETURN y", true),
+            ("MATCH (n) RETURN n", false),
+            ("RETURN [(a)-->(b) | a]", false),
+            ("RETURN EXISTS { (a) }", false),
+            (
+                "UNWIND [1] AS x CALL (x) { MATCH (y) RETURN y } RETURN y",
+                false,
+            ),
+            ("WITH 1 AS x WHERE COUNT { (a) } > 0 RETURN x", false),
+            ("SHOW USERS YIELD user WHERE EXISTS { (:Home) }", false),
+            ("CALL apoc.cypher.run('MATCH (n) RETURN n', {})", false),
+            ("CREATE (n)", false),
+            ("CREATE INDEX FOR (n:N) ON (n.x)", false),
+        ] {
+            let address = address_of(text).expect(text);
+            assert_eq!(address.needs_no_graph, needs_no_graph, "{text}");
+        }
+        assert_eq!(address_of("MATCH"), None);
+        let used = address_of("USE a.b DROP DATABASE c").expect("a statement");
+        assert_eq!(used.used.as_deref(), Some("a.b"));
+        assert!(used.administers);
+    }
+}

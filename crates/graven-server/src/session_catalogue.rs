@@ -1,0 +1,135 @@
+//! The databases of a folder as the statements of one client change them.
+//!
+//! # How it works
+//! A change is checked when its statement runs, and made when the transaction is committed: one
+//! that is rolled back changes nothing. A statement outside of a transaction is one of its own.
+//!
+//! # Invariants
+//! * SC-1 Nothing that a transaction asked for is made before its commit, and all of it is made in
+//!   order then, up to the first change that fails.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use graven::{Catalogue, Change, Error, Listed};
+
+use crate::folder::DatabaseFolder;
+
+/// Something that waits for the commit.
+#[derive(Debug)]
+enum Waiting {
+    Change(Change),
+    Home {
+        user: String,
+        home: Option<String>,
+        must_exist: bool,
+    },
+}
+
+/// A folder for one client.
+#[derive(Debug)]
+pub(crate) struct SessionCatalogue {
+    folder: Arc<DatabaseFolder>,
+    /// What the transaction that is open has asked for; none: there is no transaction.
+    waiting: Mutex<Option<Vec<Waiting>>>,
+    /// Changes that were asked for.
+    asked: AtomicU64,
+}
+
+impl SessionCatalogue {
+    pub(crate) fn new(folder: &Arc<DatabaseFolder>) -> SessionCatalogue {
+        SessionCatalogue {
+            folder: Arc::clone(folder),
+            waiting: Mutex::default(),
+            asked: AtomicU64::new(0),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<Vec<Waiting>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A transaction begins, or none is open any more: what the last one asked for is not made.
+    pub(crate) fn begin(&self, in_transaction: bool) {
+        *self.waiting() = in_transaction.then(Vec::new);
+    }
+
+    /// Makes what the transaction asked for.
+    pub(crate) fn commit(&self) -> Result<(), Error> {
+        let waiting = self.waiting().take().unwrap_or_default();
+        waiting.into_iter().try_for_each(|it| self.make(it))
+    }
+
+    /// How many changes were asked for so far.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn make(&self, waiting: Waiting) -> Result<(), Error> {
+        match waiting {
+            Waiting::Change(change) => self.folder.change(change),
+            Waiting::Home {
+                user,
+                home,
+                must_exist,
+            } => self.folder.set_home(&user, home.as_deref(), must_exist),
+        }
+    }
+
+    /// Makes it, or keeps it for the commit.
+    fn take(&self, asked: Waiting) -> Result<(), Error> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        match &mut *self.waiting() {
+            Some(waiting) => waiting.push(asked),
+            None => return self.make(asked),
+        }
+        Ok(())
+    }
+}
+
+impl Catalogue for SessionCatalogue {
+    fn databases(&self) -> Vec<Listed> {
+        self.folder.databases()
+    }
+
+    fn resolve(&self, name: &str) -> Option<String> {
+        self.folder.resolve(name)
+    }
+
+    fn default_name(&self) -> String {
+        self.folder.default_name()
+    }
+
+    fn home_of(&self, user: Option<&str>) -> Result<String, Error> {
+        self.folder.home_of(user)
+    }
+
+    fn homes(&self) -> Result<Vec<(String, String)>, Error> {
+        self.folder.homes()
+    }
+
+    fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
+        if let Some(name) = home
+            && self.folder.resolve(name).is_none()
+        {
+            return self.folder.set_home(user, home, must_exist);
+        }
+        let (user, home) = (user.to_owned(), home.map(str::to_owned));
+        self.take(Waiting::Home {
+            user,
+            home,
+            must_exist,
+        })
+    }
+
+    fn change(&self, change: Change) -> Result<(), Error> {
+        match self.folder.checked(change.clone())? {
+            None => Ok(()),
+            Some(_) => self.take(Waiting::Change(change)),
+        }
+    }
+
+    fn address(&self) -> String {
+        self.folder.address()
+    }
+}
