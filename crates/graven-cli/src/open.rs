@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The database and how to open it.
 #[derive(Args, Debug)]
 pub(crate) struct Open {
-    /// The database file
+    /// The database file, or the URL of a published snapshot: s3://BUCKET/PREFIX/, file:///FOLDER/
     pub(crate) db: PathBuf,
     /// The whole memory budget: pages, operators, results [default: a quarter of the memory there
     /// is]
@@ -46,6 +46,18 @@ pub(crate) struct Open {
         hide_default_value = true
     )]
     warm: Warm,
+    /// A folder for blocks of a published snapshot, so that each is asked for once
+    #[arg(long, value_name = "DIR")]
+    disk_cache: Option<PathBuf>,
+    /// What the files of --disk-cache may take
+    #[arg(
+        long,
+        value_parser = argument::bytes,
+        value_name = "SIZE",
+        default_value = "10GiB",
+        requires = "disk_cache"
+    )]
+    disk_budget: u64,
 }
 
 /// What becomes of the page cache's content between two openings.
@@ -90,7 +102,7 @@ impl Open {
     /// Opens it, a new one if there is none; says so on standard error then. Statements, and the
     /// answer of the process that has it open, may take so long.
     pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
-        let new = !self.read_only && !self.db.exists();
+        let new = !self.read_only && !self.is_there();
         let db = self.open(new, timeout)?;
         if new {
             eprintln!(
@@ -108,7 +120,7 @@ impl Open {
         statements: &[&str],
         timeout: Option<Duration>,
     ) -> Result<Database, Failure> {
-        if self.read_only || self.db.exists() {
+        if self.read_only || self.is_there() {
             return self.open(false, timeout);
         }
         let mut all = Vec::new();
@@ -147,6 +159,8 @@ impl Open {
         config.read_only = self.read_only;
         config.without_log = self.without_log;
         config.keep_warm = self.warm == Warm::Keep;
+        config.disk_cache.clone_from(&self.disk_cache);
+        config.disk_budget = self.disk_budget;
         let database = Database::open(&self.db, config)?;
         if let Some(process) = database.attached_to() {
             if let Some(policy) = &self.policy {
@@ -172,16 +186,26 @@ impl Open {
         }
         let opened = self.open(false, None);
         opened.map_err(|failure| match failure {
-            Failure::Failed(message) if !self.db.exists() => Failure::Failed(format!(
+            Failure::Failed(message) if !self.is_there() => Failure::Failed(format!(
                 "{message}; or serve a new, empty one with --create"
             )),
             other => other,
         })
     }
 
+    /// Whether opening need not make it; a URL is looked at by opening it.
+    fn is_there(&self) -> bool {
+        self.is_published() || self.db.exists()
+    }
+
+    /// Whether it is a snapshot in object storage.
+    pub(crate) fn is_published(&self) -> bool {
+        graven::is_url(&self.db)
+    }
+
     /// Whether nothing may be written.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only
+        self.read_only || self.is_published()
     }
 }
 

@@ -14,7 +14,7 @@
 //! The caller's thread reads and hashes; up to [`UPLOADS`] chunks are on their way meanwhile.
 //!
 //! # Costs
-//! Memory of the chunks on their way and one more. Requests: pointer, manifest, two lists (one request
+//! Memory of the chunks on their way and the one that is read, as [`Snapshot::room`] allows. Requests: pointer, manifest, two lists (one request
 //! for each thousand chunks), one for each new chunk, manifest and pointer.
 
 use std::collections::{HashMap, HashSet};
@@ -59,8 +59,8 @@ pub struct Snapshot<'a> {
     pub checkpoint: u64,
     /// Format of the data file.
     pub storage_format: u32,
-    /// Chunks on their way at once, at least one.
-    pub uploads: usize,
+    /// Told how long a chunk is: for how many of them there is memory, up to [`UPLOADS`] and one.
+    pub room: &'a mut dyn FnMut(u64) -> usize,
     /// Told of the bytes of the body in order: why they must not be published, if so.
     pub verify: &'a mut dyn FnMut(u64, &[u8]) -> std::result::Result<(), String>,
 }
@@ -143,7 +143,14 @@ pub fn publish(
             ..Published::default()
         });
     }
-    let mut published = send_chunks(location, snapshot, &before.there, &mut manifest)?;
+    let chunk = manifest.chunk_bytes.min(manifest.body);
+    let room = (snapshot.room)(chunk);
+    if room == 0 {
+        return Err(Error::Setting(format!(
+            "there is no memory for a chunk of {chunk} bytes"
+        )));
+    }
+    let mut published = send_chunks(location, snapshot, &before.there, &mut manifest, room)?;
     manifest.published_ms = now_ms();
     let bytes = manifest.encode(&overlay);
     published.sent_bytes += bytes.len() as u64;
@@ -230,12 +237,13 @@ pub(crate) async fn list(location: &Location, folder: &Path) -> Result<HashMap<S
     Ok(found)
 }
 
-/// Sends what is not `there`, and lists all in `manifest`.
+/// Sends what is not `there`, and lists all in `manifest`; `room` chunks are in memory at once.
 fn send_chunks(
     location: &Location,
     snapshot: &mut Snapshot<'_>,
     there: &HashSet<String>,
     manifest: &mut Manifest,
+    room: usize,
 ) -> Result<Published> {
     let mut published = Published {
         checkpoint: snapshot.checkpoint,
@@ -251,6 +259,9 @@ fn send_chunks(
         ended.recv().expect("a sender is here")
     };
     while offset < manifest.body {
+        if under_way >= room {
+            wait_for_one(&mut under_way)?;
+        }
         let mut chunk = vec![0; manifest.chunk_bytes.min(manifest.body - offset) as usize];
         snapshot.file.read_exact_at(&mut chunk, offset)?;
         (snapshot.verify)(offset, &chunk).map_err(|what| Error::Damaged {
@@ -280,9 +291,6 @@ fn send_chunks(
         }
         published.sent_chunks += 1;
         published.sent_bytes += chunk.len() as u64;
-        if under_way >= snapshot.uploads.max(1) {
-            wait_for_one(&mut under_way)?;
-        }
         let (to, done) = (location.clone(), sender.clone());
         let started = runtime::spawn(async move {
             let path = to.chunk_path(&name);

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use graven::{Database, Params};
@@ -30,6 +30,10 @@ pub(crate) struct Serve {
     /// Where to listen; 0.0.0.0:7687 for other machines, which then need a user
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7687")]
     bolt: String,
+    /// With the URL of a published snapshot: how often to look for a newer one, with which
+    /// statements go on that begin then [default: never]
+    #[arg(long, value_parser = argument::time, value_name = "TIME")]
+    refresh: Option<Duration>,
     /// Make an empty database where there is none
     #[arg(long)]
     create: bool,
@@ -142,6 +146,10 @@ impl Serve {
         options.message_bytes_max = usize::try_from(self.message_limit).unwrap_or(usize::MAX);
         options.keep_alive = self.keep_alive;
         let has_tls = options.tls.is_some();
+        if self.refresh.is_some() && !self.open.is_published() {
+            let what = "--refresh is for the URL of a published snapshot; a file is read as it is";
+            return Err(Failure::usage(what));
+        }
         let database = self.open.database_to_serve(self.create)?;
         if options.user.is_none() && !options.open_to_all {
             options.user = self.first_user(&database)?;
@@ -165,8 +173,19 @@ impl Serve {
                     http://{address}/metrics"
             );
         }
+        let mut looked = Instant::now();
         while !interrupt::asked() {
             std::thread::sleep(Duration::from_millis(100));
+            if let Some(every) = self.refresh
+                && looked.elapsed() >= every
+            {
+                match database.refresh() {
+                    Ok(true) => eprintln!("a newer snapshot is served from now on"),
+                    Ok(false) => {}
+                    Err(error) => eprintln!("looking for a newer snapshot: {error}"),
+                }
+                looked = Instant::now();
+            }
         }
         eprintln!("ending what runs; the same signal again ends the program at once");
         server.stop();

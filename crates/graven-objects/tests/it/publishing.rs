@@ -97,7 +97,7 @@ fn of_two_publishes_at_once_one_fails() {
             uuid: [7; 16],
             checkpoint: 2,
             storage_format: 1,
-            uploads: 4,
+            room: &mut |_| 3,
             verify: &mut |_, _| {
                 if !published {
                     published = true;
@@ -133,7 +133,7 @@ fn a_damaged_source_is_not_published() {
         uuid: [7; 16],
         checkpoint: 2,
         storage_format: 1,
-        uploads: 4,
+        room: &mut |_| 3,
         verify: &mut |_, _| Err("page 7 is torn".to_owned()),
     };
     let error = graven_objects::publish(&location, &mut snapshot, None).unwrap_err();
