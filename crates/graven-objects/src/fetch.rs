@@ -132,7 +132,7 @@ impl Source {
             let at = (missing.start - start) as usize;
             bytes[at..at + got.len()].copy_from_slice(&got);
         } else {
-            self.location.traffic().from_tier(bytes.len());
+            self.location.traffic().tier_read(bytes.len());
         }
         let at = (range.start - start) as usize;
         Ok(Bytes::from(bytes).slice(at..at + (range.end - range.start) as usize))

@@ -52,6 +52,6 @@ pub use location::{Location, is_url};
 pub use manifest::{Manifest, Pointer};
 pub use object_file::{ObjectFile, newest, open};
 pub use publish::{
-    CHUNK_BYTES, CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Published, Snapshot, UPLOADS, publish,
+    CHUNK_BYTES, CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Published, Snapshot, UPLOADS, Verify, publish,
 };
 pub use traffic::{Traffic, TrafficCounts};

@@ -45,6 +45,9 @@ pub const UPLOADS: usize = 4;
 /// than what `gc` deletes.
 const REUSE: Duration = Duration::from_secs(60 * 60);
 
+/// Looks at bytes that are to be published, with their offset: why they must not be, if so.
+pub type Verify<'a> = dyn FnMut(u64, &[u8]) -> std::result::Result<(), String> + 'a;
+
 /// What is published: a file that stays as it is.
 pub struct Snapshot<'a> {
     /// Its bytes.
@@ -62,7 +65,7 @@ pub struct Snapshot<'a> {
     /// Told how long a chunk is: for how many of them there is memory, up to [`UPLOADS`] and one.
     pub room: &'a mut dyn FnMut(u64) -> usize,
     /// Told of the bytes of the body in order: why they must not be published, if so.
-    pub verify: &'a mut dyn FnMut(u64, &[u8]) -> std::result::Result<(), String>,
+    pub verify: &'a mut Verify<'a>,
 }
 
 impl std::fmt::Debug for Snapshot<'_> {

@@ -40,7 +40,7 @@ impl Traffic {
         self.retries.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn from_tier(&self, bytes: usize) {
+    pub(crate) fn tier_read(&self, bytes: usize) {
         self.tier_reads.fetch_add(1, Ordering::Relaxed);
         self.tier_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }

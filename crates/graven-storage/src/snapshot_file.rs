@@ -198,6 +198,9 @@ impl PageWalk<'_> {
     /// # Errors
     /// [`Error::Damaged`] for what is no page, or not as it was written; [`Error::Io`] where the end
     /// of a page cannot be read.
+    ///
+    /// # Panics
+    /// Where `bytes` are not whole units.
     pub fn pass(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let end = offset + bytes.len() as u64;
         loop {
