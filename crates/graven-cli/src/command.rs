@@ -14,12 +14,14 @@ mod copying;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod gc;
 pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod info;
 pub(crate) mod inspect;
 #[cfg(feature = "lab")]
 pub(crate) mod lab;
+pub(crate) mod publish;
 pub(crate) mod query;
 pub(crate) mod salvage;
 pub(crate) mod serve;

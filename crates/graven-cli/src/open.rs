@@ -14,7 +14,7 @@ use crate::failure::Failure;
 /// The database and how to open it.
 #[derive(Args, Debug)]
 pub(crate) struct Open {
-    /// The database file
+    /// The database file, or the URL of a published snapshot: s3://BUCKET/PREFIX/, file:///FOLDER/
     pub(crate) db: PathBuf,
     #[command(flatten)]
     pub(crate) how: How,
@@ -53,6 +53,18 @@ pub(crate) struct How {
         hide_default_value = true
     )]
     warm: Warm,
+    /// A folder for blocks of a published snapshot, so that each is asked for once
+    #[arg(long, value_name = "DIR")]
+    disk_cache: Option<PathBuf>,
+    /// What the files of --disk-cache may take
+    #[arg(
+        long,
+        value_parser = argument::bytes,
+        value_name = "SIZE",
+        default_value = "10GiB",
+        requires = "disk_cache"
+    )]
+    disk_budget: u64,
 }
 
 /// What becomes of the page cache's content between two openings.
@@ -106,6 +118,8 @@ impl How {
         config.read_only = self.read_only;
         config.without_log = self.without_log;
         config.keep_warm = self.warm == Warm::Keep;
+        config.disk_cache.clone_from(&self.disk_cache);
+        config.disk_budget = self.disk_budget;
         config
     }
 
@@ -114,7 +128,8 @@ impl How {
         let read_only = self.read_only.then_some("--read-only");
         let without_log = self.without_log.then_some("--without-log");
         let pools = self.pools.as_ref().map(|_| "--pools");
-        read_only.or(without_log).or(pools)
+        let disk_cache = self.disk_cache.as_ref().map(|_| "--disk-cache");
+        read_only.or(without_log).or(pools).or(disk_cache)
     }
 }
 
@@ -127,7 +142,7 @@ impl Open {
     /// Opens it, a new one if there is none; says so on standard error then. Statements, and the
     /// answer of the process that has it open, may take so long.
     pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
-        let new = !self.how.read_only && !self.db.exists();
+        let new = !self.how.read_only && !self.is_there();
         let db = self.open(new, timeout)?;
         if new {
             eprintln!(
@@ -145,7 +160,7 @@ impl Open {
         statements: &[&str],
         timeout: Option<Duration>,
     ) -> Result<Database, Failure> {
-        if self.how.read_only || self.db.exists() {
+        if self.how.read_only || self.is_there() {
             return self.open(false, timeout);
         }
         let mut all = Vec::new();
@@ -195,16 +210,26 @@ impl Open {
         }
         let opened = self.open(false, None);
         opened.map_err(|failure| match failure {
-            Failure::Failed(message) if !self.db.exists() => Failure::Failed(format!(
+            Failure::Failed(message) if !self.is_there() => Failure::Failed(format!(
                 "{message}; or serve a new, empty one with --create"
             )),
             other => other,
         })
     }
 
+    /// Whether opening need not make it; a URL is looked at by opening it.
+    fn is_there(&self) -> bool {
+        self.is_published() || self.db.exists()
+    }
+
+    /// Whether it is a snapshot in object storage.
+    pub(crate) fn is_published(&self) -> bool {
+        graven::is_url(&self.db)
+    }
+
     /// Whether nothing may be written.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.how.read_only
+        self.how.read_only || self.is_published()
     }
 }
 

@@ -18,6 +18,8 @@ pub enum IoMode {
     Memory,
     /// Wrapped by the fault injector.
     Faulty,
+    /// By requests to object storage.
+    Objects,
 }
 
 impl std::fmt::Display for IoMode {
@@ -27,6 +29,7 @@ impl std::fmt::Display for IoMode {
             IoMode::Buffered => "buffered",
             IoMode::Memory => "memory",
             IoMode::Faulty => "faulty",
+            IoMode::Objects => "object storage",
         })
     }
 }
@@ -107,6 +110,12 @@ pub trait File: Send + Sync + Debug {
 
     /// What buffers, offsets and lengths should be multiples of (1 where anything goes).
     fn alignment(&self) -> usize;
+
+    /// Drops copies of a range that lie nearer than its source, because a reader found it wrong;
+    /// whether reading it again may give something else.
+    fn forget(&self, _offset: u64, _length: usize) -> bool {
+        false
+    }
 
     /// A queue of up to `depth` asynchronous reads of this file; it keeps the file open.
     ///

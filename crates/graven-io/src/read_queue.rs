@@ -108,7 +108,10 @@ impl ReadRequest {
     }
 
     /// Refuses requests that no backend, or not a file of this `alignment`, could carry out.
-    pub(crate) fn check(&self, path: &Path, alignment: usize) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`], [`Error::Unaligned`].
+    pub fn check(&self, path: &Path, alignment: usize) -> Result<()> {
         if self
             .parts()
             .iter()
@@ -168,6 +171,8 @@ pub enum QueueKind {
     PreadPool,
     /// At submission (files in memory).
     Immediate,
+    /// Requests for ranges of objects.
+    Ranges,
 }
 
 impl std::fmt::Display for QueueKind {
@@ -176,6 +181,7 @@ impl std::fmt::Display for QueueKind {
             QueueKind::Uring => "io_uring",
             QueueKind::PreadPool => "pread pool",
             QueueKind::Immediate => "immediate",
+            QueueKind::Ranges => "ranged requests",
         })
     }
 }

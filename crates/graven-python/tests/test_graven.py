@@ -144,6 +144,29 @@ class Values(Case):
 
 
 class Results(Case):
+    def test_a_published_snapshot_is_read_and_followed(self):
+        url = "file://" + self.folder + "/published/"
+        self.connection.execute("UNWIND range(1, 100) AS x CREATE (:N {x: x})")
+        done = self.db.publish(url, chunk="1MiB")
+        self.assertEqual((done["sent_chunks"], done["unchanged"]), (1, False))
+        tier = os.path.join(self.folder, "tier")
+        reader = graven.Database(url, memory="16MiB", disk_cache=tier, disk_budget="64MiB")
+        connection = graven.Connection(reader)
+        count = "MATCH (n:N) RETURN count(n), sum(n.x)"
+        self.assertEqual(connection.execute(count).get_all(), [[100, 5050]])
+        with self.assertRaises(graven.Error) as caught:
+            connection.execute("CREATE (:N)").get_all()
+        self.assertEqual(caught.exception.code, "Database.ReadOnly")
+        self.assertFalse(reader.refresh())
+        self.connection.execute("CREATE (:N {x: 1})")
+        self.assertFalse(self.db.publish(url)["unchanged"])
+        self.assertEqual(connection.execute(count).get_all(), [[100, 5050]])
+        self.assertTrue(reader.refresh())
+        self.assertEqual(connection.execute(count).get_all(), [[101, 5051]])
+        with self.assertRaises(graven.Error) as caught:
+            graven.Database("file://" + self.folder + "/nothing/")
+        self.assertEqual(caught.exception.code, "Database.NotFound")
+
     def test_rows_in_every_way(self):
         def rows():
             return self.connection.execute("UNWIND range(1, 5000) AS x RETURN x, toString(x) AS text")

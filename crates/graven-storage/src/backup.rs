@@ -63,7 +63,7 @@ impl Store {
         }
         let source = self.backup_source()?;
         let bytes = source.free.end() * UNIT_BYTES as u64;
-        copy(&**self.file(), &*out, bytes)?;
+        copy(&**source.root.pages.file(), &*out, bytes)?;
         source.finish(out, cache, bytes)
     }
 
@@ -87,7 +87,7 @@ impl Store {
         }
         out.sync_data()?;
         let mut update = Update {
-            from: &**self.file(),
+            from: &**source.root.pages.file(),
             to: &*out,
             known: out.len()? / UNIT_BYTES as u64,
             buffer: AlignedBuffer::zeroed(SizeClass::STORED_MAX.bytes()),
@@ -112,7 +112,7 @@ impl Store {
     }
 
     /// Makes a checkpoint and holds what it wrote.
-    fn backup_source(&self) -> Result<Source> {
+    pub(crate) fn backup_source(&self) -> Result<Source> {
         match self.read_only() {
             None => _ = self.checkpoint(CheckpointOptions::default())?,
             // Nothing can be merged into a file that may only be read.
@@ -145,31 +145,42 @@ impl Store {
             free.free(Extent::of(page));
         }
         free.trim();
-        Ok(Source {
-            _root: root,
-            block,
-            free,
-        })
+        Ok(Source { root, block, free })
     }
 }
 
 /// A state of the database that stays while it is copied.
-struct Source {
-    _root: Arc<FileRoot>,
+pub(crate) struct Source {
+    root: Arc<FileRoot>,
     block: Superblock,
     /// What is free in the copy.
     free: FreeSpace,
 }
 
 impl Source {
-    /// Writes free space and superblocks and checks the result.
-    fn finish(
-        mut self,
-        out: Arc<dyn File>,
-        cache: Arc<PageCache>,
-        written: u64,
-    ) -> Result<BackupReport> {
-        let free_space = sink::append_chain(&*out, &mut self.free, PageKind::FreeSpace)?;
+    /// Units of its pages, and of what is free between them.
+    pub(crate) fn end(&self) -> u64 {
+        self.free.end()
+    }
+
+    /// What is free between its pages, ascending.
+    pub(crate) fn free_extents(&self) -> Vec<Extent> {
+        self.free.extents().collect()
+    }
+
+    /// Where its pages are.
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        self.root.pages.file()
+    }
+
+    /// What holds its pages.
+    pub(crate) fn into_root(self) -> Arc<FileRoot> {
+        self.root
+    }
+
+    /// Writes the copy's free space, then its superblocks; the second of them.
+    pub(crate) fn conclude(&mut self, out: &dyn File) -> Result<Superblock> {
+        let free_space = sink::append_chain(out, &mut self.free, PageKind::FreeSpace)?;
         out.sync_data()?;
         let mut block = Superblock {
             // Timestamps go on above those of the original.
@@ -180,12 +191,23 @@ impl Source {
             },
             file_units: self.free.end(),
             free_space,
-            ..self.block
+            ..self.block.clone()
         };
-        superblock::write(&*out, Slot::First, &block)?;
+        superblock::write(out, Slot::First, &block)?;
         block.checkpoint += 1;
-        superblock::write(&*out, Slot::Second, &block)?;
+        superblock::write(out, Slot::Second, &block)?;
         out.sync_data()?;
+        Ok(block)
+    }
+
+    /// Writes free space and superblocks and checks the result.
+    fn finish(
+        mut self,
+        out: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        written: u64,
+    ) -> Result<BackupReport> {
+        let block = self.conclude(&*out)?;
         let bytes = out.len()?;
         let check = Store::open(out, cache)?.check()?;
         Ok(BackupReport {

@@ -227,7 +227,10 @@ fn read_labels(
         }
     }
     if let Some((first, error)) = broken {
-        labels.push_lost(first..catalog.next_node.max(first.saturating_add(1)), &error);
+        labels.push_lost(
+            first..catalog.next_node.max(first.saturating_add(1)),
+            &error,
+        );
     }
     labels.finish();
     reservation.shrink(charged.saturating_sub(labels.memory_bytes()));

@@ -31,6 +31,7 @@ pub mod schema;
 mod segment_map;
 mod sink;
 mod snapshot;
+mod snapshot_file;
 mod store;
 pub mod superblock;
 mod transaction;
@@ -68,6 +69,7 @@ pub use schema::{
     RelationshipEnds, SchemaEntity,
 };
 pub use snapshot::Snapshot;
+pub use snapshot_file::{PageWalk, SnapshotFile};
 pub use store::Store;
 pub use transaction::Transaction;
 pub use transaction::counters::WriteCounters;

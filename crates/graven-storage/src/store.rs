@@ -13,6 +13,7 @@
 //! the commit lock.
 
 pub(crate) mod allocator;
+mod follow;
 pub(crate) mod maintenance;
 
 use crate::catalog::CommitToken;
@@ -348,6 +349,11 @@ impl Store {
         self.found.lock().clone()
     }
 
+    /// Notes the superblock of another file that is the newest one now.
+    fn replace_found(&self, found: Found) {
+        *self.found.lock() = found;
+    }
+
     /// Writes `change`d superblocks to the other slot, and the other again: twice, and neither says
     /// the old.
     pub(crate) fn rewrite_superblocks(
@@ -382,6 +388,12 @@ impl Store {
     #[must_use]
     pub fn file(&self) -> &Arc<dyn File> {
         self.pages.file()
+    }
+
+    /// Length of the data file, 0 where the system does not tell.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.root().pages.file().len().unwrap_or(0)
     }
 
     /// What the log has done since it was opened; nothing where there is none.

@@ -56,6 +56,11 @@ pub struct Config {
     /// Write down what is in memory when the database is closed, in a file `-warm` beside it, and
     /// read it again after the next opening, while statements run.
     pub keep_warm: bool,
+    /// A folder for blocks of a database in object storage, so that each is asked for once; it may
+    /// be shared with other processes and outlives them.
+    pub disk_cache: Option<std::path::PathBuf>,
+    /// Bytes that the files of `disk_cache` may take.
+    pub disk_budget: u64,
     /// Thresholds of the executor, for tests that force either side of a choice; its threads are
     /// `threads`.
     #[doc(hidden)]
@@ -79,6 +84,8 @@ impl Default for Config {
             timeout: None,
             attach: true,
             keep_warm: false,
+            disk_cache: None,
+            disk_budget: 10 << 30,
             tuning: Tuning::default(),
         }
     }

@@ -20,7 +20,8 @@ use crate::error::Error;
 /// The data file, open and locked.
 pub(crate) struct DataFile {
     pub(crate) file: Arc<dyn File>,
-    pub(crate) lock: FileLock,
+    /// None where no other process can change it.
+    pub(crate) lock: Option<FileLock>,
     /// Why nothing may be written, if so.
     pub(crate) read_only: Option<String>,
 }
@@ -57,7 +58,7 @@ pub(crate) fn open_data(path: &Path, config: &Config) -> Result<DataFile, Error>
     match FileLock::try_acquire(path, how)? {
         Some(lock) => Ok(DataFile {
             file,
-            lock,
+            lock: Some(lock),
             read_only,
         }),
         None => Err(in_use(path)),

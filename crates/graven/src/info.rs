@@ -81,6 +81,15 @@ pub struct Reading {
 }
 
 pub(crate) fn reading(db: &Instance) -> Reading {
+    if db.source.is_some() {
+        return Reading {
+            mode: db.mode.to_string(),
+            mode_reason: None,
+            alignment: 1,
+            queue: graven_io::QueueKind::Ranges.to_string(),
+            queue_reason: None,
+        };
+    }
     let able = graven_io::probe(&db.path);
     let fell_back = db.requested == IoMode::Direct && db.mode != graven_io::IoMode::Direct;
     Reading {
@@ -130,7 +139,7 @@ pub(crate) fn describe(db: &Instance) -> Info {
         .into_iter()
         .map(|h| (h.tag.to_owned(), h.bytes));
     Info {
-        file_bytes: std::fs::metadata(&db.path).map_or(0, |m| m.len()),
+        file_bytes: db.store.file_bytes(),
         nodes: catalog.statistics().nodes,
         relationships: catalog.statistics().relationships,
         labels: labels.collect(),

@@ -4,6 +4,7 @@ use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
 use crate::files::{self, DataFile, WalLocation, sibling_path};
 use crate::names;
+use crate::objects::{self, Source};
 use crate::passwords::Known;
 use crate::plan_cache::PlanCache;
 use crate::procedures::registered::Registry;
@@ -49,6 +50,8 @@ pub(crate) struct Instance {
     /// Where the cache's content is kept from one opening to the next.
     pub(crate) keeper: Option<Keeper>,
     pub(crate) closed: AtomicBool,
+    /// Where its newest snapshot is found, if it is in object storage.
+    pub(crate) source: Option<Source>,
     /// Given back when the database was closed and nothing uses it any more.
     pub(crate) lock: Mutex<Option<FileLock>>,
 }
@@ -92,29 +95,23 @@ impl Instance {
     }
 
     pub(crate) fn open(path: &Path, config: &Config) -> Result<Instance, Error> {
-        let found = std::fs::metadata(path);
-        match &found {
-            Ok(file) if file.is_dir() => {
-                return Err(Error::new(
-                    "Database.NotADatabase",
-                    format!("{} is a folder, not a database file", path.display()),
-                ));
+        let (source, data) = match objects::url(path) {
+            None => (None, open_file(path, config)?),
+            Some(url) => {
+                let (source, file) = Source::open(url, config)?;
+                let data = DataFile {
+                    file,
+                    lock: None,
+                    read_only: Some("a published snapshot is never changed".to_owned()),
+                };
+                (Some(source), data)
             }
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                if !config.create || config.read_only {
-                    return Err(missing(path));
-                }
-                refuse_left_log(path)?;
-                create(path)?;
-            }
-            _ => {}
-        }
-        // The lock first: a process that does not get it has made nothing.
+        };
         let DataFile {
             file,
             lock,
             read_only,
-        } = files::open_data(path, config)?;
+        } = data;
         // From here on others can connect; they are answered once the database is open.
         let listener = match config.attach && read_only.is_none() {
             true => Listener::bind(path).ok(),
@@ -126,7 +123,11 @@ impl Instance {
         settings.policy.clone_from(&config.policy);
         settings.pools.clone_from(&config.pools);
         let cache = PageCache::new(settings)?;
-        let spill = Arc::new(SpillFile::at(&cache, sibling_path(path, "-tmp"), u64::MAX)?);
+        let spilled = match &source {
+            None => sibling_path(path, "-tmp"),
+            Some(_) => objects::temporary("tmp"),
+        };
+        let spill = Arc::new(SpillFile::at(&cache, spilled, u64::MAX)?);
         let log = WalLocation::new(path, config, read_only.is_some());
         let mut options = graven_storage::OpenOptions::new(Box::new(log));
         options.read_only = read_only;
@@ -156,9 +157,33 @@ impl Instance {
             tuning,
             listener: Mutex::new(listener),
             closed: AtomicBool::new(false),
-            lock: Mutex::new(Some(lock)),
+            lock: Mutex::new(lock),
+            source,
         })
     }
+}
+
+/// Opens and locks a database file; makes it, if that is asked for and there is none.
+fn open_file(path: &Path, config: &Config) -> Result<DataFile, Error> {
+    let found = std::fs::metadata(path);
+    match &found {
+        Ok(file) if file.is_dir() => {
+            return Err(Error::new(
+                "Database.NotADatabase",
+                format!("{} is a folder, not a database file", path.display()),
+            ));
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            if !config.create || config.read_only {
+                return Err(missing(path));
+            }
+            refuse_left_log(path)?;
+            create(path)?;
+        }
+        _ => {}
+    }
+    // The lock first: a process that does not get it has made nothing.
+    files::open_data(path, config)
 }
 
 fn missing(path: &Path) -> Error {

@@ -29,7 +29,8 @@ use std::sync::{Arc, PoisonError};
 
 use graven_cypher::{ProcedureView, TypeSet};
 use graven_exec::{
-    Caller, ExecContext, ExecError, MoreRows, ProcedureResult, Procedures, Refused, Value,
+    Caller, ExecContext, ExecError, FileAccess, MoreRows, ProcedureResult, Procedures, Refused,
+    Value,
 };
 use graven_files::Fault;
 
@@ -42,6 +43,7 @@ use crate::export;
 use crate::instance::Instance;
 use crate::maintenance::{backup as copy, backup_since};
 use crate::materialise::{Materialiser, to_inner};
+use crate::objects::publish as send;
 use crate::right::Right;
 use crate::statements::RunningStatement;
 use registered::Registry;
@@ -276,6 +278,41 @@ fn backup(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     };
     let (bytes, changed) = done.map_err(told)?;
     Ok(vec![vec![integer(bytes), integer(changed)]])
+}
+
+/// A snapshot in object storage: what it holds and what was sent.
+fn publish(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+    let failed = |message: String| ExecError::Procedure {
+        name: "graven.publish".to_owned(),
+        message,
+    };
+    let (url, chunk) = match args {
+        [Value::String(url)] | [Value::String(url), Value::Null] => (url, None),
+        [Value::String(url), Value::Integer(chunk)] => (url, Some(chunk.unsigned_abs())),
+        _ => {
+            return Err(failed(
+                "give a URL such as s3://bucket/graph/ as text".to_owned(),
+            ));
+        }
+    };
+    // With a URL the server would ask any host it can reach, with its own credentials.
+    if !matches!(caller.access().files, FileAccess::Any(_)) {
+        return Err(ExecError::Forbidden {
+            message: "graven.publish: a server's clients may not make it send requests; publish \
+                      with `graven publish` beside it"
+                .to_owned(),
+        });
+    }
+    let done = send(&caller.database.store, url, chunk);
+    let done = done.map_err(|error| failed(error.to_string()))?;
+    Ok(vec![vec![
+        integer(done.checkpoint),
+        integer(done.length),
+        integer(done.chunks),
+        integer(done.sent_chunks),
+        integer(done.sent_bytes),
+        Value::Boolean(done.unchanged),
+    ]])
 }
 
 /// Writes the database to a folder: the files, and how many rows they have.

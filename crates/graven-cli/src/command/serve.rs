@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use graven::{Database, Params};
@@ -41,6 +41,10 @@ pub(crate) struct Serve {
     /// Where to listen; 0.0.0.0:7687 for other machines, which then need a user
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7687")]
     bolt: String,
+    /// With the URL of a published snapshot: how often to look for a newer one, with which
+    /// statements go on that begin then [default: never]
+    #[arg(long, value_parser = argument::time, value_name = "TIME")]
+    refresh: Option<Duration>,
     /// Make an empty database where there is none; with --databases, the folder
     #[arg(long)]
     create: bool,
@@ -224,6 +228,7 @@ impl Serve {
         options.keep_alive = self.keep_alive;
         let has_tls = options.tls.is_some();
         let tls_only = self.tls_only;
+        let refresh = self.refresh;
         let served = self.opened()?;
         if options.user.is_none() && !options.open_to_all {
             options.user = first_user(&served)?;
@@ -250,8 +255,19 @@ impl Serve {
                     http://{address}/metrics"
             );
         }
+        let mut looked = Instant::now();
         while !interrupt::asked() {
             std::thread::sleep(Duration::from_millis(100));
+            if let (Some(every), Served::File(_, database)) = (refresh, &served)
+                && looked.elapsed() >= every
+            {
+                match database.refresh() {
+                    Ok(true) => eprintln!("a newer snapshot is served from now on"),
+                    Ok(false) => {}
+                    Err(error) => eprintln!("looking for a newer snapshot: {error}"),
+                }
+                looked = Instant::now();
+            }
         }
         eprintln!("ending what runs; the same signal again ends the program at once");
         server.stop();
@@ -266,10 +282,16 @@ impl Serve {
         let Some(folder) = self.databases else {
             let db = self.db.expect("one of both is there");
             let open = Open { db, how: self.how };
+            if self.refresh.is_some() && !open.is_published() {
+                let what =
+                    "--refresh is for the URL of a published snapshot; a file is read as it is";
+                return Err(Failure::usage(what));
+            }
             let database = open.database_to_serve(self.create)?;
             return Ok(Served::File(open, database));
         };
-        if let Some(option) = self.how.of_one_file() {
+        let refresh = self.refresh.map(|_| "--refresh");
+        if let Some(option) = self.how.of_one_file().or(refresh) {
             return Err(Failure::usage(format!(
                 "{option} is for one file: serve that without --databases; ALTER DATABASE name SET \
                     ACCESS READ ONLY keeps clients from writing"

@@ -9,6 +9,7 @@ mod lab;
 mod maintenance;
 mod processes;
 mod program;
+mod published;
 mod query;
 mod serve;
 mod shell;

@@ -10,6 +10,9 @@
 //! * READING in an I/O queue: drive the I/O queue; READING by a thread, RESERVED, EXCLUSIVE,
 //!   CLAIMED: wait for a change.
 //!
+//! Where a file keeps copies nearer than its source ([`graven_io::File::forget`]), a damaged page is
+//! read once more from the source.
+//!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
 //! in a short list. The threads that waited for this very attempt find it there: they know its
 //! version.
@@ -277,7 +280,21 @@ impl PageCache {
         if self.verifies() {
             // SAFETY: US-7: the word is owned by this thread, so no other thread writes the frame.
             let bytes = unsafe { std::slice::from_raw_parts(start, page.len_bytes()) };
-            if let Err(damage) = page::verify(bytes, page, Some(kind)) {
+            let verified = page::verify(bytes, page, Some(kind));
+            let verified = verified.or_else(|damage| {
+                // A copy that lies nearer than the source may be what is wrong, or its answer was.
+                if !file.file.forget(page.offset_bytes(), page.len_bytes()) {
+                    return Err(damage);
+                }
+                self.count_reads(1, page.len_bytes() as u64);
+                // SAFETY: as above; `bytes` is not used any more.
+                let again = unsafe { std::slice::from_raw_parts_mut(start, page.len_bytes()) };
+                match file.file.read_exact_at(again, page.offset_bytes()) {
+                    Ok(()) => page::verify(again, page, Some(kind)),
+                    Err(_) => Err(damage),
+                }
+            });
+            if let Err(damage) = verified {
                 let error = file.damaged(page, kind, damage);
                 self.fail_read(slot, Some(error.clone()));
                 return Err(error);

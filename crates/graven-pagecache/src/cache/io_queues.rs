@@ -334,7 +334,7 @@ impl PageCache {
                 offset: page.offset_bytes(),
                 length: class.bytes() as u64,
                 source: error.raw_os_error().map_or_else(
-                    || std::io::Error::from(error.kind()),
+                    || std::io::Error::new(error.kind(), error.to_string()),
                     std::io::Error::from_raw_os_error,
                 ),
             },

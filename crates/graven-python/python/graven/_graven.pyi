@@ -32,6 +32,8 @@ class Database:
         io: Optional[Literal["direct", "buffered"]] = None,
         create: bool = True,
         timeout: Optional[float] = None,
+        disk_cache: Union[str, "PathLike[str]", None] = None,
+        disk_budget: Union[int, str, None] = None,
     ) -> None:
         """Opens the file, or makes an empty database where there is none (unless ``create=False`` or ``read_only``).
 
@@ -39,7 +41,8 @@ class Database:
         bytes. Without a path, or with ":memory:", the database is a file in the folder for temporary files, and is removed when
         the object and all that was made of it are gone. ``compression``, ``lazy_init`` and the other
         arguments of Kuzu are accepted and have no meaning; ``enable_checksums=False`` is refused. ``threads``, or ``max_num_threads``: of one statement. ``policy``: of the page cache, such as "gclock:max=7".
-        ``timeout``: seconds a statement may take.
+        ``timeout``: seconds a statement may take. A path such as ``"s3://bucket/graph/"`` opens a published snapshot for
+        reading; ``disk_cache``, a folder, keeps what was read of it, in ``disk_budget`` bytes at most ("10GiB").
         """
     def connect(self) -> "Connection": ...
     def close(self) -> None:
@@ -55,6 +58,10 @@ class Database:
         self, path: Union[str, "PathLike[str]"], *, since: Union[str, "PathLike[str]", None] = None
     ) -> int:
         """Copies the database while it is used, and checks the copy; its length. ``since``: an earlier copy to start from."""
+    def publish(self, url: str, *, chunk: Union[int, str, None] = None) -> Dict[str, Any]:
+        """Publishes a snapshot at a URL such as ``s3://bucket/graph/``; what it holds, and what had to be sent."""
+    def refresh(self) -> bool:
+        """Goes on with the newest snapshot, where the database was opened by a URL; whether there was a newer one."""
     def set_memory(self, size: Union[int, str]) -> None: ...
     def set_policy(self, policy: str) -> None: ...
     @property

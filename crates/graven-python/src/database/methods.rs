@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use graven::Config;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::Database;
 use crate::connection::Connection;
@@ -17,7 +18,8 @@ impl Database {
     #[pyo3(signature = (
         database_path=PathBuf::new(), buffer_pool_size=0, max_num_threads=0, compression=true, lazy_init=false,
         read_only=false, max_db_size=None, auto_checkpoint=true, checkpoint_threshold=None,
-        throw_on_wal_replay_failure=true, enable_checksums=true, *, memory=None, threads=None, policy=None, io=None, create=true, timeout=None
+        throw_on_wal_replay_failure=true, enable_checksums=true, *, memory=None, threads=None, policy=None, io=None, create=true, timeout=None,
+        disk_cache=None, disk_budget=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn new(
@@ -41,6 +43,8 @@ impl Database {
         io: Option<&str>,
         create: bool,
         timeout: Option<f64>,
+        disk_cache: Option<PathBuf>,
+        disk_budget: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         if !enable_checksums {
             let message = "the checksums of pages cannot be left out: open the database without \
@@ -81,6 +85,10 @@ impl Database {
         config.read_only = read_only;
         config.create = create && !read_only;
         config.timeout = crate::options::timeout(timeout)?;
+        config.disk_cache = disk_cache;
+        if let Some(budget) = disk_budget {
+            config.disk_budget = bytes(budget)?;
+        }
         let opened = py.detach(|| graven::Database::open(database_path, config));
         match opened {
             Ok(database) => Ok(Database {
@@ -129,6 +137,29 @@ impl Database {
             Some(since) => Ok(database.backup_since(path, since)?.0),
             None => database.backup(path),
         })
+    }
+
+    #[pyo3(signature = (url, *, chunk=None))]
+    fn publish<'py>(
+        &self,
+        py: Python<'py>,
+        url: String,
+        chunk: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let chunk = chunk.map(bytes).transpose()?;
+        let done = self.away(py, |database| database.publish(&url, chunk))?;
+        let told = PyDict::new(py);
+        told.set_item("checkpoint", done.checkpoint)?;
+        told.set_item("bytes", done.length)?;
+        told.set_item("chunks", done.chunks)?;
+        told.set_item("sent_chunks", done.sent_chunks)?;
+        told.set_item("sent_bytes", done.sent_bytes)?;
+        told.set_item("unchanged", done.unchanged)?;
+        Ok(told)
+    }
+
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        self.away(py, graven::Database::refresh)
     }
 
     fn set_memory(&self, py: Python<'_>, size: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -83,6 +83,17 @@ impl Allocator {
         }
     }
 
+    /// Goes on where `catalog` is, which is a later state of the same store.
+    pub(crate) fn follow(&self, catalog: &Catalog) {
+        let later = Allocator::new(catalog);
+        *self.names.write() = later.names.into_inner();
+        let raise = |here: &AtomicU64, there: &AtomicU64| {
+            here.fetch_max(there.load(Ordering::Relaxed), Ordering::Relaxed);
+        };
+        raise(&self.next_node, &later.next_node);
+        raise(&self.next_relationship, &later.next_relationship);
+    }
+
     /// All names so far; shared until there is a new one.
     pub(crate) fn names(&self) -> NameLists {
         self.names.read().clone()

@@ -280,6 +280,23 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfCaller(super::backup),
     },
     Procedure {
+        name: "graven.publish",
+        about: "publishes a snapshot of the database to object storage, as URL; chunkBytes: bytes \
+            of a chunk",
+        arguments: &[("url", TypeSet::STRING), ("chunkBytes", TypeSet::INTEGER)],
+        optional: 1,
+        right: Right::Admin,
+        columns: &[
+            ("checkpoint", TypeSet::INTEGER),
+            ("bytes", TypeSet::INTEGER),
+            ("chunks", TypeSet::INTEGER),
+            ("sentChunks", TypeSet::INTEGER),
+            ("sentBytes", TypeSet::INTEGER),
+            ("unchanged", TypeSet::BOOLEAN),
+        ],
+        run: Body::OfCaller(super::publish),
+    },
+    Procedure {
         name: "graven.exportDatabase",
         about: "EXPORT DATABASE: writes all of the database to a new folder, as files and the \
             statements that load them",

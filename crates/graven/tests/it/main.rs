@@ -21,6 +21,7 @@ mod large_values;
 mod long_statements;
 mod missing_log;
 mod neo4j_compat;
+mod objects;
 mod operator_reuse_writes;
 mod path_selection;
 mod physical_plans;

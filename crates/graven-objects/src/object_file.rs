@@ -1,0 +1,186 @@
+//! A published snapshot as a file that can be read.
+//!
+//! # How it works
+//! Reads become fetches ([`Source`]); writing is refused. The bytes are proven by those who read
+//! them: a page by its checksum and by the reference that leads to it. Where they find a page wrong
+//! they call [`File::forget`] and read once more, past the disk tier.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use graven_io::{File, IoMode, Operation, ReadQueue};
+
+use crate::disk_tier::DiskTier;
+use crate::error::{Error, Result};
+use crate::fetch::{Origin, Source};
+use crate::location::Location;
+use crate::manifest::{Manifest, Pointer};
+use crate::range_queue::RangeQueue;
+
+/// A published snapshot, open for reading; clones share it.
+#[derive(Clone, Debug)]
+pub struct ObjectFile {
+    source: Arc<Source>,
+    name: String,
+    path: PathBuf,
+}
+
+/// Opens the newest snapshot at `location`, reading through `tier` if there is one.
+///
+/// # Errors
+/// [`Error::NoSnapshot`]; [`Error::Request`]; [`Error::Damaged`]; [`Error::Format`].
+pub fn open(location: &Location, tier: Option<Arc<DiskTier>>) -> Result<ObjectFile> {
+    let at = location.clone();
+    let (name, manifest, overlay) = location.wait(async move {
+        let name = at.pointer_there().await?.manifest;
+        let (manifest, overlay) = match at.manifest(&name).await {
+            // Another snapshot may have been published, and this one deleted, just now.
+            Err(Error::Missing { .. }) => at.manifest(&at.pointer_there().await?.manifest).await?,
+            other => other?,
+        };
+        Ok((name, manifest, overlay))
+    })?;
+    Ok(ObjectFile {
+        source: Arc::new(Source::new(location.clone(), manifest, overlay, tier)),
+        name,
+        path: PathBuf::from(location.url()),
+    })
+}
+
+/// The pointer to the newest snapshot at `location`: one request.
+///
+/// # Errors
+/// As [`open`].
+pub fn newest(location: &Location) -> Result<Pointer> {
+    let at = location.clone();
+    location.wait(async move { at.pointer_there().await })
+}
+
+impl ObjectFile {
+    /// The snapshot's manifest.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.source.manifest
+    }
+
+    /// The hash of the manifest, by which a pointer names it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn location(&self) -> &Location {
+        &self.source.location
+    }
+
+    fn refuse(&self, operation: Operation) -> graven_io::Error {
+        self.failed(
+            operation,
+            0,
+            0,
+            io::Error::new(
+                io::ErrorKind::ReadOnlyFilesystem,
+                "a published snapshot is never changed",
+            ),
+        )
+    }
+
+    fn failed(
+        &self,
+        operation: Operation,
+        offset: u64,
+        length: usize,
+        source: io::Error,
+    ) -> graven_io::Error {
+        graven_io::Error::Os {
+            operation,
+            path: self.path.clone(),
+            offset,
+            length: length as u64,
+            source,
+        }
+    }
+}
+
+/// The error of a read, in the standard library's terms.
+pub(crate) fn io_error(error: &Error) -> io::Error {
+    let kind = match error {
+        Error::Missing { .. } => io::ErrorKind::NotFound,
+        Error::Request { denied: true, .. } => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
+}
+
+impl File for ObjectFile {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn len(&self) -> graven_io::Result<u64> {
+        Ok(self.source.manifest.length)
+    }
+
+    fn set_len(&self, _length: u64) -> graven_io::Result<()> {
+        Err(self.refuse(Operation::Length))
+    }
+
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
+        let mut done = 0;
+        for segment in self.source.segments(offset, buf.len()) {
+            let part = &mut buf[done..done + segment.bytes];
+            match segment.origin {
+                Origin::Zeros => part.fill(0),
+                Origin::Overlay(range) => part.copy_from_slice(&self.source.overlay[range]),
+                Origin::Chunk(chunk, range) => {
+                    let source = self.source.clone();
+                    let fetched = self
+                        .location()
+                        .wait(async move { source.fetch(chunk, range).await });
+                    let at = offset + done as u64;
+                    let bytes = fetched.map_err(|error| {
+                        self.failed(Operation::Read, at, segment.bytes, io_error(&error))
+                    })?;
+                    part.copy_from_slice(&bytes);
+                }
+            }
+            done += segment.bytes;
+        }
+        Ok(done)
+    }
+
+    fn write_all_at(&self, _buf: &[u8], _offset: u64) -> graven_io::Result<()> {
+        Err(self.refuse(Operation::Write))
+    }
+
+    fn sync_data(&self) -> graven_io::Result<()> {
+        Ok(())
+    }
+
+    fn allocate(&self, _offset: u64, _length: u64) -> graven_io::Result<()> {
+        Err(self.refuse(Operation::Allocate))
+    }
+
+    fn mode(&self) -> IoMode {
+        IoMode::Objects
+    }
+
+    fn alignment(&self) -> usize {
+        1
+    }
+
+    fn forget(&self, offset: u64, length: usize) -> bool {
+        self.source.forget(offset, length);
+        true
+    }
+
+    fn read_queue(&self, _depth: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
+        Ok(Box::new(RangeQueue::new(
+            self.source.clone(),
+            self.path.clone(),
+        )))
+    }
+}
