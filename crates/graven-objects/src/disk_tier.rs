@@ -68,8 +68,8 @@ struct Used {
 impl DiskTier {
     /// A tier in `folder`, which is made if it is missing, of no more than `budget` bytes.
     ///
-    /// # Errors
-    /// [`Error::Setting`] where the folder cannot be made or written to, or the budget is too small.
+    /// # Errors [`Error::Setting`] where the folder cannot be made or written to, or the budget is
+    /// too small.
     pub fn open(folder: impl Into<PathBuf>, budget: u64) -> Result<DiskTier> {
         let folder = folder.into();
         let failed = |error: std::io::Error| {
@@ -114,8 +114,8 @@ impl DiskTier {
         self.folder.join(format!("{chunk}.{ENDING}"))
     }
 
-    /// Fills `bytes` from `start` of the chunk on, which is the start of a block; the range from the
-    /// first block that is missing to the last one, if any is.
+    /// Fills `bytes` from `start` of the chunk on, which is the start of a block; the range from
+    /// the first block that is missing to the last one, if any is.
     pub(crate) fn read(
         &self,
         chunk: &str,

@@ -1,5 +1,7 @@
 //! What can go wrong with objects, with their names.
 
+use std::io;
+
 use object_store::path::Path;
 
 /// Result of this crate.
@@ -156,4 +158,14 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = next.source();
     }
     text
+}
+
+/// The error of a read, in the standard library's terms.
+pub(crate) fn io_error(error: &Error) -> io::Error {
+    let kind = match error {
+        Error::Missing { .. } => io::ErrorKind::NotFound,
+        Error::Request { denied: true, .. } => io::ErrorKind::PermissionDenied,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error.to_string())
 }

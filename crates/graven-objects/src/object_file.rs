@@ -1,9 +1,9 @@
 //! A published snapshot as a file that can be read.
 //!
 //! # How it works
-//! Reads become fetches ([`Source`]); writing is refused. The bytes are proven by those who read
-//! them: a page by its checksum and by the reference that leads to it. Where they find a page wrong
-//! they call [`File::forget`] and read once more, past the disk tier.
+//! Reads become fetches ([`Source`]); writing is refused. The page cache proves the bytes: a page
+//! by its checksum and by the reference that leads to it. Where a page is wrong it calls
+//! [`File::forget`] and reads once more, past the disk tier.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use graven_io::{File, IoMode, Operation, ReadQueue};
 
 use crate::disk_tier::DiskTier;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, io_error};
 use crate::fetch::{Origin, Source};
 use crate::location::Location;
 use crate::manifest::{Manifest, Pointer};
@@ -103,16 +103,6 @@ impl ObjectFile {
             source,
         }
     }
-}
-
-/// The error of a read, in the standard library's terms.
-pub(crate) fn io_error(error: &Error) -> io::Error {
-    let kind = match error {
-        Error::Missing { .. } => io::ErrorKind::NotFound,
-        Error::Request { denied: true, .. } => io::ErrorKind::PermissionDenied,
-        _ => io::ErrorKind::Other,
-    };
-    io::Error::new(kind, error.to_string())
 }
 
 impl File for ObjectFile {

@@ -1,11 +1,10 @@
 //! Publishing a snapshot: chunks, manifest, pointer.
 //!
-//! # How it works
-//! The file is read once, from front to back, chunk by chunk; a chunk's hash says whether the store
-//! has it. What the newest manifest names is there. Other objects are taken for there only if they
-//! are young, so that an interrupted publish goes on where it was, and none of them is what `gc` is
-//! about to delete. Before the pointer changes, the store lists what it has, and every chunk must be
-//! in that list with its length.
+//! # How it works The file is read once, from front to back, chunk by chunk; a chunk's hash says
+//! whether the store has it. What the newest manifest names is there. Other objects are taken for
+//! there only if they are young, so that an interrupted publish goes on where it was, and none of
+//! them is what `gc` is about to delete. Before the pointer changes, the store lists what it has,
+//! and every chunk must be in that list with its length.
 //!
 //! # Invariants
 //! * OB-6: a publish that ends early, at whatever point, has changed nothing that a reader sees.
@@ -13,9 +12,9 @@
 //! # Concurrency
 //! The caller's thread reads and hashes; up to [`UPLOADS`] chunks are on their way meanwhile.
 //!
-//! # Costs
-//! Memory of the chunks on their way and the one that is read, as [`Snapshot::room`] allows. Requests: pointer, manifest, two lists (one request
-//! for each thousand chunks), one for each new chunk, manifest and pointer.
+//! # Costs Memory of the chunks on their way and the one that is read, as [`Snapshot::room`]
+//! allows. Requests: pointer, manifest, two lists (one request for each thousand chunks), one for
+//! each new chunk, manifest and pointer.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -163,7 +162,8 @@ pub fn publish(
     Ok(published)
 }
 
-/// What is asked for, or what the snapshot before has: with another size no chunk would be the same.
+/// What is asked for, or what the snapshot before has: with another size no chunk would be the
+/// same.
 fn size_of_chunks(asked: Option<u64>, before: Option<&Manifest>) -> Result<u64> {
     let size = asked
         .or(before.map(|it| it.chunk_bytes))

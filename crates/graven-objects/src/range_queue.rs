@@ -22,8 +22,8 @@ use graven_io::{Completion, QueueKind, ReadQueue, ReadRequest, Result, Wait};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Error;
+use crate::error::io_error;
 use crate::fetch::{Origin, Source};
-use crate::object_file::io_error;
 use crate::ranges::{Joined, Piece, join};
 use crate::runtime;
 
@@ -160,7 +160,8 @@ fn scatter(request: &ReadRequest, at: usize, bytes: &[u8]) {
         }
         let count = rest.len().min(part.bytes - skip);
         // SAFETY: the part is valid for writes and no other code uses it until the completion is
-        // reaped (contract of `submit`), which is after this (OB-9); `count` bytes fit behind `skip`.
+        // reaped (contract of `submit`), which is after this (OB-9); `count` bytes fit behind
+        // `skip`.
         unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), part.start.add(skip), count) };
         rest = &rest[count..];
         skip = 0;

@@ -61,6 +61,7 @@ mod plan_cache;
 mod plan_steps;
 mod plan_text;
 mod procedures;
+mod published;
 mod query_result;
 mod random;
 mod remote;

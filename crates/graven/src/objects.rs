@@ -7,7 +7,7 @@
 //! file that it is ([`graven_storage::SnapshotFile`]); every page of it is verified on the way.
 //!
 //! # Invariants
-//! * OB-14: a statement reads one snapshot; [`Database::refresh`] concerns those that begin later.
+//! * OB-14: a statement reads one snapshot; a refresh concerns those that begin later.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,13 +18,9 @@ use graven_objects::{DiskTier, Location, UPLOADS};
 use graven_storage::Store;
 
 use crate::config::Config;
-use crate::database::Database;
 use crate::error::{Error, NOT_FOUND, Retry};
 use crate::folded_duplicate::folded;
-use crate::instance::{Backend, Instance};
-use crate::params::Params;
 use crate::random::random_name;
-use crate::value::Value;
 
 pub use graven_objects::{Collected, Published, TrafficCounts};
 
@@ -70,91 +66,29 @@ impl Source {
         Ok((source, Arc::new(file)))
     }
 
-    /// Goes on with the newest snapshot; whether it is another one.
-    fn follow(&self, inner: &Instance) -> Result<bool, Error> {
+    /// What was asked of object storage so far.
+    pub(crate) fn traffic(&self) -> TrafficCounts {
+        self.location.traffic().counts()
+    }
+
+    /// Has `take` go on with the file of the newest snapshot, if it is another one; whether it is.
+    pub(crate) fn follow(
+        &self,
+        take: impl FnOnce(Arc<dyn File>) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if graven_objects::newest(&self.location)?.manifest == *open {
             return Ok(false);
         }
         let file = graven_objects::open(&self.location, self.tier.clone())?;
         let name = file.name().to_owned();
-        inner.store.follow(Arc::new(file))?;
-        inner.plans.clear();
+        take(Arc::new(file))?;
         *open = name;
         Ok(true)
     }
 }
 
-impl Database {
-    /// Publishes what was committed so far as an immutable snapshot at `url` (`s3://`, `gs://`,
-    /// `az://`, `file://`), from where [`Database::open`] reads it. Only chunks that the snapshot
-    /// before has not are sent; `chunk_bytes` is that snapshot's unless it is given, or 8 MiB.
-    /// Where another process has the database open, that process does it, with its environment.
-    ///
-    /// # Errors
-    /// `Io.Failed` and `Database.Damaged`, and the snapshot before stays the newest then;
-    /// `Database.Exists` where another database was published there; `Database.InUse` where another
-    /// publish ended meanwhile; `Config.Invalid` for a URL or a size that cannot work.
-    pub fn publish(&self, url: &str, chunk_bytes: Option<u64>) -> Result<Published, Error> {
-        match self.backend()? {
-            Backend::Local(inner) => publish(&inner.store, url, chunk_bytes),
-            Backend::Remote(_) => self.let_owner_publish(url, chunk_bytes),
-        }
-    }
-
-    /// Goes on with the newest snapshot, where the database was opened by a URL; whether there was
-    /// a newer one. Statements that run finish with the snapshot they began with.
-    ///
-    /// # Errors
-    /// `Io.Failed` where the store does not answer, and the snapshot that is open stays;
-    /// `Request.Invalid` for a database in a file.
-    pub fn refresh(&self) -> Result<bool, Error> {
-        let inner = self.inner()?;
-        match &inner.source {
-            Some(source) => source.follow(inner),
-            None => Err(Error::usage(format!(
-                "{} is a file, which is always read as it is now; only a database that was opened \
-                 by a URL has newer snapshots",
-                self.path().display()
-            ))),
-        }
-    }
-
-    /// What was asked of object storage since the database was opened; `None` for a file.
-    #[must_use]
-    pub fn traffic(&self) -> Option<TrafficCounts> {
-        let source = self.inner().ok()?.source.as_ref()?;
-        Some(source.location.traffic().counts())
-    }
-
-    fn let_owner_publish(&self, url: &str, chunk_bytes: Option<u64>) -> Result<Published, Error> {
-        let mut params = Params::new();
-        params.set("url", url);
-        let chunk = chunk_bytes.map(|bytes| Value::from(bytes.cast_signed()));
-        params.set("chunk", chunk.unwrap_or(Value::Null));
-        let mut result = self.connect().query(
-            "CALL graven.publish($url, $chunk) YIELD checkpoint, bytes, chunks, sentChunks, \
-             sentBytes, unchanged RETURN checkpoint, bytes, chunks, sentChunks, sentBytes, unchanged",
-            &params,
-        )?;
-        let row = result.next_row()?;
-        let value = |at: usize| row.as_ref().and_then(|row| row.values().get(at));
-        let number = |at| {
-            let number = value(at).and_then(Value::as_integer);
-            number.map_or(0, i64::unsigned_abs)
-        };
-        Ok(Published {
-            checkpoint: number(0),
-            length: number(1),
-            chunks: number(2),
-            sent_chunks: number(3),
-            sent_bytes: number(4),
-            unchanged: value(5) == Some(&Value::Boolean(true)),
-        })
-    }
-}
-
-/// See [`Database::publish`].
+/// Publishes what was committed so far; see `Database::publish`.
 pub(crate) fn publish(
     store: &Store,
     url: &str,

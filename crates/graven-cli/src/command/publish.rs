@@ -20,8 +20,8 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(crate) struct Publish {
     #[command(flatten)]
     open: Open,
-    /// Where to: s3://BUCKET/PREFIX/, gs://BUCKET/PREFIX/, az://CONTAINER/PREFIX/ or file:///FOLDER/;
-    /// credentials come from the environment
+    /// Where to: s3://BUCKET/PREFIX/, gs://BUCKET/PREFIX/, az://CONTAINER/PREFIX/ or
+    /// file:///FOLDER/; credentials come from the environment
     url: String,
     /// Bytes of a chunk, a power of two from 1MiB to 64MiB [default: as the snapshot before, or
     /// 8MiB]

@@ -1,5 +1,5 @@
-//! Goal: only what changed is sent; an interrupted publish leaves the old snapshot whole; `gc` takes
-//! what no pointer holds and nothing else.
+//! Goal: only what changed is sent; an interrupted publish leaves the old snapshot whole; `gc`
+//! takes what no pointer holds and nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;

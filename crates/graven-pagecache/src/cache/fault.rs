@@ -10,8 +10,8 @@
 //! * READING in an I/O queue: drive the I/O queue; READING by a thread, RESERVED, EXCLUSIVE,
 //!   CLAIMED: wait for a change.
 //!
-//! Where a file keeps copies nearer than its source ([`graven_io::File::forget`]), a damaged page is
-//! read once more from the source.
+//! Where a file keeps copies nearer than its source ([`graven_io::File::forget`]), a damaged page
+//! is read once more from the source.
 //!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
 //! in a short list. The threads that waited for this very attempt find it there: they know its

@@ -29,7 +29,7 @@ fn run(db: &Database, text: &str) -> Result<Vec<String>, Error> {
     Ok(rows)
 }
 
-/// A graph of some megabytes: rings of persons who know each other.
+/// A graph of some megabytes: rings of persons that know each other.
 fn fill(db: &Database, persons: i64) {
     let connection = db.connect();
     let params = Params::new().with("n", persons);
@@ -138,7 +138,7 @@ fn a_reader_keeps_its_snapshot_until_it_asks_for_the_next() {
         assert!(rows.next_row().unwrap().is_some());
     }
     assert_eq!(answers(&reader), answers(&db));
-    // What was collected is gone for those behind, and said so; not for those who went on.
+    // What was collected is gone for readers behind, and said so; not for those that went on.
     let collected = collect_garbage(&url, Duration::ZERO, false).unwrap();
     assert!(collected.deleted_chunks > 0, "{collected:?}");
     assert_eq!(answers(&reader), answers(&db));
@@ -231,8 +231,8 @@ fn a_changed_chunk_is_found() {
     assert_eq!(answers(&reader), wanted);
 }
 
-/// What a question costs, cold and warm: `cargo test -p graven --test it what_a_question -- --nocapture` prints the
-/// numbers of the guide.
+/// What a question costs, cold and warm: `cargo test -p graven --test it what_a_question --
+/// --nocapture` prints the numbers of the guide.
 #[test]
 fn what_a_question_asks_for() {
     let folder = tempfile::tempdir().unwrap();
