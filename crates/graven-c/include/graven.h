@@ -334,11 +334,12 @@ graven_value *graven_value_new_list(void);
 // An empty map, for graven_map_set(): also what graven_query() takes as its parameters.
 graven_value *graven_value_new_map(void);
 
-// Appends to a list and takes `item`, which is freed in every case. Whether it was appended.
+// Appends to a list and takes `item`, which is freed in every case, but not where it is the list
+// itself. Whether it was appended.
 bool graven_list_append(graven_value *list, graven_value *item, graven_error **error);
 
-// Sets an entry of a map and takes `value`, which is freed in every case. A parameter's name
-// stands without `$`. Whether it was set.
+// Sets an entry of a map and takes `value`, which is freed in every case, but not where it is the
+// map itself. A parameter's name stands without `$`. Whether it was set.
 bool graven_map_set(graven_value *map, const char *key, graven_value *value, graven_error **error);
 
 // Goes to the next row: 1 if there is one, 0 at the end, -1 with an error. Values of the row

@@ -94,16 +94,37 @@ pub extern "C" fn graven_value_new_map() -> Box<Value> {
     Value::owned(Inner::Map(BTreeMap::new()))
 }
 
-/// Appends to a list and takes `item`, which is freed in every case. Whether it was appended.
+/// The value that another one takes, and that one: an error where both are the same, which stays.
+///
+/// # Safety
+/// `holder` is null or a handle (CA-2).
+unsafe fn apart<'a>(
+    (holder, holds): (*mut Value, &str),
+    (taken, named): (Option<Box<Value>>, &str),
+) -> Result<(&'a mut Value, Inner), Error> {
+    let taken = there(taken, named)?;
+    if std::ptr::eq(holder, &raw const *taken) {
+        // It was not taken: the program has it still.
+        let _ = Box::into_raw(taken);
+        return Err(Error::usage(format!("a {holds} cannot hold itself")));
+    }
+    // SAFETY: the caller hands over null or a handle, and nothing else refers to it meanwhile.
+    let holder = unsafe { holder.as_mut() };
+    Ok((there(holder, holds)?, taken.0))
+}
+
+/// Appends to a list and takes `item`, which is freed in every case, but not where it is the list
+/// itself. Whether it was appended.
 #[unsafe(no_mangle)]
-pub extern "C" fn graven_list_append(
-    list: Option<&mut Value>,
+pub unsafe extern "C" fn graven_list_append(
+    list: *mut Value,
     item: Option<Box<Value>>,
     error: Option<&mut *mut ErrorHandle>,
 ) -> bool {
     let done = guard(error, || {
-        let item = there(item, "item")?.0;
-        match &mut there(list, "list")?.0 {
+        // SAFETY: CA-2.
+        let (list, item) = unsafe { apart((list, "list"), (item, "item")) }?;
+        match &mut list.0 {
             Inner::List(items) => {
                 check_depth(&item, DEPTH_MAX)?;
                 items.push(item);
@@ -115,20 +136,21 @@ pub extern "C" fn graven_list_append(
     done.is_some()
 }
 
-/// Sets an entry of a map and takes `value`, which is freed in every case. A parameter's name
-/// stands without `$`. Whether it was set.
+/// Sets an entry of a map and takes `value`, which is freed in every case, but not where it is the
+/// map itself. A parameter's name stands without `$`. Whether it was set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn graven_map_set(
-    map: Option<&mut Value>,
+    map: *mut Value,
     key: *const c_char,
     value: Option<Box<Value>>,
     error: Option<&mut *mut ErrorHandle>,
 ) -> bool {
     let done = guard(error, || {
-        let value = there(value, "value")?.0;
+        // SAFETY: CA-2.
+        let (map, value) = unsafe { apart((map, "map"), (value, "value")) }?;
         // SAFETY: CA-2.
         let key = unsafe { text(key, "key") }?;
-        match &mut there(map, "map")?.0 {
+        match &mut map.0 {
             Inner::Map(entries) => {
                 check_depth(&value, DEPTH_MAX)?;
                 entries.insert(Arc::from(key), value);

@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! * CD-2 A statement that may run on `system` reads no graph: it has no pattern, changes no graph
-//!   and no schema, and calls no procedure that runs statements.
+//!   and no schema, and calls only procedures of [`WITHOUT_GRAPH`].
 
 use std::sync::Arc;
 
@@ -28,8 +28,23 @@ pub struct Address {
     pub needs_no_graph: bool,
 }
 
-/// Procedures that run statements given to them, or fill a database.
-const RUN_STATEMENTS: &[&str] = &["apoc.", "graven.importDatabase", "graven.exportDatabase"];
+/// Procedures, in small letters, that read no graph and no schema; where the last letter is a dot,
+/// all whose names begin so.
+const WITHOUT_GRAPH: &[&str] = &[
+    "db.clearquerycaches",
+    "db.info",
+    "db.ping",
+    "dbms.",
+    "graven.backup",
+    "graven.checkpoint",
+    "graven.databases.",
+    "graven.memory",
+    "graven.procedures",
+    "graven.show.",
+    "graven.terminate.",
+    "graven.version",
+    "tx.",
+];
 
 /// For which database the statement is; none for what cannot be parsed.
 ///
@@ -81,9 +96,12 @@ fn reads_one(query: &SingleQuery) -> bool {
 }
 
 fn of_call(call: &ProcedureCall) -> bool {
-    RUN_STATEMENTS
-        .iter()
-        .any(|start| call.name.text.starts_with(start))
+    let name = call.name.text.to_lowercase();
+    let is_known = |known: &&str| match known.ends_with('.') {
+        true => name.starts_with(*known),
+        false => name == **known,
+    };
+    !WITHOUT_GRAPH.iter().any(is_known)
         || call.args.iter().flatten().any(of_expression)
         || call.filter.iter().any(of_expression)
 }
@@ -99,7 +117,7 @@ fn of_expression(expr: &Expr) -> bool {
     let own = match &expr.kind {
         ExprKind::Pattern(_) | ExprKind::PatternComprehension { .. } => true,
         ExprKind::Subquery { query, .. } => reads(query),
-        ExprKind::Call { name, .. } => name.text.starts_with("apoc."),
+        ExprKind::Call { name, .. } => name.text.to_lowercase().starts_with("apoc."),
         _ => false,
     };
     let mut found = own;
@@ -131,6 +149,10 @@ mod tests {
             ),
             ("WITH 1 AS x WHERE COUNT { (a) } > 0 RETURN x", false),
             ("SHOW USERS YIELD user WHERE EXISTS { (:Home) }", false),
+            ("CALL db.labels()", false),
+            ("CALL db.createLabel('A')", false),
+            ("CALL DBMS.Components()", true),
+            ("RETURN APOC.cypher.runFirstColumn('x', {})", false),
             ("CALL apoc.cypher.run('MATCH (n) RETURN n', {})", false),
             ("CREATE (n)", false),
             ("CREATE INDEX FOR (n:N) ON (n.x)", false),

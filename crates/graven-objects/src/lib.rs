@@ -49,9 +49,7 @@ pub use disk_tier::{DiskTier, TierUse};
 pub use error::{Error, Result};
 pub use gc::{Collected, GRACE, gc};
 pub use location::{Location, is_url};
-pub use manifest::{Manifest, Pointer};
+pub use manifest::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Manifest, Pointer};
 pub use object_file::{ObjectFile, newest, open};
-pub use publish::{
-    CHUNK_BYTES, CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Published, Snapshot, UPLOADS, Verify, publish,
-};
+pub use publish::{CHUNK_BYTES, Published, Snapshot, UPLOADS, Verify, publish};
 pub use traffic::{Traffic, TrafficCounts};

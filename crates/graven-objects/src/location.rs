@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -28,6 +29,10 @@ use crate::traffic::Traffic;
 
 /// Name of the pointer.
 const POINTER: &str = "current.json";
+/// Bytes of a pointer at most.
+const POINTER_BYTES_MAX: u64 = 64 << 10;
+/// Bytes of a manifest with its overlay at most: chunks of a file of some terabytes.
+const MANIFEST_BYTES_MAX: u64 = 256 << 20;
 /// How long a request may take from its start to the end of its answer.
 const TIMEOUT: &str = "60 seconds";
 /// How long an answer may stand still.
@@ -71,6 +76,15 @@ impl Location {
             why,
         };
         let parsed = Url::parse(url).map_err(|error| wrong(format!("it is no URL: {error}")))?;
+        // Messages, listings and logs show the URL.
+        if parsed.password().is_some() || parsed.query().is_some() {
+            return Err(Error::Url {
+                url: parsed[..url::Position::BeforeUsername].to_owned() + "...",
+                why: "a URL here has no password and no query: credentials come from the \
+                      environment"
+                    .to_owned(),
+            });
+        }
         let (scheme, prefix) = ObjectStoreScheme::parse(&parsed).map_err(|_| {
             wrong(
                 "no store has this scheme; use s3://BUCKET/PREFIX/, gs://, az://, file:///FOLDER/, \
@@ -155,33 +169,41 @@ impl Location {
         })
     }
 
-    /// All of an object.
-    pub(crate) async fn read(
+    /// All of an object, which has `most` bytes at most, and what the store calls its state.
+    async fn read(
         &self,
         path: &Path,
-    ) -> std::result::Result<Bytes, object_store::Error> {
+        most: u64,
+    ) -> std::result::Result<(Bytes, State), object_store::Error> {
         self.traffic.request();
         let answer = self.store.get_opts(path, GetOptions::default()).await?;
-        let bytes = answer.bytes().await?;
+        let state = State {
+            e_tag: answer.meta.e_tag.clone(),
+            version: answer.meta.version.clone(),
+        };
+        // A store may send more than it says.
+        let mut bytes = Vec::new();
+        let mut parts = answer.into_stream();
+        while let Some(part) = parts.next().await {
+            let part = part?;
+            if (bytes.len() + part.len()) as u64 > most {
+                let source = format!("it has more than {most} bytes");
+                return Err(object_store::Error::Generic {
+                    store: "snapshot",
+                    source: source.into(),
+                });
+            }
+            bytes.extend_from_slice(&part);
+        }
         self.traffic.came(bytes.len());
-        Ok(bytes)
+        Ok((bytes.into(), state))
     }
 
     /// The pointer, and what the store calls its state; `None` where there is none.
     pub(crate) async fn pointer(&self) -> Result<Option<(Pointer, State)>> {
         let path = self.pointer_path();
-        self.traffic.request();
-        let read = async {
-            let answer = self.store.get_opts(&path, GetOptions::default()).await?;
-            let state = State {
-                e_tag: answer.meta.e_tag.clone(),
-                version: answer.meta.version.clone(),
-            };
-            Ok((answer.bytes().await?, state))
-        };
-        match read.await {
+        match self.read(&path, POINTER_BYTES_MAX).await {
             Ok((bytes, state)) => {
-                self.traffic.came(bytes.len());
                 let pointer = Pointer::decode(&self.url, POINTER, &bytes)?;
                 Ok(Some((pointer, state)))
             }
@@ -208,7 +230,8 @@ impl Location {
         // A wrong answer is asked for once more: the next one may be right.
         let mut bytes = Bytes::new();
         for _ in 0..2 {
-            bytes = (self.read(&path).await).map_err(|e| self.error("reading", &path, &e))?;
+            let read = self.read(&path, MANIFEST_BYTES_MAX).await;
+            (bytes, _) = read.map_err(|e| self.error("reading", &path, &e))?;
             if hash(&bytes) == name {
                 return Manifest::decode(&self.url, path.as_ref(), &bytes);
             }

@@ -15,6 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
+/// Bytes of a chunk at least.
+pub const CHUNK_BYTES_MIN: u64 = 1 << 20;
+/// Bytes of a chunk at most.
+pub const CHUNK_BYTES_MAX: u64 = 64 << 20;
+
 /// The format of manifests and pointers that this build writes.
 pub(crate) const FORMAT: u32 = 1;
 /// What the objects of a location begin with.
@@ -112,20 +117,30 @@ impl Manifest {
 
     /// Whether the numbers fit each other (OB-5).
     fn check(&self, overlay_bytes: u64) -> std::result::Result<(), String> {
-        let said: u64 = self.overlay.iter().map(|(_, length)| *length).sum();
+        let (mut end, mut said) = (0, 0_u64);
+        for (offset, length) in &self.overlay {
+            let after = offset.checked_add(*length);
+            let Some(after) = after.filter(|after| *offset >= end && *after <= self.length) else {
+                return Err(format!("the overlay's range at {offset} does not fit"));
+            };
+            // The ranges lie apart within the file, so their sum does.
+            said += length;
+            end = after;
+        }
         if said != overlay_bytes {
             return Err(format!(
                 "its overlay has {overlay_bytes} bytes, and its list says {said}"
             ));
         }
-        let mut end = 0;
-        for (offset, length) in &self.overlay {
-            if *offset < end || offset.saturating_add(*length) > self.length {
-                return Err(format!("the overlay's range at {offset} does not fit"));
-            }
-            end = offset + length;
+        let size = self.chunk_bytes;
+        let is_size = size.is_power_of_two() && (CHUNK_BYTES_MIN..=CHUNK_BYTES_MAX).contains(&size);
+        if self.body > self.length || self.body > 0 && !is_size {
+            return Err(format!(
+                "{} bytes in chunks of {size} are none of a file of {} bytes",
+                self.body, self.length
+            ));
         }
-        let chunks = match self.chunk_bytes {
+        let chunks = match size {
             0 => 0,
             size => self.body.div_ceil(size),
         };
@@ -220,5 +235,46 @@ fn check_head(url: &str, name: &str, json: &[u8]) -> Result<()> {
             known: FORMAT,
         }),
         Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: numbers of a manifest that do not fit each other are refused, whatever they are.
+    #[test]
+    fn numbers_that_do_not_fit_are_refused() {
+        const MIB: u64 = 1 << 20;
+        let whole = || {
+            let mut manifest = Manifest::new("u".to_owned(), 1, 1);
+            manifest.length = 3 * MIB;
+            manifest.chunk_bytes = MIB;
+            manifest.body = 2 * MIB;
+            manifest.chunks = vec![None, Some("0".repeat(64))];
+            manifest.overlay = vec![(0, 10), (2 * MIB, MIB)];
+            manifest
+        };
+        assert_eq!(whole().check(MIB + 10), Ok(()));
+        let change: &[fn(&mut Manifest)] = &[
+            |it| it.chunk_bytes = 0,
+            |it| (it.chunk_bytes, it.chunks) = (0, Vec::new()),
+            |it| it.chunk_bytes = MIB + 1,
+            |it| it.chunk_bytes = 1,
+            |it| it.body = u64::MAX,
+            |it| it.length = MIB,
+            |it| it.chunks = vec![None],
+            |it| it.chunks = vec![None, Some("../../x".to_owned())],
+            |it| it.overlay = vec![(0, 1 << 63), (1 << 63, 1 << 63)],
+            |it| it.overlay = vec![(u64::MAX, 10), (2 * MIB, MIB)],
+            |it| it.overlay = vec![(0, 10)],
+        ];
+        for (at, change) in change.iter().enumerate() {
+            let mut manifest = whole();
+            change(&mut manifest);
+            let said = manifest.overlay.iter();
+            let said = said.fold(0_u64, |sum, (_, length)| sum.wrapping_add(*length));
+            assert!(manifest.check(said).is_err(), "change {at}");
+        }
     }
 }

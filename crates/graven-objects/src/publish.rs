@@ -29,15 +29,11 @@ use object_store::{PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use crate::error::{Error, Result};
 use crate::location::{Location, State};
-use crate::manifest::{Manifest, Pointer, hash};
+use crate::manifest::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Manifest, Pointer, hash};
 use crate::runtime;
 
 /// Bytes of a chunk unless it is said otherwise.
 pub const CHUNK_BYTES: u64 = 8 << 20;
-/// Bytes of a chunk at least.
-pub const CHUNK_BYTES_MIN: u64 = 1 << 20;
-/// Bytes of a chunk at most.
-pub const CHUNK_BYTES_MAX: u64 = 64 << 20;
 /// Chunks on their way at once, where there is memory for them.
 pub const UPLOADS: usize = 4;
 /// An object that no manifest names is taken for there when it is younger than this: far younger
@@ -131,6 +127,7 @@ pub fn publish(
             .read_exact_at(&mut overlay[start..], *offset)?;
     }
     if let Some((_, newest, bytes)) = &before.newest
+        && before.is_whole
         && newest.overlay == manifest.overlay
         && **bytes == *overlay
         && (newest.length, newest.body) == (manifest.length, manifest.body)
@@ -186,6 +183,8 @@ struct Before {
     newest: Option<(State, Manifest, Bytes)>,
     /// Chunks that need not be sent.
     there: HashSet<String>,
+    /// Every chunk of the newest snapshot is there with its length; else publishing again mends it.
+    is_whole: bool,
 }
 
 impl Before {
@@ -197,15 +196,27 @@ impl Before {
                 Some((state, manifest, overlay))
             }
         };
-        let named = newest.iter().flat_map(|(_, manifest, _)| &manifest.chunks);
-        let named: HashSet<&String> = named.flatten().collect();
+        let named = newest.iter().flat_map(|(_, manifest, _)| {
+            let chunks = manifest.chunks.iter().enumerate();
+            chunks.filter_map(|(at, name)| Some((name.as_ref()?, manifest.chunk_length(at))))
+        });
+        let named: HashMap<&String, u64> = named.collect();
         let mut there = HashSet::new();
         for (name, object) in list(location, &location.chunks()).await? {
-            if named.contains(&name) || object.age < REUSE {
+            let is_there = match named.get(&name) {
+                Some(length) => object.bytes == *length,
+                None => object.age < REUSE,
+            };
+            if is_there {
                 there.insert(name);
             }
         }
-        Ok(Before { newest, there })
+        let is_whole = named.keys().all(|name| there.contains(*name));
+        Ok(Before {
+            newest,
+            there,
+            is_whole,
+        })
     }
 }
 

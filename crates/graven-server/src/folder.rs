@@ -222,8 +222,18 @@ impl DatabaseFolder {
         tidy(&folder)?;
         let (databases, ..) = look(&folder)?;
         let settings = Settings::of(&system);
+        settings.keep_homes_of_users()?;
         let mut states = settings.states()?;
-        let aliases = settings.aliases()?;
+        let mut aliases = settings.aliases()?;
+        // A kill during a drop leaves aliases of what is gone.
+        let gone = aliases
+            .iter()
+            .filter(|(_, target)| !databases.contains(target));
+        let gone: Vec<String> = gone.map(|(alias, _)| alias.clone()).collect();
+        if !gone.is_empty() {
+            settings.drop_aliases(&gone)?;
+            aliases.retain(|alias, _| !gone.contains(alias));
+        }
         let system = Arc::new(Opened::new(SYSTEM, system)?);
         let opened = DatabaseFolder {
             known: RwLock::new(Known {
@@ -293,6 +303,12 @@ impl DatabaseFolder {
         let mut config = self.config.clone();
         config.create = create;
         let database = Database::open(names::file(&self.folder, name), config)?;
+        if database.attached_to() == Some(std::process::id()) {
+            return Err(Error::of_catalogue(
+                "Database.InUse",
+                format!("what ran in `{name}` is still ending: try it again in a moment"),
+            ));
+        }
         if let Some(process) = database.attached_to() {
             return Err(Error::of_catalogue(
                 "Database.InUse",

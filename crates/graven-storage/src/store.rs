@@ -42,6 +42,7 @@ use graven_wal::{Log, LogStats};
 use maintenance::{CHANGES_SHARE, LOG_BYTES, Maintenance, WAIT_SHARE};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -139,6 +140,7 @@ impl Store {
             logged: NamesLogged::of(&version.names),
             clients: CommitTokens::of(&version.committed_base.root.catalog),
             reservation: pages.budget().empty_reservation("committed changes"),
+            replaced: VecDeque::new(),
         };
         let spill_bytes = pages.budget().limit() / SEAL_SHARE;
         Store {
@@ -215,10 +217,8 @@ impl Store {
             return Ok(None);
         }
         let budget = self.budget();
-        let reservation = std::mem::replace(
-            &mut commits.reservation,
-            budget.empty_reservation("committed changes"),
-        );
+        let next = budget.empty_reservation("committed changes");
+        let reservation = commits.replace_reservation(next);
         let reservation = Arc::new(reservation);
         // Snapshots of its versions keep parts of it, for longer than the checkpoint takes.
         let _ = before.charged.set(reservation.clone());

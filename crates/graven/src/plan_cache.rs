@@ -88,6 +88,11 @@ impl CompiledStatement {
         self.does.write
     }
 
+    /// Whether it is about users.
+    pub(crate) fn is_about_users(&self) -> bool {
+        self.does.secret
+    }
+
     /// What running it needs, and whether it concerns only the user that runs it.
     pub(crate) fn needs(&self) -> (Right, bool) {
         self.does.needs

@@ -207,3 +207,32 @@ fn urls_that_lead_nowhere_say_why() {
     assert!(!graven_objects::is_url("folder/social.graven"));
     assert!(!graven_objects::is_url("a/b://c"));
 }
+
+#[test]
+fn publishing_again_mends_a_snapshot_without_a_chunk() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::new(&format!("file://{}/", folder.path().display())).unwrap();
+    publish_bytes(&location, &bytes(1), 1).unwrap();
+    assert!(publish_bytes(&location, &bytes(1), 1).unwrap().unchanged);
+    let chunks = || std::fs::read_dir(folder.path().join("chunks")).unwrap();
+    let paths: Vec<_> = chunks().map(|chunk| chunk.unwrap().path()).collect();
+    std::fs::remove_file(&paths[0]).unwrap();
+    let short = std::fs::OpenOptions::new().write(true).open(&paths[1]);
+    short.unwrap().set_len(7).unwrap();
+    let mended = publish_bytes(&location, &bytes(1), 1).unwrap();
+    assert_eq!((mended.unchanged, mended.sent_chunks), (false, 2));
+    assert!(all(&open(&location, None).unwrap()) == bytes(1));
+}
+
+#[test]
+fn a_url_with_secrets_is_refused_without_showing_them() {
+    for url in [
+        "https://user:hidden@host/graph/",
+        "https://host/graph/?sig=hidden",
+        "s3://bucket/graph/?token=hidden",
+    ] {
+        let error = Location::new(url).unwrap_err();
+        assert!(matches!(error, Error::Url { .. }), "{url}");
+        assert!(!error.to_string().contains("hidden"), "{error}");
+    }
+}

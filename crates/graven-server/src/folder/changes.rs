@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use graven::{Catalogue, Change, Database, Error, Params, Value};
+use graven_io::{FileLock, Use};
 
 use super::names::{self, SYSTEM};
 use super::settings::State;
@@ -71,6 +72,24 @@ fn end_all(opened: &Opened) {
         let ended = connection.query("TERMINATE TRANSACTIONS $ids", &params);
         let _ = ended.map(|mut rows| while let Ok(Some(_)) = rows.next_row() {});
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// The lock of a data file that this server has not open.
+fn locked(data: &Path) -> Result<Option<FileLock>, Error> {
+    if !data.exists() {
+        return Ok(None);
+    }
+    let lock = FileLock::try_acquire(data, Use::Alone);
+    match lock.map_err(|error| cannot("be locked", data, &error))? {
+        Some(lock) => Ok(Some(lock)),
+        None => Err(Error::of_catalogue(
+            "Database.InUse",
+            format!(
+                "{} is open in another process: end it first",
+                data.display()
+            ),
+        )),
     }
 }
 
@@ -221,23 +240,21 @@ impl DatabaseFolder {
     pub(super) fn make(&self, change: Change) -> Result<(), Error> {
         match change {
             Change::Create { name, .. } => {
-                if self.known().entries.contains_key(&name) {
-                    self.remove(&name)?;
+                let is_there = self.known().entries.contains_key(&name);
+                match is_there {
+                    true => self.replace(&name),
+                    false => self.create(&name),
                 }
-                self.create(&name)
             }
             Change::Drop { name, dumps, .. } => {
                 let aliases = self.aliases_of(&name);
-                if dumps {
-                    self.dump(&name)?;
-                }
-                if !aliases.is_empty() {
-                    self.settings.drop_aliases(&aliases)?;
-                    let mut known = self.known_mut();
-                    known.aliases.retain(|_, target| *target != name);
-                }
-                self.remove(&name)?;
-                self.settings.forget(&name)
+                self.remove(&name, dumps)?;
+                // It is dropped: what is left of its settings is forgotten now, or by the next
+                // start and before a database of its name is made.
+                self.known_mut().aliases.retain(|_, target| *target != name);
+                let _ = self.settings.drop_aliases(&aliases);
+                let _ = self.settings.forget(&name);
+                Ok(())
             }
             Change::SetAccess {
                 name, reads_only, ..
@@ -290,45 +307,95 @@ impl DatabaseFolder {
         Ok(())
     }
 
-    /// Takes a database and its files away (DF-1).
-    fn remove(&self, name: &str) -> Result<(), Error> {
+    /// Takes a database away from clients, and waits until what runs there has ended. It comes back
+    /// where `then` fails, which is done to its open database, if it has one.
+    fn taken(
+        &self,
+        name: &str,
+        then: impl FnOnce(Option<&Opened>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let data = names::file(&self.folder, name);
         let entry = self.known_mut().entries.remove(name);
         let open = entry.as_ref().and_then(|entry| entry.open.clone());
-        if let Some(open) = &open {
-            open.set_gone(&format!("the database `{name}` was dropped"));
-            end_all(open);
-        }
-        let data = names::file(&self.folder, name);
-        let dropped = names::dropped(&data);
-        // A file that is gone already is dropped.
-        let renamed = match data.exists() {
-            true => graven_io::durable_rename(&data, &dropped),
-            false => Ok(()),
+        let done = match &open {
+            Some(open) => {
+                open.set_gone(&format!("the database `{name}` was dropped"));
+                end_all(open);
+                then(Some(open))
+            }
+            // Another process may have it.
+            None => locked(&data).and_then(|_lock| then(None)),
         };
-        if let Err(error) = renamed {
+        if done.is_err() {
             if let Some(open) = &open {
                 open.set_back();
             }
             if let Some(entry) = entry {
                 self.known_mut().entries.insert(name.to_owned(), entry);
             }
-            return Err(cannot("be dropped", &data, &error));
         }
-        if let Some(open) = open {
-            // Nothing of it is wanted any more.
-            let _ = open.database.close();
+        done
+    }
+
+    /// Takes a database and its files away (DF-1), after a copy of it was made if `dumps`.
+    fn remove(&self, name: &str, dumps: bool) -> Result<(), Error> {
+        let data = names::file(&self.folder, name);
+        let dropped = names::dropped(&data);
+        self.taken(name, |open| {
+            match open {
+                // No client writes to it any more: the copy has every commit.
+                Some(open) if dumps => self.dump(name, &open.database)?,
+                _ => {}
+            }
+            // A file that is gone already is dropped.
+            if data.exists() {
+                let renamed = graven_io::durable_rename(&data, &dropped);
+                renamed.map_err(|error| cannot("be dropped", &data, &error))?;
+            }
+            // From here on it is dropped; the next start removes what cannot be removed now.
+            if let Some(open) = open {
+                let _ = open.database.close();
+            }
+            if remove_beside(&data).is_ok() {
+                let _ = fs::remove_file(&dropped);
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts an empty database in the place of another one, by one rename (DF-1).
+    fn replace(&self, name: &str) -> Result<(), Error> {
+        let data = names::file(&self.folder, name);
+        let new = names::unfinished(&data);
+        let mut config = self.config.clone();
+        config.create = true;
+        Database::open(&new, config)?.close()?;
+        let swapped = self.taken(name, |open| {
+            if let Some(open) = open {
+                // What its log has goes into the file, so that no log is left for the new one.
+                let _ = open.database.close();
+            }
+            let renamed = graven_io::durable_rename(&new, &data);
+            renamed.map_err(|error| cannot("be replaced", &data, &error))
+        });
+        if let Err(error) = swapped {
+            let _ = fs::remove_file(&new);
+            let _ = remove_beside(&new);
+            return Err(error);
         }
         remove_beside(&data)?;
-        match fs::remove_file(&dropped) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(cannot("be removed", &dropped, &error))
-            }
-            _ => Ok(()),
+        self.settings.forget(name)?;
+        let entry = self.entry(name, State::default());
+        let message = entry.message.clone();
+        self.known_mut().entries.insert(name.to_owned(), entry);
+        match message.is_empty() {
+            true => Ok(()),
+            false => Err(Error::of_catalogue("Database.Closed", message)),
         }
     }
 
     /// Copies a database before it is dropped.
-    fn dump(&self, name: &str) -> Result<(), Error> {
+    fn dump(&self, name: &str, database: &Database) -> Result<(), Error> {
         let folder = self.folder.join(DUMPS);
         match fs::create_dir(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
@@ -341,8 +408,7 @@ impl DatabaseFolder {
         let file = folder.join(format!("{name}-{stamp}.graven"));
         let file = std::path::absolute(&file).unwrap_or(file);
         let params = Params::new().with("file", file.to_string_lossy().as_ref());
-        let opened = self.named(name)?;
-        let connection = opened.database.connect();
+        let connection = database.connect();
         let mut copied = connection.query("CALL graven.backup($file)", &params)?;
         copied.next_row().map(|_| ())
     }

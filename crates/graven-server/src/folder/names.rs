@@ -98,6 +98,11 @@ pub(crate) fn dropped(path: &Path) -> PathBuf {
     with(path, &format!("{DROPPED}{}", std::process::id()))
 }
 
+/// Where a data file is made that takes the place of another one.
+pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    with(path, &format!("{NEW}{}", std::process::id()))
+}
+
 /// What a file in a folder of databases is.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {

@@ -336,24 +336,34 @@ mod tests {
         assert_eq!(store.snapshot().node_count(), round * NODES);
     }
 
-    /// Goal: values that are replaced are not charged for, however many commits replace them before
-    /// a checkpoint.
+    /// Goal: values that commits replace are not charged for, however many do so before a
+    /// checkpoint, but as long as a reader from before holds them.
     #[test]
-    fn replaced_values_are_not_charged() {
+    fn replaced_values_are_charged_while_they_are_held() {
         let store = open(MemoryFile::new("data"), |data| Arc::new(data));
         commit(&store, 0).unwrap();
         let held = store.checkpointer().pause();
         let charged = || store.commits().reservation.bytes();
+        let replace = |rounds: std::ops::Range<i64>| {
+            for round in rounds {
+                let transaction = store.begin(TransactionOptions::default()).unwrap();
+                let key = transaction.key("number").unwrap();
+                let node = crate::ids::NodeId(round.unsigned_abs() % 50);
+                let number = PropertyValue::string(&format!("{round:>200}"));
+                transaction.set_node_property(node, key, &number).unwrap();
+                transaction.commit().unwrap();
+            }
+        };
+        replace(0..100);
         let before = charged();
-        for round in 0..4000_i64 {
-            let transaction = store.begin(TransactionOptions::default()).unwrap();
-            let key = transaction.key("number").unwrap();
-            let node = crate::ids::NodeId(round.unsigned_abs() % 50);
-            let number = PropertyValue::Integer(round);
-            transaction.set_node_property(node, key, &number).unwrap();
-            transaction.commit().unwrap();
-        }
-        assert!(charged() <= before + (16 << 10), "{before} {}", charged());
+        replace(0..3000);
+        assert!(charged() <= before + (64 << 10), "{before} {}", charged());
+        let reader = store.snapshot();
+        replace(0..50);
+        assert!(charged() >= before + 50 * 200, "{before} {}", charged());
+        drop(reader);
+        replace(0..3);
+        assert!(charged() <= before + (64 << 10), "{before} {}", charged());
         drop(held);
         store.close().unwrap();
     }

@@ -15,8 +15,9 @@
 //!   be acknowledged. So no reader reads what a power cut could take back, except what was
 //!   committed with less than full durability.
 //! * TX-13: a checkpoint's position in the log never lies between the records of one transaction.
-//! * TX-26: what is charged for committed changes is what commits wait for: the bytes of the merged
-//!   changes, not the sum of what was committed.
+//! * TX-26: what is charged for committed changes is what commits wait for, the bytes of the merged
+//!   changes, with what they replaced for as long as an older version holds it; not the sum of what
+//!   was committed.
 //! * TX-10: a commit that returned an error before its record was appended leaves nothing; one
 //!   whose wait failed is never visible to this process, and all later ones fail.
 
@@ -97,7 +98,7 @@ impl Changes {
         let mut write_set = store.budget().empty_reservation("committed changes");
         write_set.force_grow(self.layer.bytes());
         commits.reservation.shrink(self.layer.bytes());
-        let before_own = std::mem::replace(&mut commits.reservation, write_set);
+        let before_own = commits.replace_reservation(write_set);
         let committed_base = version.committed_base_mut();
         let active = std::mem::replace(&mut committed_base.layers.active, self.layer.clone());
         let older = (!active.is_empty()).then(|| {
@@ -357,11 +358,7 @@ impl Transaction {
         let before = commits.applied.clone();
         let mut version = before.copy();
         write_set.apply_to(&mut version, &mut commits, store);
-        // Merged, changes take less than one by one: they share chunks, and newer values replace
-        // older ones. What commits wait for and what is charged are the same bytes (TX-26).
-        let held = version.changed_bytes();
-        let over = commits.reservation.bytes().saturating_sub(held);
-        commits.reservation.shrink(over);
+        commits.settle(&before, version.changed_bytes());
         if state.schema_changed {
             version.merge_tail();
             version.schema = self.write_set.schema();

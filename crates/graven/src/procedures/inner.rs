@@ -132,6 +132,10 @@ impl Call<'_> {
         let planned = self.plan(text, &params)?;
         let checked = on.connection.check_access(&on.database, &planned);
         checked.map_err(|error| self.refused(&error))?;
+        if planned.is_about_users() && on.connection.catalogue().is_some() {
+            let told = "users are kept in the database system: send the command as a statement";
+            return Err(self.failed(told));
+        }
         let writes = planned.writes();
         if writes && (self.right == Right::Read || self.caller.transaction.is_none()) {
             let told = "the statement writes: a procedure that may is apoc.cypher.doIt";
