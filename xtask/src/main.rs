@@ -6,7 +6,6 @@ mod flips;
 mod format;
 mod fuzz;
 mod graphs;
-mod kuzu;
 mod memory;
 mod release;
 mod run;
@@ -50,8 +49,6 @@ NAME);
                one seed a day)
   three-hop    the long matrix: every expected three-hop answer at every cache size,
                thread count, policy and I/O mode (--quick for a slice, --out FILE, --program FILE)
-  kuzu         the statements of Kuzu's test files: how many give its result
-               (--program FILE, --filter TEXT, --failures)
   tck          the openCypher scenarios: passed and failed per feature
                (--features DIR, --filter TEXT, --failures, --reopen, --memory SIZE)
   updates      LDBC update streams by four writers beside readers, then everything compared with a
@@ -74,7 +71,6 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::fuzz(&rest),
         "memory" => memory::memory(&rest),
         "three-hop" => three_hop::matrix(&rest),
-        "kuzu" => kuzu::compare(&rest),
         "tck" => tck::scenarios(&rest),
         "updates" => updates::updates(&rest),
         "help" | "--help" | "-h" => {
