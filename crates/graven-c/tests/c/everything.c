@@ -180,7 +180,7 @@ static void errors(graven_connection *connection) {
   CHECK(!graven_value_new_datetime((graven_instant){0, 0}, "Nix/Da", &error) && failed_with(&error, "Request.Invalid"));
   CHECK(!graven_value_new_point((graven_point){1, 0, 0, 0}, &error) && failed_with(&error, "Request.Invalid"));
   graven_value *number = graven_value_new_int64(1);
-  CHECK(!graven_list_append(list, list, &error) && failed_with(&error, "Request.Invalid"));
+  CHECK(!graven_list_append(number, number, &error) && failed_with(&error, "Request.Invalid"));
   CHECK(!graven_list_append(number, graven_value_new_null(), &error) && failed_with(&error, "Request.Invalid"));
   CHECK(!graven_query(connection, "RETURN 1", number, &error) && failed_with(&error, "Request.Invalid"));
   graven_value_free(number);

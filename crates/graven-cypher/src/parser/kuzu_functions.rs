@@ -10,7 +10,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("list_len", 1, "size($0)"),
     ("len", 1, "size($0)"),
     (
-        "list_extract",
+        "array_extract",
         2,
         "CASE WHEN $0 IS :: STRING NOT NULL THEN CASE $1 WHEN 0 THEN '' ELSE \
             coalesce(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END], '') END ELSE \
@@ -18,12 +18,14 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
             END",
     ),
     (
+        "list_extract",
+        2,
+        "CASE WHEN $1 > 0 THEN $0[$1 - 1] ELSE $0[$1] END",
+    ),
+    (
         "list_element",
         2,
-        "CASE WHEN $0 IS :: STRING NOT NULL THEN CASE $1 WHEN 0 THEN '' ELSE \
-            coalesce(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END], '') END ELSE \
-            (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END] \
-            END",
+        "CASE WHEN $1 > 0 THEN $0[$1 - 1] ELSE $0[$1] END",
     ),
     ("list_concat", 2, "$0 + $1"),
     ("list_cat", 2, "$0 + $1"),
