@@ -32,9 +32,9 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "graven.regexpreplace",
         arity: (4, 4),
-        body: |rt, args| {
-            let all = args[3] == Value::Boolean(true);
-            replaced(rt, "regexp_replace", &args[..3], '\\', all)
+        body: |rt, args| match args[3] {
+            Value::Boolean(all) => replaced(rt, "regexp_replace", &args[..3], '\\', all),
+            _ => Ok(Value::Null),
         },
     },
 ];
