@@ -4,8 +4,8 @@
 //! Each part is made by the tool that its users know: maturin makes wheels and the source package
 //! of Python, zig links them against an old C library and compiles for other machines, cargo-deb
 //! makes the package of Debian. Manual pages and completions are made by the program itself. Tools
-//! of Python that are missing are installed into a folder below what is built; a part whose tool
-//! is missing otherwise fails, and says how to install it. The other parts are made all the same.
+//! of Python that are missing are installed into a folder below what is built; a part without
+//! another tool fails, and says how to install it. The other parts are made all the same.
 //!
 //! # Invariants
 //! * RL-1 What is named in `SHA256SUMS` was made by this run or an earlier one in this folder, and

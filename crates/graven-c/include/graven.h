@@ -224,7 +224,7 @@ graven_result *graven_query(const graven_connection *connection,
                             const graven_value *parameters,
                             graven_error **error);
 
-// Checks and plans a statement whose parameters are bound later. To be freed with
+// Checks and plans a statement; its parameters are bound later. To be freed with
 // graven_statement_free().
 graven_statement *graven_prepare(const graven_connection *connection,
                                  const char *statement,

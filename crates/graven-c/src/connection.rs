@@ -114,7 +114,7 @@ pub unsafe extern "C" fn graven_query(
     })
 }
 
-/// Checks and plans a statement whose parameters are bound later. To be freed with
+/// Checks and plans a statement; its parameters are bound later. To be freed with
 /// graven_statement_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn graven_prepare(

@@ -28,8 +28,8 @@ pub struct Address {
     pub needs_no_graph: bool,
 }
 
-/// Procedures, in small letters, that read no graph and no schema; where the last letter is a dot,
-/// all whose names begin so.
+/// Procedures, in small letters, that read no graph and no schema. A name that ends in a dot means
+/// all procedures with that prefix.
 const WITHOUT_GRAPH: &[&str] = &[
     "db.clearquerycaches",
     "db.info",

@@ -1,9 +1,10 @@
 //! Bytes of a snapshot: from the overlay, the disk tier or the store.
 //!
-//! # How it works A read falls into segments: ranges of chunks, of the overlay, and zeros. A range
-//! of a chunk comes from the disk tier as far as that has it, and else from the store. The client
-//! repeats requests that fail on their way; what still fails, or has another length than was asked
-//! for, is asked for again here.
+//! # How it works
+//! A read falls into segments: ranges of chunks, of the overlay, and zeros. A range of a chunk
+//! comes from the disk tier as far as that has it, and else from the store. The client repeats
+//! requests that fail on their way; what still fails, or has another length than was asked for, is
+//! asked for again here.
 //!
 //! # Invariants
 //! * OB-8: a fetch gives as many bytes as were asked for, or an error.

@@ -11,8 +11,8 @@
 //! | `current.json` | the pointer: the hash of the newest manifest |
 //!
 //! [`publish`] sends the chunks that the store has not, then the manifest, then the pointer.
-//! [`open`] reads pointer and manifest and gives an [`ObjectFile`]: a [`graven_io::File`] whose
-//! reads become requests for ranges, of which many are under way at once. [`gc`] deletes what
+//! [`open`] reads pointer and manifest and gives an [`ObjectFile`]: a [`graven_io::File`] that
+//! turns reads into requests for ranges, of which many are under way at once. [`gc`] deletes what
 //! neither the pointer nor a reader that is behind it may need.
 //!
 //! # Invariants

@@ -185,7 +185,7 @@ impl Manifest {
 }
 
 impl Pointer {
-    /// To `manifest`, whose object has this hash.
+    /// To `manifest`; its object has this hash.
     pub(crate) fn to(manifest: &Manifest, hash: String) -> Pointer {
         Pointer {
             magic: MAGIC.to_owned(),

@@ -1,10 +1,11 @@
 //! Publishing a snapshot: chunks, manifest, pointer.
 //!
-//! # How it works The file is read once, from front to back, chunk by chunk; a chunk's hash says
-//! whether the store has it. What the newest manifest names is there. Other objects are taken for
-//! there only if they are young, so that an interrupted publish goes on where it was, and none of
-//! them is what `gc` is about to delete. Before the pointer changes, the store lists what it has,
-//! and every chunk must be in that list with its length.
+//! # How it works
+//! The file is read once, from front to back, chunk by chunk; a chunk's hash says whether the store
+//! has it. What the newest manifest names is there. Other objects are taken for there only if they
+//! are young, so that an interrupted publish goes on where it was, and none of them is what `gc` is
+//! about to delete. Before the pointer changes, the store lists what it has, and every chunk must
+//! be in that list with its length.
 //!
 //! # Invariants
 //! * OB-6: a publish that ends early, at whatever point, has changed nothing that a reader sees.
@@ -12,9 +13,10 @@
 //! # Concurrency
 //! The caller's thread reads and hashes; up to [`UPLOADS`] chunks are on their way meanwhile.
 //!
-//! # Costs Memory of the chunks on their way and the one that is read, as [`Snapshot::room`]
-//! allows. Requests: pointer, manifest, two lists (one request for each thousand chunks), one for
-//! each new chunk, manifest and pointer.
+//! # Costs
+//! Memory of the chunks on their way and the one that is read, as [`Snapshot::room`] allows.
+//! Requests: pointer, manifest, two lists (one request for each thousand chunks), one for each new
+//! chunk, manifest and pointer.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Read queue whose reads are requests for ranges.
+//! A read queue that sends each read as a request for a range.
 //!
 //! # How it works
 //! `submit` joins the ranges of a batch into requests ([`crate::ranges`]) and starts them all; what
@@ -7,7 +7,7 @@
 //!
 //! # Invariants
 //! * OB-9: destinations are written by `submit` and `reap` alone, in the thread that calls them; so
-//!   dropping the queue need not wait for requests, whose answers go nowhere.
+//!   dropping the queue need not wait for requests: their answers go nowhere.
 //!
 //! # Costs
 //! Besides the frames, memory of the answers that have come and not been reaped: no more than the

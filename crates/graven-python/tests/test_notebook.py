@@ -66,8 +66,8 @@ class Notebook(Case):
             graven.draw(result, limit=0)
 
     def test_the_magic_takes_what_the_notebook_has(self):
-        shell = SimpleNamespace(user_ns={"db": self.db, "who": "Bo"})
-        result = cypher(shell, "", "MATCH (p:Person {name: $who}) RETURN p.name // $other")
+        shell = SimpleNamespace(user_ns={"db": self.db, "name": "Bo"})
+        result = cypher(shell, "", "MATCH (p:Person {name: $name}) RETURN p.name // $other")
         self.assertEqual(result.get_all(), [["Bo"]])
         drawing = cypher(shell, "db --draw --as kept", "MATCH (p:Person) RETURN p")
         self.assertEqual(drawing.nodes, 2)

@@ -1,10 +1,11 @@
 //! A checkpoint as a file of its own, without copying it: what is published to object storage.
 //!
-//! # How it works As a backup begins, so does this: a checkpoint, whose root is held. Instead of
-//! copying its pages, a file reads them where they are. Units that the root does not reach are
-//! zeros there, whatever is written to them meanwhile; superblocks and the pages that say what is
-//! free are in memory, made as for a backup. So the same root gives the same bytes, and pages that
-//! two roots share have the same bytes at the same places in both.
+//! # How it works
+//! As a backup begins, so does this: a checkpoint, whose root is held. Instead of copying its
+//! pages, a file reads them where they are. Units that the root does not reach are zeros there,
+//! whatever is written to them meanwhile; superblocks and the pages that say what is free are in
+//! memory, made as for a backup. So the same root gives the same bytes, and pages that two roots
+//! share have the same bytes at the same places in both.
 //!
 //! # Invariants
 //! * OB-12: the bytes of a snapshot file do not change while it exists.

@@ -13,7 +13,7 @@
 //! column have the properties of any of them, so that they are of one type: absent ones are null.
 //!
 //! # Invariants
-//! * AW-1 No value is changed on the way: a column whose values have no type in common is text with
+//! * AW-1 No value is changed on the way: a column of values without a common type is text with
 //!   literals of the language, and its field says so.
 //!
 //! # Cost

@@ -239,7 +239,7 @@ impl Connection {
         self
     }
 
-    /// The same connection, whose statements see and change the databases of a server.
+    /// The same connection; its statements see and change the databases of a server.
     #[must_use]
     pub fn with_catalogue(mut self, catalogue: Arc<dyn Catalogue>) -> Connection {
         self.catalogue = Some(catalogue);

@@ -2,7 +2,7 @@
 //!
 //! # How it works
 //! A URL instead of a path opens the newest snapshot there ([`graven_objects`]). It is read as any
-//! other file: the same page cache, policies and operators, whose reads become requests for ranges.
+//! other file: the same page cache, policies and operators; reads become requests for ranges.
 //! There is no lock, no log and no owner to attach to. Publishing makes a checkpoint and sends the
 //! file that it is ([`graven_storage::SnapshotFile`]); every page of it is verified on the way.
 //!

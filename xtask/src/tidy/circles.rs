@@ -4,8 +4,10 @@
 //! a name that is handed on is followed to its definition. Files that name each other in a loop are
 //! a strongly connected component of that graph. A file in another's folder is a part of it and may
 //! name what the whole holds; parts must not name each other in a loop. Tests may name anything.
+//! Files of Python name each other by their imports ([`python`]).
 
 mod modules;
+mod python;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +29,9 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
 fn check_known(files: &[SourceFile], known: &[(&str, usize)], findings: &mut Vec<String>) {
     let by_path: BTreeMap<&str, &SourceFile> = files.iter().map(|f| (f.path.as_str(), f)).collect();
     let mut met = BTreeSet::new();
-    for root in by_path.keys().filter(|path| is_root(path)) {
-        let uses = Crate::read(root, &by_path).uses();
+    let roots = by_path.keys().filter(|path| is_root(path));
+    let crates = roots.map(|root| Crate::read(root, &by_path).uses());
+    for uses in crates.chain([python::uses(&by_path)]) {
         for circle in circles(&uses) {
             let allowed = known.iter().find(|(file, _)| circle.contains(file));
             match allowed {

@@ -10,8 +10,6 @@ from __future__ import annotations
 import html
 import math
 
-from .values import Node, Path, Relationship
-
 __all__ = ["Drawing", "draw"]
 
 #: Colours of labels, by their order in the picture: those of Okabe and Ito, told apart also without red or green.
@@ -50,11 +48,12 @@ class _Graph:
         self.left_out = set()
 
     def add(self, value):
-        if isinstance(value, Node):
+        # What a value is, its attributes say: its class draws itself by this module.
+        if hasattr(value, "labels"):
             self._node(value.id, value)
-        elif isinstance(value, Relationship):
+        elif hasattr(value, "start"):
             self._relationship(value)
-        elif isinstance(value, Path):
+        elif hasattr(value, "relationships"):
             for node in value.nodes:
                 self.add(node)
             for relationship in value.relationships:

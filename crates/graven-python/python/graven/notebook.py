@@ -57,7 +57,7 @@ def _cell(value):
 
 
 def _connection(names, wanted):
-    """The connection of a notebook, whose variables these are."""
+    """The connection among the variables of a notebook."""
     candidates = [wanted] if wanted else ["connection", "conn", "db"]
     for name in candidates:
         found = names.get(name)

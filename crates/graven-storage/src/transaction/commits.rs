@@ -30,7 +30,7 @@ pub(crate) struct Replaced {
     bytes: u64,
 }
 
-/// Versions whose end is waited for, at most; with more of them bytes stay charged for longer.
+/// Most versions in the list; with more of them, bytes stay charged for longer.
 const REPLACED_MAX: usize = 4096;
 
 impl Commits {

@@ -50,7 +50,7 @@ fn concerns(caller: &DatabaseProcedures, running: &RunningStatement) -> bool {
     access.is_admin(&caller.database.store) || access.user.is_some() && access.user == running.user
 }
 
-/// All databases whose transactions are shown: this one, and those of its server.
+/// The databases that the list covers: this one, and those of its server.
 fn instances(caller: &DatabaseProcedures) -> Vec<Arc<Instance>> {
     let Some(catalogue) = caller.connection.catalogue() else {
         return vec![Arc::clone(&caller.database)];
