@@ -215,6 +215,22 @@ pub(crate) struct ProcedureCall {
     pub shown: bool,
 }
 
+impl ProcedureCall {
+    /// The call that a statement without the word `CALL` stands for: it yields nothing by name.
+    pub(crate) fn of(procedure: &str, args: Vec<Expr>, span: Span) -> Self {
+        ProcedureCall {
+            name: Name {
+                text: procedure.into(),
+                span,
+            },
+            args: Some(args),
+            yields: Yields::None,
+            filter: None,
+            shown: false,
+        }
+    }
+}
+
 /// The `YIELD` part.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Yields {

@@ -68,8 +68,9 @@ struct Used {
 impl DiskTier {
     /// A tier in `folder`, which is made if it is missing, of no more than `budget` bytes.
     ///
-    /// # Errors [`Error::Setting`] where the folder cannot be made or written to, or the budget is
-    /// too small.
+    /// # Errors
+    /// [`Error::Setting`] where the folder cannot be made or written to, or the budget is too
+    /// small.
     pub fn open(folder: impl Into<PathBuf>, budget: u64) -> Result<DiskTier> {
         let folder = folder.into();
         let failed = |error: std::io::Error| {

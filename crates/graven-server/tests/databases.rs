@@ -34,6 +34,17 @@ fn served(folder: &Arc<DatabaseFolder>, set: impl FnOnce(&mut Options)) -> Serve
     Server::start_folder(folder, own).expect("a server")
 }
 
+/// One that asks for a user, and knows `root` with the password `secret`.
+fn guarded(folder: &Arc<DatabaseFolder>) -> Server {
+    served(folder, |options| {
+        options.open_to_all = false;
+        options.user = Some(User {
+            name: "root".to_owned(),
+            password: "secret".to_owned(),
+        });
+    })
+}
+
 /// The rows of a statement as text.
 fn shown(client: &mut Client, text: &str) -> Vec<String> {
     let (rows, _) = client.rows(text);
@@ -329,13 +340,7 @@ fn dropping_ends_what_is_open() {
 fn users_and_rights_are_the_same_in_all() {
     let folder = tempfile::tempdir().expect("a folder");
     let databases = opened(folder.path());
-    let server = served(&databases, |options| {
-        options.open_to_all = false;
-        options.user = Some(User {
-            name: "root".to_owned(),
-            password: "secret".to_owned(),
-        });
-    });
+    let server = guarded(&databases);
     let mut root = Client::of(&server, "root", "secret");
     for text in [
         "CREATE DATABASE shop",
@@ -414,13 +419,7 @@ fn users_and_rights_are_the_same_in_all() {
 fn transactions_are_shown_and_ended_across_databases() {
     let folder = tempfile::tempdir().expect("a folder");
     let databases = opened(folder.path());
-    let server = served(&databases, |options| {
-        options.open_to_all = false;
-        options.user = Some(User {
-            name: "root".to_owned(),
-            password: "secret".to_owned(),
-        });
-    });
+    let server = guarded(&databases);
     let mut root = Client::of(&server, "root", "secret");
     for text in [
         "CREATE DATABASE shop",

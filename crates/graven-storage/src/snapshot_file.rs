@@ -195,8 +195,9 @@ pub struct PageWalk<'a> {
 impl PageWalk<'_> {
     /// Verifies the pages that begin in `bytes`, which lie at `offset` of the body.
     ///
-    /// # Errors [`Error::Damaged`] for what is no page, or not as it was written; [`Error::Io`]
-    /// where the end of a page cannot be read.
+    /// # Errors
+    /// [`Error::Damaged`] for what is no page, or not as it was written; [`Error::Io`] where the
+    /// end of a page cannot be read.
     ///
     /// # Panics
     /// Where `bytes` are not whole units.

@@ -11,7 +11,7 @@
 //!   servers) are refused by name and never read over.
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Yields};
+use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall};
 use crate::diagnostic::Code;
 use crate::token::{Span, TokenKind};
 
@@ -213,18 +213,8 @@ impl Parser<'_> {
 }
 
 fn call(procedure: &str, args: Vec<Expr>, span: Span) -> Clause {
-    let text = procedure.into();
-    let call = ProcedureCall {
-        name: Name { text, span },
-        args: Some(args),
-        yields: Yields::None,
-        filter: None,
-        shown: false,
-    };
-    Clause {
-        kind: ClauseKind::Call(call),
-        span,
-    }
+    let kind = ClauseKind::Call(ProcedureCall::of(procedure, args, span));
+    Clause { kind, span }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::{Parser, Result};
 use crate::ast::{
     Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, Expr, ExprKind, Imports, LoadFrom, Name,
-    ProcedureCall, Query, SingleQuery, Yields,
+    ProcedureCall, Query, SingleQuery,
 };
 use crate::diagnostic::Code;
 use crate::lexer;
@@ -365,16 +365,8 @@ impl Parser<'_> {
             let span = token.to(self.last_span());
             args.push(self.make(ExprKind::Map(entries), span)?);
         }
-        Ok(ClauseKind::Call(ProcedureCall {
-            name: Name {
-                text: procedure.into(),
-                span,
-            },
-            args: Some(args),
-            yields: Yields::None,
-            filter: None,
-            shown: false,
-        }))
+        let call = ProcedureCall::of(procedure, args, span);
+        Ok(ClauseKind::Call(call))
     }
 }
 

@@ -376,14 +376,7 @@ impl Parser<'_> {
     /// `CHECKPOINT`, which is a procedure here.
     pub(super) fn checkpoint(&mut self) -> ClauseKind {
         let span = self.advance().span;
-        let text = "graven.checkpoint".into();
-        ClauseKind::Call(ProcedureCall {
-            name: Name { text, span },
-            args: Some(Vec::new()),
-            yields: Yields::None,
-            filter: None,
-            shown: false,
-        })
+        ClauseKind::Call(ProcedureCall::of("graven.checkpoint", Vec::new(), span))
     }
 
     /// The rest of `CALL` where it is one of Kuzu: a procedure that gives its columns without

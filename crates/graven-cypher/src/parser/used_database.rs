@@ -7,7 +7,7 @@
 //! when it runs.
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Yields};
+use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::token::{Span, TokenKind};
 
@@ -58,18 +58,6 @@ impl Parser<'_> {
 
 /// The call that compares a name when the statement runs.
 fn check(wanted: Expr, span: Span) -> Clause {
-    let call = ProcedureCall {
-        name: Name {
-            text: CHECK.into(),
-            span,
-        },
-        args: Some(vec![wanted]),
-        yields: Yields::None,
-        filter: None,
-        shown: false,
-    };
-    Clause {
-        kind: ClauseKind::Call(call),
-        span,
-    }
+    let kind = ClauseKind::Call(ProcedureCall::of(CHECK, vec![wanted], span));
+    Clause { kind, span }
 }
