@@ -2,10 +2,10 @@
 //! dropped.
 //!
 //! # How it works
-//! The folder is the catalogue: each `NAME.graven` in it is the database `NAME`. `system.graven`
-//! keeps the users of all of them and what is set of them ([`settings`]). All are opened at the
-//! start and share one memory budget. One that cannot be opened is listed as offline, with the
-//! reason, and stops nothing. Each change of the folder runs alone ([`changes`]).
+//! The folder says which databases there are: each `NAME.graven` in it is the database `NAME`.
+//! `system.graven` keeps the users of all of them and what is set of them ([`settings`]). All are
+//! opened at the start and share one memory budget. One that cannot be opened is listed as offline,
+//! with the reason, and stops nothing. Each change of the folder runs alone ([`changes`]).
 //!
 //! # Invariants
 //! * DF-1 A database is there when its finished file has its name, by a rename that is durable. It
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use graven::pagecache::Budget;
-use graven::{Catalogue, Change, Config, Database, Error, Listed};
+use graven::{Change, Config, Database, DatabaseManager, Error, Listed};
 
 use crate::opened::Opened;
 use names::{Found, SYSTEM, USUAL};
@@ -108,14 +108,14 @@ impl FolderOptions {
 
 /// An error about the name of a database.
 fn not_found(name: &str) -> Error {
-    Error::of_catalogue(
+    Error::of_database_manager(
         "NotAvailable.DatabaseNotFound",
         format!("there is no database `{name}` on this server; SHOW DATABASES lists them"),
     )
 }
 
 fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Error {
-    Error::of_catalogue(
+    Error::of_database_manager(
         "Io.Failed",
         format!("{}: cannot {what}: {error}", path.display()),
     )
@@ -185,7 +185,7 @@ impl DatabaseFolder {
                     folder.display()
                 ),
             };
-            return Err(Error::of_catalogue("Database.NotFound", message));
+            return Err(Error::of_database_manager("Database.NotFound", message));
         }
         let (databases, mut notices, is_empty) = look(&folder)?;
         if databases.is_empty() && !is_empty && !options.create {
@@ -193,7 +193,7 @@ impl DatabaseFolder {
                 "{} has other files and no databases in it; --create begins with an empty one",
                 folder.display()
             );
-            return Err(Error::of_catalogue("Database.NotFound", message));
+            return Err(Error::of_database_manager("Database.NotFound", message));
         }
         let has_others = databases.iter().any(|name| name != SYSTEM);
         let default = match &options.default {
@@ -208,7 +208,7 @@ impl DatabaseFolder {
                 folder.display(),
                 others.join(", ")
             );
-            return Err(Error::of_catalogue("Database.NotFound", message));
+            return Err(Error::of_database_manager("Database.NotFound", message));
         }
         let mut config = options.config;
         let budget = config.budget.clone();
@@ -304,13 +304,13 @@ impl DatabaseFolder {
         config.create = create;
         let database = Database::open(names::file(&self.folder, name), config)?;
         if database.attached_to() == Some(std::process::id()) {
-            return Err(Error::of_catalogue(
+            return Err(Error::of_database_manager(
                 "Database.InUse",
                 format!("what ran in `{name}` is still ending: try it again in a moment"),
             ));
         }
         if let Some(process) = database.attached_to() {
-            return Err(Error::of_catalogue(
+            return Err(Error::of_database_manager(
                 "Database.InUse",
                 format!("process {process} has the file open: end it, then START DATABASE {name}"),
             ));
@@ -358,7 +358,7 @@ impl DatabaseFolder {
                 true => format!("it was stopped; START DATABASE {resolved}"),
                 false => entry.message.clone(),
             };
-            Error::of_catalogue(
+            Error::of_database_manager(
                 "Database.Closed",
                 format!("the database `{resolved}` is offline: {why}"),
             )
@@ -396,7 +396,7 @@ impl DatabaseFolder {
     }
 }
 
-impl Catalogue for DatabaseFolder {
+impl DatabaseManager for DatabaseFolder {
     fn databases(&self) -> Vec<Listed> {
         let known = self.known();
         let aliases_of = |name: &String| {
@@ -451,7 +451,7 @@ impl Catalogue for DatabaseFolder {
     fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
         if must_exist && !self.settings.users()?.iter().any(|known| known == user) {
             let message = format!("there is no user {user}; SHOW USERS lists them");
-            return Err(Error::of_catalogue("Schema.NotFound", message));
+            return Err(Error::of_database_manager("Schema.NotFound", message));
         }
         let home = match home {
             None => None,

@@ -65,7 +65,7 @@ mod packstream;
 mod served;
 mod service;
 mod session;
-mod session_catalogue;
+mod session_databases;
 mod stage;
 mod summary;
 mod temporal_codec;

@@ -26,7 +26,7 @@ use crate::opened::Opened;
 use crate::packstream::Writer;
 use crate::served::Databases;
 use crate::service::Service;
-use crate::session_catalogue::SessionCatalogue;
+use crate::session_databases::SessionDatabases;
 use crate::summary::Stream;
 use crate::timeouts::Timer;
 use crate::{Version, chunk};
@@ -79,7 +79,7 @@ pub(crate) struct Session<W> {
     /// The database that is meant where none is named.
     home: String,
     /// The databases of the server, if it has several.
-    catalogue: Option<Arc<SessionCatalogue>>,
+    database_manager: Option<Arc<SessionDatabases>>,
     /// The transaction that is open, or the statement outside of one, has changed users.
     changed_users: bool,
     /// What the transaction that is open was begun with.
@@ -113,12 +113,12 @@ impl<W: Write> Session<W> {
         let connection = at.database.connect().with_access(nothing());
         let client = ends.client.to_string();
         let mut connection = connection.with_client(&format!("bolt-{number}"), &client);
-        let catalogue = match &service.databases {
+        let database_manager = match &service.databases {
             Databases::File(_) => None,
-            Databases::Folder(folder) => Some(Arc::new(SessionCatalogue::new(folder))),
+            Databases::Folder(folder) => Some(Arc::new(SessionDatabases::new(folder))),
         };
-        if let Some(catalogue) = &catalogue {
-            connection = connection.with_catalogue(Arc::clone(catalogue) as _);
+        if let Some(database_manager) = &database_manager {
+            connection = connection.with_database_manager(Arc::clone(database_manager) as _);
         }
         Session {
             reset_ahead,
@@ -129,7 +129,7 @@ impl<W: Write> Session<W> {
             connection,
             home: at.name.clone(),
             at,
-            catalogue,
+            database_manager,
             changed_users: false,
             begun_with: Map::new(),
             timer: service.timeouts.begin(None),
@@ -327,7 +327,7 @@ impl<W: Write> Session<W> {
                     self.streams.clear();
                     let committed = transaction.commit().map_err(Failure::from);
                     let committed = committed.and_then(|commit| {
-                        self.commit_catalogue()?;
+                        self.commit_database_changes()?;
                         Ok(commit)
                     });
                     committed.map(|commit| {
@@ -465,8 +465,8 @@ impl<W: Write> Session<W> {
         let (connection, timer) = self.with_options(extra)?;
         self.timer = timer;
         let asked = self.asked();
-        if let Some(catalogue) = &self.catalogue {
-            catalogue.begin(true);
+        if let Some(database_manager) = &self.database_manager {
+            database_manager.begin(true);
         }
         let result = match connection.query(text, params) {
             Ok(result) => result,
@@ -476,7 +476,7 @@ impl<W: Write> Session<W> {
             }
         };
         self.note_users(&result);
-        self.commit_catalogue()?;
+        self.commit_database_changes()?;
         let filter = self.filter.with(self.version, extra);
         let mut stream = Stream::new(text, result, begun, filter);
         stream.changes = self.asked() - asked;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use graven::{Catalogue, Change, Config, Params};
+use graven::{Change, Config, DatabaseManager, Params};
 use graven_server::{DatabaseFolder, FolderOptions};
 
 /// Names the folder that the process which is killed works in.

@@ -15,8 +15,8 @@ use graven_storage::TransactionOptions;
 
 use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
-use crate::catalogue::Catalogue;
 use crate::database::Database;
+use crate::database_manager::DatabaseManager;
 use crate::error::Error;
 use crate::functions::Functions;
 use crate::instance::Instance;
@@ -40,7 +40,7 @@ pub struct Connection {
     /// What is said of its statements and transactions: a map.
     metadata: Option<graven_exec::Value>,
     /// The databases of the server that it belongs to.
-    catalogue: Option<Arc<dyn Catalogue>>,
+    database_manager: Option<Arc<dyn DatabaseManager>>,
     /// Which client it is for.
     client: Option<Arc<Client>>,
     /// How many procedures run its statements within each other.
@@ -127,7 +127,7 @@ impl Connection {
             began: None,
             access: Access::default(),
             metadata: None,
-            catalogue: None,
+            database_manager: None,
             client: None,
             depth: 0,
             own: Arc::default(),
@@ -241,13 +241,16 @@ impl Connection {
 
     /// The same connection; its statements see and change the databases of a server.
     #[must_use]
-    pub fn with_catalogue(mut self, catalogue: Arc<dyn Catalogue>) -> Connection {
-        self.catalogue = Some(catalogue);
+    pub fn with_database_manager(
+        mut self,
+        database_manager: Arc<dyn DatabaseManager>,
+    ) -> Connection {
+        self.database_manager = Some(database_manager);
         self
     }
 
-    pub(crate) fn catalogue(&self) -> Option<&Arc<dyn Catalogue>> {
-        self.catalogue.as_ref()
+    pub(crate) fn database_manager(&self) -> Option<&Arc<dyn DatabaseManager>> {
+        self.database_manager.as_ref()
     }
 
     /// The same connection, which serves a client: `SHOW TRANSACTIONS` shows the client's number

@@ -157,7 +157,7 @@ impl Error {
     /// An error about the databases of a server, for programs that serve several; the code is one
     /// of those that the reference lists.
     #[must_use]
-    pub fn of_catalogue(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn of_database_manager(code: &'static str, message: impl Into<String>) -> Self {
         Error::new(code, message)
     }
 

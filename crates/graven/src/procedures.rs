@@ -36,8 +36,8 @@ use graven_files::Fault;
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
-use crate::catalogue::Catalogue;
 use crate::connection::Connection;
+use crate::database_manager::DatabaseManager;
 use crate::error::{Error, READ_MODE};
 use crate::export;
 use crate::instance::Instance;
@@ -160,8 +160,10 @@ impl DatabaseProcedures {
     }
 
     /// The databases of the server, if it is one of several.
-    fn catalogue(&self) -> Option<&dyn Catalogue> {
-        self.connection.catalogue().map(|catalogue| &**catalogue)
+    fn database_manager(&self) -> Option<&dyn DatabaseManager> {
+        self.connection
+            .database_manager()
+            .map(|database_manager| &**database_manager)
     }
 
     /// For the procedures that a statement within this one calls.

@@ -17,7 +17,7 @@ use graven_storage::{
     StoreKind, ValueStatistics,
 };
 
-use crate::catalogue::{Catalogue, is_meant};
+use crate::database_manager::{DatabaseManager, is_meant};
 use crate::plan_cache::Counted;
 use crate::procedures;
 use crate::procedures::registered::Registry;
@@ -49,7 +49,7 @@ pub(crate) struct Schema<'a>(
 );
 
 /// The path of the data file, and the databases of the server.
-type OfServer<'a> = (&'a Path, Option<&'a dyn Catalogue>);
+type OfServer<'a> = (&'a Path, Option<&'a dyn DatabaseManager>);
 
 /// The procedures that are registered, and the functions of the connection.
 type OfProgram<'a> = (&'a Registry, &'a UserFunctions);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use graven::{Catalogue, Change, Database, Error, Params, Value};
+use graven::{Change, Database, DatabaseManager, Error, Params, Value};
 use graven_io::{FileLock, Use};
 
 use super::names::{self, SYSTEM};
@@ -42,7 +42,7 @@ pub(super) fn remove_beside(data: &Path) -> Result<(), Error> {
 }
 
 fn refused(message: String) -> Error {
-    Error::of_catalogue("ArgumentError.InvalidArgumentValue", message)
+    Error::of_database_manager("ArgumentError.InvalidArgumentValue", message)
 }
 
 fn exists(what: &str, name: &str) -> Error {
@@ -50,7 +50,7 @@ fn exists(what: &str, name: &str) -> Error {
         "alias" => "Database.AliasExists",
         _ => "Database.Exists",
     };
-    Error::of_catalogue(code, format!("there is {what} `{name}` already"))
+    Error::of_database_manager(code, format!("there is {what} `{name}` already"))
 }
 
 /// Ends what runs in a database, and waits until it has, for some seconds.
@@ -83,7 +83,7 @@ fn locked(data: &Path) -> Result<Option<FileLock>, Error> {
     let lock = FileLock::try_acquire(data, Use::Alone);
     match lock.map_err(|error| cannot("be locked", data, &error))? {
         Some(lock) => Ok(Some(lock)),
-        None => Err(Error::of_catalogue(
+        None => Err(Error::of_database_manager(
             "Database.InUse",
             format!(
                 "{} is open in another process: end it first",
@@ -285,7 +285,7 @@ impl DatabaseFolder {
                     away to make an empty database",
                 data.display()
             );
-            return Err(Error::of_catalogue("Database.Exists", message));
+            return Err(Error::of_database_manager("Database.Exists", message));
         }
         self.settings.forget(name)?;
         let opened = match self.open_one(name, true) {
@@ -390,7 +390,7 @@ impl DatabaseFolder {
         self.known_mut().entries.insert(name.to_owned(), entry);
         match message.is_empty() {
             true => Ok(()),
-            false => Err(Error::of_catalogue("Database.Closed", message)),
+            false => Err(Error::of_database_manager("Database.Closed", message)),
         }
     }
 
@@ -438,7 +438,7 @@ impl DatabaseFolder {
         self.known_mut().entries.insert(name.to_owned(), entry);
         match failed {
             None => Ok(()),
-            Some(why) => Err(Error::of_catalogue(
+            Some(why) => Err(Error::of_database_manager(
                 "Database.Closed",
                 format!("the database `{name}` cannot be started: {why}"),
             )),
@@ -466,5 +466,5 @@ impl DatabaseFolder {
 fn no_alias(name: &str) -> Error {
     let message =
         format!("there is no alias `{name}` on this server; SHOW ALIASES FOR DATABASE lists them");
-    Error::of_catalogue("NotAvailable.DatabaseNotFound", message)
+    Error::of_database_manager("NotAvailable.DatabaseNotFound", message)
 }

@@ -57,7 +57,7 @@ pub(crate) fn of_database(name: &str) -> Result<String, Error> {
     let name = name.to_lowercase();
     match fault(&name) {
         None => Ok(name),
-        Some(why) => Err(Error::of_catalogue(
+        Some(why) => Err(Error::of_database_manager(
             "ArgumentError.InvalidDatabaseName",
             format!("`{name}` cannot be the name of a database: {why}"),
         )),
@@ -75,7 +75,7 @@ pub(crate) fn of_alias(name: &str) -> Result<String, Error> {
         name if name.starts_with(SYSTEM) => "names that begin with `system` are reserved",
         _ => return Ok(name),
     };
-    Err(Error::of_catalogue(
+    Err(Error::of_database_manager(
         "ArgumentError.InvalidDatabaseName",
         format!("`{name}` cannot be the name of an alias: {why}"),
     ))

@@ -139,7 +139,7 @@ impl<W: Write> Session<W> {
 
     /// A statement comes in a transaction: the first one may be for another database.
     pub(super) fn stay_or_move(&mut self, text: &str) -> Result<(), Failure> {
-        if self.catalogue.is_none() {
+        if self.database_manager.is_none() {
             return Ok(());
         }
         let own = Value::from(self.at.name.as_str());
@@ -213,9 +213,9 @@ impl<W: Write> Session<W> {
         self.timer = timer;
         self.transaction_filter = self.filter.with(self.version, extra);
         self.next = 0;
-        if let Some(catalogue) = &self.catalogue {
+        if let Some(database_manager) = &self.database_manager {
             self.begun_with.clone_from(extra);
-            catalogue.begin(true);
+            database_manager.begin(true);
         }
         Ok(Answer::Success(self.home()))
     }
@@ -230,22 +230,22 @@ impl<W: Write> Session<W> {
 
     /// How many changes of databases were asked for.
     pub(super) fn asked(&self) -> u64 {
-        let catalogue = self.catalogue.as_ref();
-        catalogue.map_or(0, |catalogue| catalogue.asked())
+        let database_manager = self.database_manager.as_ref();
+        database_manager.map_or(0, |database_manager| database_manager.asked())
     }
 
     /// A transaction has ended without a commit.
     pub(super) fn forget_asked(&mut self) {
         self.changed_users = false;
-        if let Some(catalogue) = &self.catalogue {
-            catalogue.begin(false);
+        if let Some(database_manager) = &self.database_manager {
+            database_manager.begin(false);
         }
     }
 
     /// A transaction was committed: what it asked for of databases is made.
-    pub(super) fn commit_catalogue(&mut self) -> Result<(), Failure> {
-        if let Some(catalogue) = &self.catalogue {
-            catalogue.commit()?;
+    pub(super) fn commit_database_changes(&mut self) -> Result<(), Failure> {
+        if let Some(database_manager) = &self.database_manager {
+            database_manager.commit()?;
         }
         // What was set of users that are gone is forgotten.
         if let (Databases::Folder(folder), true) = (&self.service.databases, self.changed_users) {
@@ -257,7 +257,7 @@ impl<W: Write> Session<W> {
 
     /// Notes whether a statement has changed users.
     pub(super) fn note_users(&mut self, result: &QueryResult) {
-        if self.catalogue.is_some() {
+        if self.database_manager.is_some() {
             self.changed_users |= result.summary().counters.users_changed > 0;
         }
     }

@@ -1,7 +1,7 @@
 //! Statements of a connection: from the text to the operators that run.
 
 use super::{Connection, Own, Prepared, Run, StatementContext};
-use crate::catalogue::Catalogue;
+use crate::database_manager::DatabaseManager;
 use crate::error::Error;
 use crate::instance::{Backend, Instance};
 use crate::params::Params;
@@ -355,8 +355,8 @@ impl Connection {
     }
 
     /// What tells by which names the database is called.
-    fn of_server<'a>(&'a self, inner: &'a Instance) -> (&'a Path, Option<&'a dyn Catalogue>) {
-        (&inner.path, self.catalogue.as_deref())
+    fn of_server<'a>(&'a self, inner: &'a Instance) -> (&'a Path, Option<&'a dyn DatabaseManager>) {
+        (&inner.path, self.database_manager.as_deref())
     }
 
     pub(crate) fn plan(

@@ -4,7 +4,7 @@
 //! # How it works
 //! A file holds one database. Clients see two: that of the file, which `neo4j` means as well, and
 //! `system`, which is the same one under the name by which they ask for users. The clients of a
-//! server with several see those of its [`Catalogue`], which is also what changes them.
+//! server with several see those of its [`DatabaseManager`], which is also what changes them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use graven_exec::{ExecError, Value};
 
 use super::entry::{Body, Field, Procedure, procedure};
 use super::{DatabaseProcedures, integer};
-use crate::catalogue::{Catalogue, Change, Listed, is_meant};
+use crate::database_manager::{Change, DatabaseManager, Listed, is_meant};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::names::{self, SYSTEM, USUAL, is_same};
@@ -224,9 +224,10 @@ fn row(db: &Instance, name: Value, is_first: Option<bool>) -> Vec<Value> {
     row
 }
 
-/// What the catalogue knows of a database. What is asked of the file is null where it is not open.
+/// What the database manager knows of a database. What is asked of the file is null where it is not
+/// open.
 fn listed_row(
-    catalogue: &dyn Catalogue,
+    database_manager: &dyn DatabaseManager,
     listed: &Listed,
     is_first: Option<[bool; 2]>,
 ) -> Vec<Value> {
@@ -237,7 +238,7 @@ fn listed_row(
     let writes = !listed.reads_only && open.is_some_and(|it| it.store.read_only().is_none());
     let id_of = |db: &Arc<Instance>| id(db);
     let own = open.map_or(Value::Null, id_of);
-    let mut server = catalogue.databases().into_iter();
+    let mut server = database_manager.databases().into_iter();
     let server = server
         .find(|it| it.name == SYSTEM)
         .and_then(|it| it.database);
@@ -254,7 +255,7 @@ fn listed_row(
         }),
         own,
         server.unwrap_or_default(),
-        text(&catalogue.address()),
+        text(&database_manager.address()),
         text("primary"),
         Value::Boolean(writes),
         status(listed.is_wanted),
@@ -273,7 +274,7 @@ fn listed_row(
     row
 }
 
-/// An error of the catalogue as one of the statement.
+/// An error of the database manager as one of the statement.
 pub(super) fn told(error: Error) -> ExecError {
     ExecError::Statement {
         code: error.code().to_owned(),
@@ -287,15 +288,15 @@ fn argument(message: String) -> ExecError {
 
 fn databases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let mut rows = Vec::new();
-    if let Some(catalogue) = caller.connection.catalogue() {
-        let home = catalogue.home_of(caller.access().user.as_deref());
-        let (default, home) = (catalogue.default_name(), home.map_err(told)?);
-        for listed in catalogue.databases() {
+    if let Some(database_manager) = caller.connection.database_manager() {
+        let home = database_manager.home_of(caller.access().user.as_deref());
+        let (default, home) = (database_manager.default_name(), home.map_err(told)?);
+        for listed in database_manager.databases() {
             let names = [&listed.name].into_iter().chain(&listed.aliases);
             let names: Vec<Value> = names.map(|name| Value::text(name)).collect();
             if is_wanted(args, &names).map_err(argument)? {
                 let is_first = [listed.name == default, listed.name == home];
-                rows.push(listed_row(&**catalogue, &listed, Some(is_first)));
+                rows.push(listed_row(&**database_manager, &listed, Some(is_first)));
             }
         }
         return Ok(rows);
@@ -313,41 +314,43 @@ fn databases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecEr
 }
 
 fn home(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    one(caller, |catalogue| {
-        catalogue.home_of(caller.access().user.as_deref())
+    one(caller, |database_manager| {
+        database_manager.home_of(caller.access().user.as_deref())
     })
 }
 
 fn default(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    one(caller, |catalogue| Ok(catalogue.default_name()))
+    one(caller, |database_manager| {
+        Ok(database_manager.default_name())
+    })
 }
 
 /// The database of this name, if it is there.
 fn one(
     caller: &DatabaseProcedures,
-    wanted: impl FnOnce(&dyn Catalogue) -> Result<String, Error>,
+    wanted: impl FnOnce(&dyn DatabaseManager) -> Result<String, Error>,
 ) -> Result<Rows, ExecError> {
-    let Some(catalogue) = caller.connection.catalogue() else {
+    let Some(database_manager) = caller.connection.database_manager() else {
         let db = &caller.database;
         return Ok(vec![row(db, name(db), None)]);
     };
-    let wanted = wanted(&**catalogue).map_err(told)?;
-    let all = catalogue.databases().into_iter();
+    let wanted = wanted(&**database_manager).map_err(told)?;
+    let all = database_manager.databases().into_iter();
     let found = all.filter(|listed| listed.name == wanted);
     Ok(found
-        .map(|listed| listed_row(&**catalogue, &listed, None))
+        .map(|listed| listed_row(&**database_manager, &listed, None))
         .collect())
 }
 
 fn aliases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let db = &caller.database;
-    let all: Vec<(Value, Value)> = match caller.connection.catalogue() {
+    let all: Vec<(Value, Value)> = match caller.connection.database_manager() {
         None => alias(db)
             .map(|alias| (alias, name(db)))
             .into_iter()
             .collect(),
-        Some(catalogue) => {
-            let databases = catalogue.databases();
+        Some(database_manager) => {
+            let databases = database_manager.databases();
             let pairs = databases.iter().flat_map(|listed| {
                 let target = Value::text(&listed.name);
                 let aliases = listed.aliases.iter();
@@ -369,11 +372,11 @@ fn aliases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
 }
 
 /// The databases of the server, which a single file does not have.
-fn catalogue<'a>(
+fn database_manager<'a>(
     caller: &'a DatabaseProcedures,
     what: &str,
-) -> Result<&'a Arc<dyn Catalogue>, ExecError> {
-    caller.connection.catalogue().ok_or_else(|| {
+) -> Result<&'a Arc<dyn DatabaseManager>, ExecError> {
+    caller.connection.database_manager().ok_or_else(|| {
         let file = names::of_file(&caller.database.path);
         ExecError::Named {
             kind: "NotAvailable",
@@ -389,7 +392,7 @@ fn change(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     let [Value::String(command), name, says] = args else {
         return Err(argument("give a command, a name and a map".to_owned()));
     };
-    let catalogue = catalogue(caller, command)?;
+    let database_manager = database_manager(caller, command)?;
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.to_string()),
         other => Err(argument(format!(
@@ -447,13 +450,13 @@ fn change(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
         },
         other => return Err(argument(format!("there is no command {other}"))),
     };
-    catalogue.change(change).map_err(told)?;
+    database_manager.change(change).map_err(told)?;
     Ok(Vec::new())
 }
 
 fn change_and_wait(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     change(caller, args)?;
-    let address = caller.connection.catalogue().map(|it| it.address());
+    let address = caller.connection.database_manager().map(|it| it.address());
     Ok(vec![vec![
         Value::text(&address.unwrap_or_default()),
         Value::text("CaughtUp"),
@@ -463,7 +466,7 @@ fn change_and_wait(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
 }
 
 fn set_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
-    let catalogue = catalogue(caller, "SET HOME DATABASE")?;
+    let database_manager = database_manager(caller, "SET HOME DATABASE")?;
     let (user, home, must_exist) = match args {
         [Value::String(user), Value::Null, must] => (user, None, must),
         [Value::String(user), Value::String(home), must] => (user, Some(&**home), must),
@@ -474,13 +477,17 @@ fn set_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErr
         }
     };
     let must_exist = *must_exist == Value::Boolean(true);
-    catalogue.set_home(user, home, must_exist).map_err(told)?;
+    database_manager
+        .set_home(user, home, must_exist)
+        .map_err(told)?;
     Ok(Vec::new())
 }
 
 fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     match args {
-        [Value::String(name)] if is_meant(name, (&caller.database.path, caller.catalogue())) => {
+        [Value::String(name)]
+            if is_meant(name, (&caller.database.path, caller.database_manager())) =>
+        {
             Ok(Vec::new())
         }
         [Value::String(name)] => Err(ExecError::Named {

@@ -132,7 +132,7 @@ impl Call<'_> {
         let planned = self.plan(text, &params)?;
         let checked = on.connection.check_access(&on.database, &planned);
         checked.map_err(|error| self.refused(&error))?;
-        if planned.is_about_users() && on.connection.catalogue().is_some() {
+        if planned.is_about_users() && on.connection.database_manager().is_some() {
             let told = "users are kept in the database system: send the command as a statement";
             return Err(self.failed(told));
         }

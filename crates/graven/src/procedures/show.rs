@@ -52,10 +52,10 @@ fn concerns(caller: &DatabaseProcedures, running: &RunningStatement) -> bool {
 
 /// The databases that the list covers: this one, and those of its server.
 fn instances(caller: &DatabaseProcedures) -> Vec<Arc<Instance>> {
-    let Some(catalogue) = caller.connection.catalogue() else {
+    let Some(database_manager) = caller.connection.database_manager() else {
         return vec![Arc::clone(&caller.database)];
     };
-    let listed = catalogue.databases().into_iter();
+    let listed = database_manager.databases().into_iter();
     let open = listed.filter_map(|listed| listed.database);
     open.filter_map(|database| database.inner().ok().map(Arc::clone))
         .collect()

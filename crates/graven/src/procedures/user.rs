@@ -23,8 +23,8 @@ fn row(name: Value, role: Role, known: Option<&UserDescription>, home: Value) ->
 }
 
 pub(super) fn users(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    let homes = match caller.connection.catalogue() {
-        Some(catalogue) => catalogue.homes().map_err(told)?,
+    let homes = match caller.connection.database_manager() {
+        Some(database_manager) => database_manager.homes().map_err(told)?,
         None => Vec::new(),
     };
     let home = |name: &str| {
@@ -52,9 +52,9 @@ pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, 
         .user
         .clone()
         .map_or_else(|| Value::text(""), Value::String);
-    let home = match (caller.connection.catalogue(), &access.user) {
-        (Some(catalogue), Some(user)) => {
-            let mut homes = catalogue.homes().map_err(told)?.into_iter();
+    let home = match (caller.connection.database_manager(), &access.user) {
+        (Some(database_manager), Some(user)) => {
+            let mut homes = database_manager.homes().map_err(told)?.into_iter();
             let found = homes.find(|(name, _)| **name == **user);
             found.map_or(Value::Null, |(_, home)| Value::text(&home))
         }

@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use graven::{Catalogue, Change, Error, Listed};
+use graven::{Change, DatabaseManager, Error, Listed};
 
 use crate::folder::DatabaseFolder;
 
@@ -28,7 +28,7 @@ enum Waiting {
 
 /// A folder for one client.
 #[derive(Debug)]
-pub(crate) struct SessionCatalogue {
+pub(crate) struct SessionDatabases {
     folder: Arc<DatabaseFolder>,
     /// What the transaction that is open has asked for; none: there is no transaction.
     waiting: Mutex<Option<Vec<Waiting>>>,
@@ -36,9 +36,9 @@ pub(crate) struct SessionCatalogue {
     asked: AtomicU64,
 }
 
-impl SessionCatalogue {
-    pub(crate) fn new(folder: &Arc<DatabaseFolder>) -> SessionCatalogue {
-        SessionCatalogue {
+impl SessionDatabases {
+    pub(crate) fn new(folder: &Arc<DatabaseFolder>) -> SessionDatabases {
+        SessionDatabases {
             folder: Arc::clone(folder),
             waiting: Mutex::default(),
             asked: AtomicU64::new(0),
@@ -87,7 +87,7 @@ impl SessionCatalogue {
     }
 }
 
-impl Catalogue for SessionCatalogue {
+impl DatabaseManager for SessionDatabases {
     fn databases(&self) -> Vec<Listed> {
         self.folder.databases()
     }

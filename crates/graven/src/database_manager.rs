@@ -2,10 +2,10 @@
 //! change them.
 //!
 //! # How it works
-//! A program that serves a folder of databases hands its connections a [`Catalogue`]
-//! ([`Connection::with_catalogue`](crate::Connection::with_catalogue)). `SHOW DATABASES`,
-//! `CREATE DATABASE` and the like ask it; `SHOW TRANSACTIONS` asks each database that it lists.
-//! Without one a connection knows the one database of its file, and these commands are refused.
+//! A program that serves a folder of databases hands its connections a [`DatabaseManager`]
+//! ([`Connection::with_database_manager`](crate::Connection::with_database_manager)).
+//! `SHOW DATABASES`, `CREATE DATABASE` and the like ask it; `SHOW TRANSACTIONS` asks each database
+//! that it lists. Without one a connection knows the one database of its file, and these commands are refused.
 //!
 //! # Invariants
 //! * DC-1 A [`Change`] that was answered without an error survives a crash at any moment; one that
@@ -20,7 +20,7 @@ use crate::database::Database;
 use crate::error::Error;
 use crate::names;
 
-/// What a catalogue knows of one database.
+/// What a database manager knows of one database.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// Its name.
@@ -76,7 +76,7 @@ pub enum Change {
 }
 
 /// The databases of a server.
-pub trait Catalogue: Send + Sync + fmt::Debug {
+pub trait DatabaseManager: Send + Sync + fmt::Debug {
     /// All databases, by name, `system` among them.
     fn databases(&self) -> Vec<Listed>;
 
@@ -95,13 +95,13 @@ pub trait Catalogue: Send + Sync + fmt::Debug {
     /// The home databases that were set: users with names.
     ///
     /// # Errors
-    /// As [`Catalogue::home_of`].
+    /// As [`DatabaseManager::home_of`].
     fn homes(&self) -> Result<Vec<(String, String)>, Error>;
 
     /// Sets the home database of a user, which may have to exist; none: it has none of its own.
     ///
     /// # Errors
-    /// There is no such database, or no such user; as [`Catalogue::home_of`].
+    /// There is no such database, or no such user; as [`DatabaseManager::home_of`].
     fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error>;
 
     /// Makes a change.
@@ -115,10 +115,13 @@ pub trait Catalogue: Send + Sync + fmt::Debug {
 }
 
 /// Whether the database of this file is meant by the name, with those of a server beside it.
-pub(crate) fn is_meant(name: &str, (path, catalogue): (&Path, Option<&dyn Catalogue>)) -> bool {
-    match catalogue {
+pub(crate) fn is_meant(
+    name: &str,
+    (path, database_manager): (&Path, Option<&dyn DatabaseManager>),
+) -> bool {
+    match database_manager {
         None => names::is_of_file(name, path),
-        Some(catalogue) => catalogue.resolve(name) == Some(names::of_file(path)),
+        Some(database_manager) => database_manager.resolve(name) == Some(names::of_file(path)),
     }
 }
 
