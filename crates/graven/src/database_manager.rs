@@ -5,7 +5,8 @@
 //! A program that serves a folder of databases hands its connections a [`DatabaseManager`]
 //! ([`Connection::with_database_manager`](crate::Connection::with_database_manager)).
 //! `SHOW DATABASES`, `CREATE DATABASE` and the like ask it; `SHOW TRANSACTIONS` asks each database
-//! that it lists. Without one a connection knows the one database of its file, and these commands are refused.
+//! that it lists. Without one a connection knows the one database of its file, and these commands
+//! are refused.
 //!
 //! # Invariants
 //! * DC-1 A [`Change`] that was answered without an error survives a crash at any moment; one that
