@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use graven_import::generate::{Compression, SocialOptions, social};
+use graven_import::generate::{Compression, Social, SocialOptions, social};
 use graven_import::{ImportOptions, ImportSource, import};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -12,10 +12,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(arguments.next().unwrap_or_else(|| "social".into()));
     let scale = arguments.next().map_or(Ok(0.1), |s| s.parse())?;
     let options = SocialOptions {
-        scale,
-        seed: 1,
+        network: Social { scale, seed: 1 },
         out,
         compress: Compression::Zstd,
+        memory: ImportOptions::default().memory,
     };
     let made = social(&options, &mut |_| ControlFlow::Continue(()))?;
     println!("{} persons, {} friendships", made.persons, made.knows);

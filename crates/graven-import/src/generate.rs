@@ -3,4 +3,6 @@
 mod random;
 mod social;
 
-pub use social::{Compression, SocialOptions, SocialReport, social};
+pub use social::{Compression, Social, SocialOptions, SocialReport, social};
+
+pub(crate) use social::made;

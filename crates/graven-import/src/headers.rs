@@ -20,9 +20,8 @@
 
 mod field;
 
-use std::path::Path;
-
 use crate::error::ImportError;
+use crate::input::TableFile;
 use crate::options::{CsvFormat, TableArgument, TableSource};
 use crate::plan::{
     Headers, IdKind, NodeColumn, NodeTable, Plan, RelationshipColumn, RelationshipTable,
@@ -100,7 +99,7 @@ impl Builder {
         }
         if labels.is_empty() && !columns.iter().any(|c| matches!(c, NodeColumn::Labels(_))) {
             return Err(ImportError::Layout {
-                path: table.files[0].clone(),
+                path: table.files[0].path().to_path_buf(),
                 reason: "its nodes have no label: write Label=FILE or add a :LABEL column".into(),
             });
         }
@@ -130,7 +129,7 @@ impl Builder {
             .and_then(|field| field.split(':').next())
             .unwrap_or("id");
         Err(ImportError::Layout {
-            path: table.files[0].clone(),
+            path: table.files[0].path().to_path_buf(),
             reason: format!(
                 "its header has no :ID column, by which relationships name its nodes: write \
                     '{name}:ID' for the column that holds the ids"
@@ -182,7 +181,7 @@ impl Builder {
             });
         }
         let missing = |what: &str| ImportError::Layout {
-            path: table.files[0].clone(),
+            path: table.files[0].path().to_path_buf(),
             reason: format!("its header has no {what} column: add one"),
         };
         if rel_type.is_none()
@@ -191,7 +190,7 @@ impl Builder {
                 .any(|c| matches!(c, RelationshipColumn::Type))
         {
             return Err(ImportError::Layout {
-                path: table.files[0].clone(),
+                path: table.files[0].path().to_path_buf(),
                 reason: "its rows have no type: write TYPE=FILE or add a :TYPE column".into(),
             });
         }
@@ -212,6 +211,7 @@ impl Builder {
     /// Opens the first file of an argument and reads its header.
     fn table(&self, argument: &TableArgument) -> Result<(Table, Vec<Field>), ImportError> {
         let first = &argument.files[0];
+        let file = TableFile::Path(first.clone());
         let empty = || ImportError::Layout {
             path: first.clone(),
             reason: "is empty: its first line must be the header".into(),
@@ -219,7 +219,7 @@ impl Builder {
         let (delimiter, quote) = (self.format.delimiter, self.format.quote);
         let delimiter = match delimiter {
             Some(delimiter) => delimiter,
-            None => guess_delimiter(&first_line(first)?.ok_or_else(empty)?),
+            None => guess_delimiter(&first_line(&file)?.ok_or_else(empty)?),
         };
         let array_delimiter = self.format.array_delimiter(delimiter);
         if Some(delimiter) == quote || delimiter == array_delimiter {
@@ -231,9 +231,14 @@ impl Builder {
             )));
         }
         let cut = Cut { delimiter, quote };
-        let (header, _) = header_of(first, Some(cut))?.ok_or_else(empty)?;
+        let (header, _) = header_of(&file, Some(cut))?.ok_or_else(empty)?;
         let table = Table {
-            files: argument.files.clone(),
+            files: argument
+                .files
+                .iter()
+                .cloned()
+                .map(TableFile::Path)
+                .collect(),
             cut,
             header,
             headers: Headers::FirstFile,
@@ -287,17 +292,17 @@ impl Builder {
     }
 }
 
-fn first_line(path: &Path) -> Result<Option<String>, ImportError> {
+fn first_line(file: &TableFile) -> Result<Option<String>, ImportError> {
     let cut = Cut {
         delimiter: b'\n',
         quote: None,
     };
-    Ok(header_of(path, Some(cut))?.and_then(|(fields, _)| fields.into_iter().next()))
+    Ok(header_of(file, Some(cut))?.and_then(|(fields, _)| fields.into_iter().next()))
 }
 
 fn header_error(table: &Table, column: usize, reason: String) -> ImportError {
     ImportError::Header {
-        path: table.files[0].clone(),
+        path: table.files[0].path().to_path_buf(),
         column: column + 1,
         field: table.header[column].clone(),
         reason,

@@ -8,6 +8,7 @@
 //! # Costs
 //! At most `BLOCKS_AHEAD + 2` blocks in memory per open file; one file is open at a time.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,53 @@ const BLOCK_BYTES: usize = 256 << 10;
 const BLOCKS_AHEAD: usize = 2;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// A table whose text is made while it is read.
+pub(crate) trait MadeTable: fmt::Debug + Send + Sync {
+    /// A name for messages.
+    fn name(&self) -> &Path;
+    /// Bytes of the text, about.
+    fn bytes(&self) -> u64;
+    /// The text from its beginning.
+    fn text(&self) -> Box<dyn Read + Send>;
+}
+
+/// Where the text of a table comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum TableFile {
+    /// A file, plain or compressed.
+    Path(PathBuf),
+    /// The program itself.
+    Made(Arc<dyn MadeTable>),
+}
+
+impl TableFile {
+    /// The file's path, or a name.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Path(path) => path,
+            Self::Made(table) => table.name(),
+        }
+    }
+
+    /// Bytes to be read, for progress.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Path(path) => std::fs::metadata(path).map_or(0, |m| m.len()),
+            Self::Made(table) => table.bytes(),
+        }
+    }
+
+    fn text(&self, count: &ByteCount) -> io::Result<Box<dyn Read + Send>> {
+        match self {
+            Self::Path(path) => open_text(path, count, WINDOW_LOG_MAX),
+            Self::Made(table) => Ok(Box::new(Counted {
+                inner: table.text(),
+                count: count.clone(),
+            })),
+        }
+    }
+}
 
 /// Counts the bytes read from the (compressed) files, for progress.
 #[derive(Debug, Clone, Default)]
@@ -108,14 +156,16 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens `path`; with `threads > 1` reading and decompressing run ahead on a thread.
+    /// Opens a table's text; with `threads > 1` reading and decompressing run ahead on a thread.
     pub(crate) fn open(
-        path: &Path,
+        file: &TableFile,
         count: &ByteCount,
         threads: usize,
     ) -> Result<Self, ImportError> {
-        let text =
-            open_text(path, count, WINDOW_LOG_MAX).map_err(|e| ImportError::io(path, "open", e))?;
+        let path = file.path();
+        let text = file
+            .text(count)
+            .map_err(|e| ImportError::io(path, "open", e))?;
         let feed = if threads > 1 {
             ahead(text)
         } else {

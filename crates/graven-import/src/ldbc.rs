@@ -18,9 +18,10 @@
 mod columns;
 mod files;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::ImportError;
+use crate::input::TableFile;
 use crate::plan::{
     Headers, IdKind, ListTable, NodeColumn, NodeTable, Plan, RelationshipColumn, RelationshipTable,
     RowDirection, Space, SpaceId, Table,
@@ -37,6 +38,16 @@ pub(crate) fn plan(folder: &Path) -> Result<Plan, ImportError> {
             path: folder.to_path_buf(),
         });
     }
+    plan_of(tables, ignored)
+}
+
+/// The plan of tables in one of the layouts.
+pub(crate) fn plan_made(files: Vec<TableFile>) -> Result<Plan, ImportError> {
+    let (tables, ignored) = files::tables(files.into_iter())?;
+    plan_of(tables, ignored)
+}
+
+fn plan_of(tables: Vec<Found>, ignored: Vec<PathBuf>) -> Result<Plan, ImportError> {
     let mut builder = Builder {
         plan: Plan {
             ignored,
@@ -135,7 +146,7 @@ impl Builder {
             .collect();
         let [first, second] = ends[..] else {
             return Err(ImportError::Layout {
-                path: found.files[0].clone(),
+                path: found.files[0].path().to_path_buf(),
                 reason: format!(
                     "the header '{}' should name two id columns, such as Person.id|Tag.id or \
                      :START_ID(Person)|:END_ID(Tag), and names {}",
@@ -202,7 +213,7 @@ impl Builder {
         let id_column = (0..found.header.len()).find(|i| columns::is_end(&found.header[*i]));
         let (Some(id_column), 2) = (id_column, found.header.len()) else {
             return Err(ImportError::Layout {
-                path: found.files[0].clone(),
+                path: found.files[0].path().to_path_buf(),
                 reason: format!(
                     "the header '{}' should be {label}.id and one value column",
                     found.header.join("|")

@@ -6,7 +6,8 @@
 //! ```
 //! 1. A *front* turns a folder or a list of files into a `plan::Plan`: which file holds which
 //!    nodes or relationships and what every column means. `ldbc` knows the layouts of the LDBC
-//!    social network, `headers` knows Neo4j's header convention. Nothing later differs by front.
+//!    social network, `headers` knows Neo4j's header convention. Nothing later differs by front. A
+//!    table is a file, or text that the generator makes while it is read (`input::TableFile`).
 //! 2. `scan` reads the node tables, gives every node an *ordinal* (its number in file order) and
 //!    keeps `(id space, id) -> ordinal`; then reads the relationship tables and replaces ids by
 //!    ordinals while counting degrees.
@@ -83,13 +84,19 @@ pub fn import(
             least: ImportOptions::MEMORY_MIN,
         });
     }
-    let plan = match source {
-        ImportSource::Ldbc(folder) => ldbc::plan(folder)?,
-        ImportSource::Tables(tables) => headers::plan(tables)?,
-    };
     let target = target::Target::create(target, options.memory / 4)?;
     let scratch = &target.scratch;
     let mut meter = Meter::new(progress);
+    let plan = match source {
+        ImportSource::Ldbc(folder) => ldbc::plan(folder)?,
+        ImportSource::Tables(tables) => headers::plan(tables)?,
+        ImportSource::Generated(social) => ldbc::plan_made(generate::made(
+            *social,
+            scratch,
+            options.memory,
+            &mut meter,
+        )?)?,
+    };
     let scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
     let staged = &scanned.staged;
     let uniqueness = store::uniqueness(&plan, &scanned)?;

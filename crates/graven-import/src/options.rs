@@ -2,12 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::generate::Social;
+
 /// Where the graph comes from.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum ImportSource {
     /// A folder in one of the layouts of the LDBC social network; the layout is found out.
     Ldbc(PathBuf),
+    /// A generated network, read while it is made: no table of it is written.
+    Generated(Social),
     /// Tables named one by one, with Neo4j's header convention.
     Tables(TableSource),
 }

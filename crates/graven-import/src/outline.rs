@@ -45,6 +45,10 @@ pub fn outline(source: &ImportSource) -> Result<Outline, ImportError> {
     let plan = match source {
         ImportSource::Ldbc(folder) => ldbc::plan(folder)?,
         ImportSource::Tables(tables) => headers::plan(tables)?,
+        ImportSource::Generated(_) => {
+            let reason = "a generated network has no files whose headers could be looked at";
+            return Err(ImportError::Option(reason.into()));
+        }
     };
     let mut outline = Outline::default();
     for table in &plan.nodes {
@@ -108,7 +112,7 @@ pub fn outline(source: &ImportSource) -> Result<Outline, ImportError> {
 
 fn described(table: &Table, pattern: String, meanings: Vec<String>) -> TableOutline {
     TableOutline {
-        files: table.files.clone(),
+        files: table.files.iter().map(|f| f.path().to_path_buf()).collect(),
         pattern,
         columns: table.header.iter().cloned().zip(meanings).collect(),
     }

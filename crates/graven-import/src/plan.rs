@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::input::TableFile;
 use crate::rows::Cut;
 use crate::value::Kind;
 
@@ -65,7 +66,7 @@ pub(crate) struct Space {
 /// Files that make one table.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) files: Vec<TableFile>,
     pub(crate) cut: Cut,
     /// Column names as in the header.
     pub(crate) header: Vec<String>,

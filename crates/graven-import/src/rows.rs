@@ -9,12 +9,12 @@
 //! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field. Text between
 //! a closing quote and the delimiter is a fault of the row ([`Rows::stray`]).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::error::{ImportError, RowError, shown};
-use crate::input::{ByteCount, Input};
+use crate::input::{ByteCount, Input, TableFile};
 
 /// A row longer than this is taken for a quote that is never closed.
 const ROW_BYTES_MAX: usize = 16 << 20;
@@ -48,14 +48,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Opens a file; the first row returned is its first line.
+    /// Opens a table's text; the first row returned is its first line.
     pub(crate) fn open(
-        path: &Path,
+        file: &TableFile,
         cut: Cut,
         count: &ByteCount,
         threads: usize,
     ) -> Result<Self, ImportError> {
-        let input = Input::open(path, count, threads)?;
+        let input = Input::open(file, count, threads)?;
         let mut rows = Self {
             input,
             cut,
@@ -313,16 +313,16 @@ pub(crate) fn guess_delimiter(header: &str) -> u8 {
     best
 }
 
-/// Reads and cuts the first line of a file.
+/// Reads and cuts the first line of a table's text.
 pub(crate) fn header_of(
-    path: &Path,
+    file: &TableFile,
     cut: Option<Cut>,
 ) -> Result<Option<(Vec<String>, Cut)>, ImportError> {
     let any = Cut {
         delimiter: b'|',
         quote: None,
     };
-    let mut rows = Rows::open(path, cut.unwrap_or(any), &ByteCount::default(), 1)?;
+    let mut rows = Rows::open(file, cut.unwrap_or(any), &ByteCount::default(), 1)?;
     let Some(line) = rows.first_line() else {
         return Ok(None);
     };
@@ -336,15 +336,6 @@ pub(crate) fn header_of(
     }
     let names = (0..rows.len()).map(|i| String::from_utf8_lossy(rows.field(i)).into_owned());
     Ok(Some((names.collect(), cut)))
-}
-
-/// A list of files read one after the other as one table.
-pub(crate) fn total_bytes(files: &[PathBuf]) -> u64 {
-    files
-        .iter()
-        .filter_map(|f| std::fs::metadata(f).ok())
-        .map(|m| m.len())
-        .sum()
 }
 
 #[cfg(test)]

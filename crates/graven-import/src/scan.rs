@@ -15,11 +15,11 @@ use std::sync::Arc;
 use crate::bad_rows::BadRows;
 use crate::error::{ImportError, RowError, shown};
 use crate::ids::{Id, Ids};
-use crate::input::ByteCount;
+use crate::input::{ByteCount, TableFile};
 use crate::options::ImportOptions;
 use crate::plan::{Headers, Plan, SpaceId, Table};
 use crate::progress::{Meter, Unit};
-use crate::rows::{Rows, total_bytes};
+use crate::rows::Rows;
 use crate::scratch::Scratch;
 use crate::spool::Spool;
 use crate::staged::Staged;
@@ -160,7 +160,7 @@ impl<'a, 's> Scan<'a, 's> {
     pub(crate) fn run(mut self) -> Result<Scanned, ImportError> {
         let plan = self.plan;
         let all = |tables: &mut dyn Iterator<Item = &Table>| -> u64 {
-            tables.map(|t| total_bytes(&t.files)).sum()
+            tables.flat_map(|t| &t.files).map(TableFile::bytes).sum()
         };
         let node_bytes = all(&mut plan.nodes.iter().map(|t| &t.table));
         let other_bytes = all(&mut plan.relationships.iter().map(|t| &t.table))
@@ -202,8 +202,8 @@ impl<'a, 's> Scan<'a, 's> {
         table: &Table,
         mut take: impl FnMut(&mut Self, usize, &Rows) -> Result<(), Refused>,
     ) -> Result<(), ImportError> {
-        for (number, path) in table.files.iter().enumerate() {
-            let mut rows = Rows::open(path, table.cut, &self.bytes, self.threads)?;
+        for (number, file) in table.files.iter().enumerate() {
+            let mut rows = Rows::open(file, table.cut, &self.bytes, self.threads)?;
             let header = number == 0 || table.headers == Headers::EveryFile;
             if header && !rows.next()? {
                 continue;

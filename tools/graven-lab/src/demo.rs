@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use graven::IoMode;
-use graven_import::generate::{self, Compression, SocialOptions};
+use graven_import::generate::{self, Compression, Social, SocialOptions};
 use graven_import::{ImportOptions, ImportReport, ImportSource, Progress};
 
 use crate::error::LabError;
@@ -98,10 +98,13 @@ impl Demo {
             std::ops::ControlFlow::Continue(())
         };
         let options = SocialOptions {
-            scale: self.scale,
-            seed: self.seed,
+            network: Social {
+                scale: self.scale,
+                seed: self.seed,
+            },
             out: tables.clone(),
             compress: Compression::None,
+            memory: ImportOptions::default().memory,
         };
         generate::social(&options, &mut tell)?;
         let source = ImportSource::Ldbc(tables.clone());

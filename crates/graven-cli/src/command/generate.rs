@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use graven_import::generate::{self, Compression, SocialOptions};
 
+use crate::argument;
+
 use crate::failure::Failure;
 use crate::progress::ProgressReporter;
 
@@ -25,7 +27,8 @@ enum What {
 #[derive(Args, Debug)]
 #[command(
     after_help = "Scale 1 gives 9,892 persons with about 181,000 friendships, scale 10 gives \
-65,645 with about 1.94 million. Import the folder with `graven import DB.graven --ldbc OUT`."
+65,645 with about 1.94 million. Import the folder with `graven import DB.graven --ldbc OUT`, or make no \
+files at all: `graven import DB.graven --generate social --scale 10`."
 )]
 struct Social {
     /// Folder to write person.csv, knows.csv and three-hop-params.csv to
@@ -39,15 +42,21 @@ struct Social {
     /// Compress the tables with zstd
     #[arg(long)]
     zstd: bool,
+    /// Memory for friendships; what does not fit waits in scratch files beside the tables
+    #[arg(long, value_parser = argument::bytes)]
+    memory: Option<u64>,
 }
 
 impl Generate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let What::Social(social) = self.what;
         let options = SocialOptions {
-            scale: social.scale,
-            seed: social.seed,
+            network: generate::Social {
+                scale: social.scale,
+                seed: social.seed,
+            },
             out: social.out,
+            memory: social.memory.unwrap_or_else(graven::default_memory),
             compress: if social.zstd {
                 Compression::Zstd
             } else {

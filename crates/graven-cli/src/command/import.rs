@@ -4,8 +4,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use graven::{Config, Database};
+use graven_import::generate::Social;
 use graven_import::{
     CsvFormat, ImportOptions, ImportReport, ImportSource, NamedCount, NodeOrder, TableArgument,
     TableSource,
@@ -21,6 +22,7 @@ use crate::progress::ProgressReporter;
   graven import social.graven --ldbc ldbc-snb-sf10-knows
   graven import shop.graven --nodes Person=person.csv --relationships BOUGHT=bought.csv
   graven import shop.graven --neo4j-export all.json
+  graven import big.graven --generate social --scale 100
 
 Tables given with --nodes and --relationships carry a header in Neo4j's convention, for example
 `id:ID(Person)|name|age:int|:LABEL` and `:START_ID(Person)|:END_ID(Item)|since:date`. Files may be
@@ -38,6 +40,19 @@ pub(crate) struct Import {
     /// too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ldbc", "neo4j", "nodes", "relationships"])]
     neo4j_export: Option<PathBuf>,
+    /// A network that is generated while it is imported, without files between them
+    #[arg(
+        long,
+        value_name = "NETWORK",
+        conflicts_with_all = ["ldbc", "neo4j", "neo4j_export", "nodes", "relationships", "dry_run"]
+    )]
+    generate: Option<Network>,
+    /// Size of the generated network, as for `graven generate social`
+    #[arg(long, requires = "generate", default_value_t = 1.0)]
+    scale: f64,
+    /// Seed of the generated network
+    #[arg(long, requires = "generate", default_value_t = 1)]
+    seed: u64,
     /// A node table: Label=FILE[,FILE...]; repeatable
     #[arg(long, value_name = "LABEL=FILE", num_args = 1..)]
     nodes: Vec<TableArgument>,
@@ -68,6 +83,13 @@ pub(crate) struct Import {
     /// Write rows that cannot be taken to FILE and go on
     #[arg(long, conflicts_with = "neo4j_export", value_name = "FILE")]
     skip_bad_rows: Option<PathBuf>,
+}
+
+/// What can be generated.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Network {
+    /// Persons and their friendships, in the shape of LDBC's
+    Social,
 }
 
 impl Import {
@@ -131,6 +153,12 @@ impl Import {
     }
 
     fn source(&self) -> Result<ImportSource, Failure> {
+        if let Some(Network::Social) = self.generate {
+            return Ok(ImportSource::Generated(Social {
+                scale: self.scale,
+                seed: self.seed,
+            }));
+        }
         if let Some(folder) = &self.ldbc {
             return Ok(ImportSource::Ldbc(folder.clone()));
         }
@@ -139,7 +167,7 @@ impl Import {
         }
         if self.nodes.is_empty() && self.relationships.is_empty() {
             return Err(Failure::usage(
-                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, or \
+                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, --generate social, or \
                  --nodes LABEL=FILE and --relationships TYPE=FILE",
             ));
         }

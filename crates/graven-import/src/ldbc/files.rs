@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::columns::{label_of, type_of};
 use crate::error::ImportError;
+use crate::input::TableFile;
 use crate::rows::{Cut, header_of};
 
 const DEPTH_MAX: usize = 4;
@@ -23,7 +24,7 @@ pub(super) enum Shape {
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) shape: Shape,
-    pub(super) files: Vec<PathBuf>,
+    pub(super) files: Vec<TableFile>,
     pub(super) header: Vec<String>,
     pub(super) cut: Cut,
     /// The data set's folder: two tables of one shape in two folders are two data sets.
@@ -35,11 +36,18 @@ pub(super) fn find(folder: &Path) -> Result<(Vec<Found>, Vec<PathBuf>), ImportEr
     let mut files = Vec::new();
     walk(folder, DEPTH_MAX, &mut files)?;
     files.sort();
+    tables(files.into_iter().map(TableFile::Path))
+}
+
+/// The tables that `files` hold, node tables first, and the files that are none.
+pub(super) fn tables(
+    files: impl Iterator<Item = TableFile>,
+) -> Result<(Vec<Found>, Vec<PathBuf>), ImportError> {
     let (mut tables, mut ignored): (Vec<Found>, Vec<PathBuf>) = (vec![], vec![]);
-    for path in files {
-        match recognise(&path)? {
+    for file in files {
+        match recognise(&file)? {
             Some(found) => add(&mut tables, found)?,
-            None => ignored.push(path),
+            None => ignored.push(file.path().to_path_buf()),
         }
     }
     tables.sort_by_key(|t| rank(&t.shape));
@@ -139,7 +147,8 @@ fn shape(name: &str) -> Option<Shape> {
     }
 }
 
-fn recognise(path: &Path) -> Result<Option<Found>, ImportError> {
+fn recognise(file: &TableFile) -> Result<Option<Found>, ImportError> {
+    let path = file.path();
     let Some((name, folder)) = table_name(path) else {
         return Ok(None);
     };
@@ -147,7 +156,7 @@ fn recognise(path: &Path) -> Result<Option<Found>, ImportError> {
         return Ok(None);
     };
     let Some((header, cut)) = header_of(
-        path,
+        file,
         Some(Cut {
             delimiter: b'|',
             quote: None,
@@ -170,7 +179,7 @@ fn recognise(path: &Path) -> Result<Option<Found>, ImportError> {
     }
     Ok(Some(Found {
         shape,
-        files: vec![path.to_path_buf()],
+        files: vec![file.clone()],
         header,
         cut,
         folder,
@@ -192,19 +201,19 @@ fn add(tables: &mut Vec<Found>, found: Found) -> Result<(), ImportError> {
             "its header '{}' differs from '{}' in {}",
             found.header.join("|"),
             same.header.join("|"),
-            same.files[0].display()
+            same.files[0].path().display()
         )
-    } else if same.files[0].file_name() == found.files[0].file_name() {
+    } else if same.files[0].path().file_name() == found.files[0].path().file_name() {
         format!(
             "the same table is also in {}: remove one",
-            same.files[0].display()
+            same.files[0].path().display()
         )
     } else {
         same.files.extend(found.files);
         return Ok(());
     };
     Err(ImportError::Layout {
-        path: found.files[0].clone(),
+        path: found.files[0].path().to_path_buf(),
         reason: problem,
     })
 }

@@ -7,7 +7,12 @@ fn read(text: &[u8], cut: Cut) -> Result<Vec<(u64, Vec<String>)>, ImportError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, text).unwrap();
-    let mut rows = Rows::open(&path, cut, &ByteCount::default(), 2)?;
+    let mut rows = Rows::open(
+        &TableFile::Path(path.clone()),
+        cut,
+        &ByteCount::default(),
+        2,
+    )?;
     let mut out = Vec::new();
     while rows.next()? {
         let fields = (0..rows.len()).map(|i| String::from_utf8_lossy(rows.field(i)).into_owned());
@@ -59,7 +64,13 @@ fn text_behind_a_closing_quote_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, "x,\"y\" z\n\"a\",\"b\"\n\"a\"b,\"c\"d\n").unwrap();
-    let mut rows = Rows::open(&path, COMMA, &ByteCount::default(), 1).unwrap();
+    let mut rows = Rows::open(
+        &TableFile::Path(path.clone()),
+        COMMA,
+        &ByteCount::default(),
+        1,
+    )
+    .unwrap();
     for stray in [Some(1), None, Some(0)] {
         assert!(rows.next().unwrap());
         assert_eq!(rows.stray(), stray);

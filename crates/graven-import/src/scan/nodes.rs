@@ -215,7 +215,7 @@ impl Scan<'_, '_> {
             }
             let Some(other) = self.resolve(*space, id)? else {
                 self.bad.take(RowError {
-                    file: table.table.files[file].clone(),
+                    file: table.table.files[file].path().to_path_buf(),
                     line,
                     column: table.table.header[column].clone(),
                     value: shown(bytes),

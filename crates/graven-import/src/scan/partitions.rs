@@ -393,7 +393,7 @@ impl Scan<'_, '_> {
             Id::Text(text) => shown(text),
         };
         RowError {
-            file: table.files[place.file].clone(),
+            file: table.files[place.file].path().to_path_buf(),
             line: place.line,
             column: table.header[place.column].clone(),
             value,

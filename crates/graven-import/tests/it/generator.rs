@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use graven_import::generate::{Compression, SocialOptions, social};
+use graven_import::generate::{Compression, Social, SocialOptions, social};
+use graven_import::{ImportOptions, ImportSource};
 
-use crate::{go_on, shared};
+use crate::{dump, go_on, open, run, shared};
 
 fn generate(dir: &Path, scale: f64, seed: u64, compress: Compression) {
     let options = SocialOptions {
-        scale,
-        seed,
+        network: Social { scale, seed },
         out: dir.to_path_buf(),
         compress,
+        memory: 1 << 30,
     };
     let report = social(&options, &mut go_on).unwrap();
     assert_eq!(report.files.len(), 3);
@@ -219,10 +220,10 @@ fn a_scale_out_of_range_is_refused() {
     for scale in [0.0, -1.0, f64::NAN, 1e9] {
         let out = dir.path().to_path_buf();
         let options = SocialOptions {
-            scale,
-            seed: 1,
+            network: Social { scale, seed: 1 },
             out,
             compress: Compression::None,
+            memory: 1 << 20,
         };
         assert!(
             social(&options, &mut go_on)
@@ -231,4 +232,56 @@ fn a_scale_out_of_range_is_refused() {
                 .contains("out of range")
         );
     }
+}
+
+/// Goal: what does not fit in memory is the same network (GE-1).
+#[test]
+fn little_memory_changes_no_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut texts = [4 << 10, 1 << 30].map(|memory| {
+        let options = SocialOptions {
+            network: Social {
+                scale: 0.3,
+                seed: 5,
+            },
+            out: dir.path().join(memory.to_string()),
+            compress: Compression::None,
+            memory,
+        };
+        social(&options, &mut go_on).unwrap();
+        let names: Vec<_> = std::fs::read_dir(&options.out).unwrap().collect();
+        assert_eq!(names.len(), 3, "the scratch folder is gone");
+        text(&options.out.join("knows.csv"))
+    });
+    assert!(texts[0] == texts[1]);
+    assert!(texts[0].lines().count() > 30_000);
+    texts[0].clear();
+}
+
+/// Goal: a network imported while it is made is the one that its tables give.
+#[test]
+fn a_network_is_imported_without_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let network = Social {
+        scale: 0.2,
+        seed: 3,
+    };
+    let tables = dir.path().join("tables");
+    generate(&tables, network.scale, network.seed, Compression::None);
+    let options = ImportOptions::default();
+    let [files, made] = [
+        ("files", ImportSource::Ldbc(tables)),
+        ("made", ImportSource::Generated(network)),
+    ]
+    .map(|(name, source)| {
+        let target = dir.path().join(name);
+        let report = run(&target, &source, &options).unwrap();
+        (
+            report.relationships,
+            report.input_bytes,
+            dump(&open(&target)),
+        )
+    });
+    assert!(files.0 > 10_000);
+    assert!(files == made);
 }

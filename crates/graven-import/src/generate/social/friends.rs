@@ -8,13 +8,23 @@
 //! which makes triangles. Persons without room are passed over in constant time (a forest of
 //! pointers to the next one with room).
 //!
+//! Two persons meet at most once in a round, so only friendships of earlier rounds can repeat. A
+//! round's friends of a person lie within [`REACH`] places behind it, so a round is kept as
+//! [`Round`]: the places of the persons, and for each place the distances to its friends.
+//!
 //! # Costs
-//! About `1 / FAR` meetings per friendship; 8 bytes a friendship and 12 a person.
+//! About `1 / FAR` meetings per friendship. 40 bytes a person, and 2 bytes a friendship of the first
+//! two rounds, in scratch files if there are more than a share of the memory takes.
 //!
 //! # Source
 //! Minh-Duc Pham, Peter Boncz, Orri Erling: S3G2, a Scalable Structure-Correlated Social Graph
 //! Generator, TPCTC 2012; window and limit as in LDBC's generator.
 
+use std::sync::Arc;
+
+use crate::error::ImportError;
+use crate::progress::Meter;
+use crate::scratch::{Scratch, ScratchFile};
 use graven_types::rng::SplitMix64;
 
 /// Probability of meeting the next one in the order; it falls by this factor at each step.
@@ -25,49 +35,69 @@ const FAR: f64 = 0.2;
 const REACH: usize = 10_000;
 /// Share of the friends to be made by the end of each round.
 const SHARES: [f64; 3] = [0.45, 0.9, 1.0];
+const PERSONS_PER_REPORT: usize = 1 << 12;
 
-/// Friendships as pairs of person numbers, smaller first, in no particular order.
+/// Where scratch files are, and how many bytes of distances a round keeps in memory.
+pub(super) struct Room<'a> {
+    pub(super) scratch: &'a Arc<Scratch>,
+    pub(super) bytes: usize,
+}
+
+/// Gives every friendship to `take` as a pair of person numbers, in no particular order.
 pub(super) fn friendships(
     targets: &[u32],
     orders: [Vec<u32>; 3],
     random: &mut SplitMix64,
-) -> Vec<(u32, u32)> {
-    let mut circle = Circle {
-        friends: vec![Vec::new(); targets.len()],
-    };
+    room: &Room<'_>,
+    meter: &mut Meter<'_>,
+    take: &mut dyn FnMut(u32, u32) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
     let mut thresholds = Vec::new();
     let mut probability = NEAR;
     while probability > FAR {
         thresholds.push(probability);
         probability *= NEAR;
     }
-    for (order, share) in orders.into_iter().zip(SHARES) {
-        let room: Vec<u32> = targets
+    let mut circle = Circle {
+        degrees: vec![0; targets.len()],
+        earlier: Vec::new(),
+        thresholds,
+        made: 0,
+    };
+    let last = SHARES.len() - 1;
+    for (i, (order, share)) in orders.into_iter().zip(SHARES).enumerate() {
+        let most: Vec<u32> = targets
             .iter()
             .map(|t| (f64::from(*t) * share + 0.999_999) as u32)
             .collect();
-        circle.round(&order, &room, &thresholds, random);
+        let mut distances = Distances::new(room);
+        circle.round(&order, &most, random, &mut distances, meter, take)?;
+        if i < last {
+            circle.earlier.push(Round::new(&order, distances)?);
+        }
     }
-    let mut pairs = Vec::with_capacity(targets.iter().map(|t| *t as usize).sum::<usize>() / 2);
-    for (a, friends) in circle.friends.iter().enumerate() {
-        let a = a as u32;
-        pairs.extend(friends.iter().filter(|b| a < **b).map(|b| (a, *b)));
-    }
-    pairs
+    Ok(())
 }
 
 struct Circle {
-    friends: Vec<Vec<u32>>,
+    degrees: Vec<u32>,
+    earlier: Vec<Round>,
+    thresholds: Vec<f64>,
+    made: u64,
 }
 
 impl Circle {
-    fn degree(&self, person: u32) -> u32 {
-        self.friends[person as usize].len() as u32
-    }
-
-    /// One dimension: `order` lists the persons, `room` the friends each may have after it.
-    fn round(&mut self, order: &[u32], room: &[u32], thresholds: &[f64], random: &mut SplitMix64) {
-        let full = |circle: &Self, p: u32| circle.degree(p) >= room[p as usize];
+    /// One dimension: `order` lists the persons, `most` the friends each may have after it.
+    fn round(
+        &mut self,
+        order: &[u32],
+        most: &[u32],
+        random: &mut SplitMix64,
+        distances: &mut Distances<'_>,
+        meter: &mut Meter<'_>,
+        take: &mut dyn FnMut(u32, u32) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let full = |circle: &Self, p: u32| circle.degrees[p as usize] >= most[p as usize];
         // next[i] leads to the first place at or after i whose person has room.
         let mut next: Vec<u32> = (0..=order.len() as u32).collect();
         for (i, person) in order.iter().enumerate() {
@@ -76,6 +106,10 @@ impl Circle {
             }
         }
         for (i, &person) in order.iter().enumerate() {
+            if i % PERSONS_PER_REPORT == 0 {
+                meter.at(self.made)?;
+            }
+            distances.begin_person();
             if full(self, person) {
                 continue;
             }
@@ -85,11 +119,14 @@ impl Circle {
             let mut distance = 0;
             while at < end && !full(self, person) {
                 let other = order[at];
-                let near = thresholds.get(distance).copied().unwrap_or(FAR);
+                let near = self.thresholds.get(distance).copied().unwrap_or(FAR);
                 distance += 1;
-                if random.unit() < near && !self.know(person, other) {
-                    self.friends[person as usize].push(other);
-                    self.friends[other as usize].push(person);
+                if random.unit() < near && !self.know(person, other)? {
+                    self.degrees[person as usize] += 1;
+                    self.degrees[other as usize] += 1;
+                    self.made += 1;
+                    distances.push((at - i) as u16)?;
+                    take(person, other)?;
                     if full(self, other) {
                         next[at] = at as u32 + 1;
                     }
@@ -98,15 +135,17 @@ impl Circle {
             }
             next[i] = i as u32 + 1;
         }
+        Ok(())
     }
 
-    fn know(&self, a: u32, b: u32) -> bool {
-        let (a, b) = if self.degree(a) <= self.degree(b) {
-            (a, b)
-        } else {
-            (b, a)
-        };
-        self.friends[a as usize].contains(&b)
+    /// Whether two persons became friends in an earlier round.
+    fn know(&self, a: u32, b: u32) -> Result<bool, ImportError> {
+        for round in &self.earlier {
+            if round.made(a, b)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -117,4 +156,167 @@ fn find(next: &mut [u32], mut at: usize) -> usize {
         at = next[at] as usize;
     }
     at
+}
+
+/// The distances to the friends of each place, ascending, one place after the other.
+struct Distances<'a> {
+    room: &'a Room<'a>,
+    /// Where those of each place begin, counted in distances.
+    begins: Vec<u64>,
+    file: Option<ScratchFile>,
+    /// What is not in the file yet; all, without a file.
+    tail: Vec<u16>,
+    written: u64,
+}
+
+/// Bytes of a distance.
+const WIDTH: usize = 2;
+const WRITE_BYTES: usize = 256 << 10;
+
+impl<'a> Distances<'a> {
+    fn new(room: &'a Room<'a>) -> Self {
+        Self {
+            room,
+            begins: Vec::new(),
+            file: None,
+            tail: Vec::new(),
+            written: 0,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.written + self.tail.len() as u64
+    }
+
+    fn begin_person(&mut self) {
+        self.begins.push(self.len());
+    }
+
+    fn push(&mut self, distance: u16) -> Result<(), ImportError> {
+        self.tail.push(distance);
+        let bytes = self.tail.len() * WIDTH;
+        if bytes > self.room.bytes || self.file.is_some() && bytes >= WRITE_BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ImportError> {
+        if self.file.is_none() {
+            self.file = Some(self.room.scratch.file()?);
+        }
+        let file = self.file.as_mut().expect("just made");
+        for part in self.tail.chunks(WRITE_BYTES / WIDTH) {
+            let bytes: Vec<u8> = part.iter().flat_map(|d| d.to_le_bytes()).collect();
+            file.append(&bytes)?;
+        }
+        self.written += self.tail.len() as u64;
+        self.tail = Vec::new();
+        Ok(())
+    }
+}
+
+/// The friendships of a round that is over.
+struct Round {
+    /// The place of each person.
+    places: Vec<u32>,
+    /// As in [`Distances`], and the end of all.
+    begins: Vec<u64>,
+    file: Option<ScratchFile>,
+    memory: Vec<u16>,
+}
+
+impl Round {
+    fn new(order: &[u32], mut distances: Distances<'_>) -> Result<Self, ImportError> {
+        let mut places = vec![0; order.len()];
+        for (place, person) in order.iter().enumerate() {
+            places[*person as usize] = place as u32;
+        }
+        distances.begin_person();
+        if distances.file.is_some() {
+            distances.flush()?;
+        }
+        Ok(Self {
+            places,
+            begins: distances.begins,
+            file: distances.file,
+            memory: distances.tail,
+        })
+    }
+
+    /// Whether the two became friends in this round.
+    fn made(&self, a: u32, b: u32) -> Result<bool, ImportError> {
+        let (a, b) = (self.places[a as usize], self.places[b as usize]);
+        let (first, distance) = (a.min(b) as usize, a.abs_diff(b) as usize);
+        if distance > REACH {
+            return Ok(false);
+        }
+        let (from, to) = (self.begins[first], self.begins[first + 1]);
+        if from == to {
+            return Ok(false);
+        }
+        let distance = distance as u16;
+        let Some(file) = &self.file else {
+            let its = &self.memory[from as usize..to as usize];
+            return Ok(its.binary_search(&distance).is_ok());
+        };
+        let mut bytes = [0; 4096];
+        let mut at = from;
+        while at < to {
+            let count = (to - at).min((bytes.len() / WIDTH) as u64);
+            let part = &mut bytes[..count as usize * WIDTH];
+            file.read(part, at * WIDTH as u64)?;
+            let (numbers, _) = part.as_chunks::<WIDTH>();
+            let mut numbers = numbers.iter().map(|n| u16::from_le_bytes(*n));
+            if numbers.any(|n| n == distance) {
+                return Ok(true);
+            }
+            at += count;
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: the friendships do not depend on whether the rounds fit in memory.
+    #[test]
+    fn scratch_files_change_no_friendship() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(folder.path().join("scratch"), 0).unwrap();
+        let targets: Vec<u32> = (0..3_000).map(|i| i % 97).collect();
+        let order = |seed| {
+            let mut order: Vec<u32> = (0..3_000).collect();
+            crate::generate::random::stream(seed, 0).shuffle(&mut order);
+            order
+        };
+        let mut made = [0, usize::MAX].map(|bytes| {
+            let room = Room {
+                scratch: &scratch,
+                bytes,
+            };
+            let mut go_on = |_: crate::Progress<'_>| std::ops::ControlFlow::Continue(());
+            let mut pairs = Vec::new();
+            friendships(
+                &targets,
+                [order(1), order(2), order(3)],
+                &mut crate::generate::random::stream(9, 0),
+                &room,
+                &mut Meter::new(&mut go_on),
+                &mut |a, b| {
+                    pairs.push((a.min(b), a.max(b)));
+                    Ok(())
+                },
+            )
+            .unwrap();
+            pairs
+        });
+        assert!(scratch.spilled() > 10_000);
+        assert_eq!(made[0], made[1]);
+        made[0].sort_unstable();
+        assert!(made[0].len() > 50_000);
+        assert!(made[0].windows(2).all(|w| w[0] != w[1]));
+    }
 }

@@ -33,23 +33,46 @@ const FAMILY: [&str; 40] = [
 ];
 const BROWSERS: [&str; 5] = ["Firefox", "Chrome", "Internet Explorer", "Safari", "Opera"];
 
-/// One person.
+/// One person, in few bytes: there may be millions.
 #[derive(Debug, Clone)]
 pub(super) struct Person {
     pub(super) id: u64,
-    pub(super) first_name: &'static str,
-    pub(super) last_name: &'static str,
-    pub(super) gender: &'static str,
-    pub(super) birthday: i64,
     pub(super) created: i64,
     pub(super) address: u32,
-    pub(super) browser: &'static str,
-    pub(super) city: u64,
-    country: u64,
+    pub(super) city: u16,
+    /// Days after the first of January 1980.
+    born: u16,
     /// 0: did not study.
-    university: u64,
-    class_year: u64,
-    topic: u64,
+    university: u16,
+    topic: u16,
+    country: u8,
+    class_year: u8,
+    is_male: bool,
+    /// Numbers in the lists of names.
+    first_name: u8,
+    last_name: u8,
+    browser: u8,
+}
+
+impl Person {
+    /// First name, last name and gender.
+    pub(super) fn names(&self) -> [&'static str; 3] {
+        let (names, gender) = match self.is_male {
+            false => (&FEMALE, "female"),
+            true => (&MALE, "male"),
+        };
+        let last = FAMILY[usize::from(self.last_name)];
+        [names[usize::from(self.first_name)], last, gender]
+    }
+
+    /// Milliseconds since 1970.
+    pub(super) fn birthday(&self) -> i64 {
+        (days_from_civil(1980, 1, 1) + i64::from(self.born)) * DAY_MILLIS
+    }
+
+    pub(super) fn browser(&self) -> &'static str {
+        BROWSERS[usize::from(self.browser)]
+    }
 }
 
 /// The last millisecond of the simulated time.
@@ -85,7 +108,7 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut SplitMix64) ->
         0 => 0,
         _ => 1 + city * UNIVERSITIES_PER_CITY + random.below(UNIVERSITIES_PER_CITY),
     };
-    let born = days_from_civil(1980, 1, 1) + random.below(3_653) as i64;
+    let born = random.below(3_653);
     // A few topics are common to all countries; half of the choices are coloured by the country.
     let common = random
         .below(TOPICS)
@@ -95,28 +118,30 @@ fn person(serial: u64, start: i64, since_start: i64, random: &mut SplitMix64) ->
         0 => common,
         _ => (common + country * 37) % TOPICS,
     };
-    let (gender, names) = match random.below(2) {
-        0 => ("female", &FEMALE),
-        _ => ("male", &MALE),
-    };
-    let pick = |list: &[&'static str], random: &mut SplitMix64| {
-        list[((country * 3 + random.below(8)) % list.len() as u64) as usize]
+    let is_male = random.below(2) != 0;
+    let pick = |names: usize, random: &mut SplitMix64| {
+        ((country * 3 + random.below(8)) % names as u64) as u8
     };
     let part = (since_start / DAY_MILLIS / DAYS_PER_PART) as u64;
+    // FEMALE and MALE are equally long. The order of the draws is part of GE-1.
+    let first_name = pick(FEMALE.len(), random);
+    let last_name = pick(FAMILY.len(), random);
+    let address = (random.bits() >> 32) as u32;
+    let browser = random.below(5).min(random.below(5)) as u8;
     Person {
         id: part << 40 | serial,
-        first_name: pick(names, random),
-        last_name: pick(&FAMILY, random),
-        gender,
-        birthday: born * DAY_MILLIS,
         created: start + since_start,
-        address: (random.bits() >> 32) as u32,
-        browser: BROWSERS[random.below(5).min(random.below(5)) as usize],
-        city,
-        country,
-        university,
-        class_year: random.below(12),
-        topic,
+        address,
+        city: city as u16,
+        born: born as u16,
+        university: university as u16,
+        topic: topic as u16,
+        country: country as u8,
+        class_year: random.below(12) as u8,
+        is_male,
+        first_name,
+        last_name,
+        browser,
     }
 }
 
