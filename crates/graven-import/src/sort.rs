@@ -22,6 +22,8 @@ use crate::value::{put_varint, take_varint};
 /// Runs of one level before they are merged.
 const FAN_IN: usize = 64;
 const WRITE_BYTES: usize = 64 << 10;
+/// The most that three numbers before the bytes of a record take.
+const HEAD_BYTES: usize = 30;
 
 type Key = [u64; 2];
 
@@ -194,9 +196,11 @@ impl Sorted {
     }
 }
 
+/// Writes records in order: keys as what they are more than the last one.
 struct RunWriter {
     file: ScratchFile,
     buffer: Vec<u8>,
+    last: Key,
 }
 
 impl RunWriter {
@@ -204,12 +208,16 @@ impl RunWriter {
         Ok(Self {
             file: scratch.file()?,
             buffer: Vec::with_capacity(WRITE_BYTES),
+            last: [0; 2],
         })
     }
 
     fn put(&mut self, key: Key, bytes: &[u8]) -> Result<(), ImportError> {
-        self.buffer.extend_from_slice(&key[0].to_le_bytes());
-        self.buffer.extend_from_slice(&key[1].to_le_bytes());
+        let more = key[0] - self.last[0];
+        put_varint(&mut self.buffer, more);
+        let before = if more == 0 { self.last[1] } else { 0 };
+        put_varint(&mut self.buffer, key[1] - before);
+        self.last = key;
         put_varint(&mut self.buffer, bytes.len() as u64);
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= WRITE_BYTES {
@@ -239,15 +247,14 @@ struct RunReader {
 impl RunReader {
     /// Moves to the next record; false at the end of the run.
     fn advance(&mut self) -> Result<bool, ImportError> {
-        self.want(26)?;
+        self.want(HEAD_BYTES)?;
         if self.at == self.buffer.len() {
             return Ok(false);
         }
-        let number = |at: usize| {
-            u64::from_le_bytes(self.buffer[at..at + 8].try_into().expect("eight bytes"))
-        };
-        self.key = [number(self.at), number(self.at + 8)];
-        let mut rest = &self.buffer[self.at + 16..];
+        let mut rest = &self.buffer[self.at..];
+        let more = take_varint(&mut rest);
+        let before = if more == 0 { self.key[1] } else { 0 };
+        self.key = [self.key[0] + more, before + take_varint(&mut rest)];
         let len = take_varint(&mut rest) as usize;
         self.at = self.buffer.len() - rest.len();
         self.want(len)?;

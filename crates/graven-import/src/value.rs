@@ -6,8 +6,8 @@
 //! bytes.
 //!
 //! # On disk
-//! Scratch files only: tag byte, then 8-byte little-endian integers, or a length (LEB128) and bytes
-//! for text and lists. The tags are `Tag`.
+//! Scratch files only: tag byte, then LEB128 for integers, 8-byte little-endian numbers for the other
+//! fixed types, or a length (LEB128) and bytes for text and lists. The tags are `Tag`.
 
 pub(crate) mod temporal;
 
@@ -107,9 +107,16 @@ fn put_i64(out: &mut Vec<u8>, tag: Tag, value: i64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Appends an integer value.
+/// Appends an integer value: the sign in the lowest bit, so that small numbers take few bytes.
 pub(crate) fn put_integer(out: &mut Vec<u8>, value: i64) {
-    put_i64(out, Tag::Integer, value);
+    out.push(Tag::Integer as u8);
+    put_varint(out, (value << 1 ^ value >> 63).cast_unsigned());
+}
+
+/// Takes the number of an integer value off the front.
+fn take_integer(bytes: &mut &[u8]) -> i64 {
+    let folded = take_varint(bytes);
+    (folded >> 1).cast_signed() ^ -(folded & 1).cast_signed()
 }
 
 /// Appends a text value.
@@ -329,7 +336,7 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> PropertyValue {
     match tag {
         FALSE => PropertyValue::Boolean(false),
         TRUE => PropertyValue::Boolean(true),
-        INTEGER => PropertyValue::Integer(take_i64(bytes)),
+        INTEGER => PropertyValue::Integer(take_integer(bytes)),
         FLOAT => PropertyValue::Float(f64::from_bits(take_i64(bytes) as u64)),
         TEXT => PropertyValue::String(take_text(bytes)),
         LIST => {
