@@ -87,6 +87,9 @@ pub(crate) struct Scan<'a, 's> {
     created_sets: Vec<Option<usize>>,
     /// Nodes created by reference, by space.
     created: Vec<u64>,
+    /// Space, id and node of the last start of a relationship: tables are often sorted by it, and
+    /// a look-up among millions of ids waits for memory.
+    last_start: Option<(SpaceId, i64, u64)>,
     /// Origin of the last created node.
     created_origin: Option<SpaceId>,
     /// Records (ordinal, line, file and column numbers and id): references of node rows.
@@ -151,6 +154,7 @@ impl<'a, 's> Scan<'a, 's> {
             degrees: Vec::new(),
             created_sets,
             created: vec![0; plan.spaces.len()],
+            last_start: None,
             created_origin: None,
             references: Spool::new(scratch),
         })

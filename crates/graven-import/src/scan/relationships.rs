@@ -90,9 +90,28 @@ impl Scan<'_, '_> {
             };
             return Ok(partitions.wait(0, start_space, start.1, place, then, properties)?);
         }
-        let start = self.end_of_row(rows, start_space, start)?;
+        let start = self.start_of_row(rows, start_space, start)?;
         let end = self.end_of_row(rows, end_space, end)?;
         Ok(self.keep_relationship(rel_type, start, end, properties)?)
+    }
+
+    fn start_of_row(
+        &mut self,
+        rows: &Rows,
+        space: usize,
+        start: (usize, Id<'_>),
+    ) -> Result<u64, Refused> {
+        let Id::Number(number) = start.1 else {
+            return self.end_of_row(rows, space, start);
+        };
+        if let Some((of, last, node)) = self.last_start
+            && (of, last) == (space, number)
+        {
+            return Ok(node);
+        }
+        let node = self.end_of_row(rows, space, start)?;
+        self.last_start = Some((space, number, node));
+        Ok(node)
     }
 
     fn end_of_row(

@@ -59,6 +59,7 @@ pub(super) struct TableText {
     bucket: usize,
     pairs: Vec<u64>,
     next: usize,
+    digits: itoa::Buffer,
 }
 
 impl TableText {
@@ -75,6 +76,7 @@ impl TableText {
             bucket: 0,
             pairs: Vec::new(),
             next: 0,
+            digits: itoa::Buffer::new(),
         }
     }
 
@@ -106,7 +108,7 @@ impl TableText {
         };
         let [a, b, c, d] = p.address.to_be_bytes();
         let text = &mut self.text;
-        decimal(text, p.id);
+        text.extend_from_slice(self.digits.format(p.id).as_bytes());
         for name in p.names() {
             text.push(b'|');
             text.extend_from_slice(name.as_bytes());
@@ -146,24 +148,11 @@ impl TableText {
         // Of two draws the earlier: most friendships are made soon after joining.
         let after = self.dates.below(left).min(self.dates.below(left));
         for (number, behind) in [(a.id, b'|'), (b.id, b'|'), (joined as u64 + after, b'\n')] {
-            decimal(&mut self.text, number);
+            let digits = self.digits.format(number);
+            self.text.extend_from_slice(digits.as_bytes());
             self.text.push(behind);
         }
         Ok(true)
-    }
-}
-
-/// Appends a number in decimal digits.
-fn decimal(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return out.extend_from_slice(&digits[at..]);
-        }
     }
 }
 
