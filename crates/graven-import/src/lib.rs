@@ -87,7 +87,7 @@ pub fn import(
     let target = target::Target::create(target, options.memory / 4)?;
     let scratch = &target.scratch;
     let mut meter = Meter::new(progress);
-    let plan = match source {
+    let mut plan = match source {
         ImportSource::Ldbc(folder) => ldbc::plan(folder)?,
         ImportSource::Tables(tables) => headers::plan(tables)?,
         ImportSource::Generated(social) => ldbc::plan_made(generate::made(
@@ -98,6 +98,7 @@ pub fn import(
         )?)?,
     };
     let scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
+    plan.forget_made();
     let staged = &scanned.staged;
     let uniqueness = store::uniqueness(&plan, &scanned)?;
     let text_spaces: Vec<bool> = (0..plan.spaces.len())

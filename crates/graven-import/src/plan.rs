@@ -190,6 +190,17 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Lets go of tables that the program made, which take memory and scratch files.
+    pub(crate) fn forget_made(&mut self) {
+        let nodes = self.nodes.iter_mut().map(|t| &mut t.table);
+        let relationships = self.relationships.iter_mut().map(|t| &mut t.table);
+        for table in nodes.chain(relationships) {
+            table
+                .files
+                .retain(|file| matches!(file, TableFile::Path(_)));
+        }
+    }
+
     /// Adds an index unless it is there.
     pub(crate) fn index(&mut self, label: usize, key: usize) {
         let index = IndexPlan { label, key };

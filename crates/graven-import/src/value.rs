@@ -6,8 +6,8 @@
 //! bytes.
 //!
 //! # On disk
-//! Scratch files only: tag byte, then LEB128 for integers, 8-byte little-endian numbers for the other
-//! fixed types, or a length (LEB128) and bytes for text and lists. The tags are `Tag`.
+//! Scratch files only: tag byte, then LEB128 for integers, 8-byte little-endian numbers for the
+//! other fixed types, or a length (LEB128) and bytes for text and lists. The tags are `Tag`.
 
 pub(crate) mod temporal;
 

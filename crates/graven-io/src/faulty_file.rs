@@ -207,6 +207,10 @@ impl File for FaultyFile {
         self.inner().alignment()
     }
 
+    fn request_bytes(&self) -> u64 {
+        self.inner().request_bytes()
+    }
+
     fn read_queue(&self, _depth: usize) -> Result<Box<dyn ReadQueue>> {
         let file = Arc::new(self.clone());
         let mut state = self.shared.lock();

@@ -117,6 +117,12 @@ pub trait File: Send + Sync + Debug {
         false
     }
 
+    /// Bytes that one request may ask for where a reader goes through the file in order: many where
+    /// a request costs more than what it carries, 0 where it does not.
+    fn request_bytes(&self) -> u64 {
+        0
+    }
+
     /// A queue of up to `depth` asynchronous reads of this file; it keeps the file open.
     ///
     /// # Errors

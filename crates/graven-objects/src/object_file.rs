@@ -17,6 +17,7 @@ use crate::fetch::{Origin, Source};
 use crate::location::Location;
 use crate::manifest::{Manifest, Pointer};
 use crate::range_queue::RangeQueue;
+use crate::ranges;
 
 /// A published snapshot, open for reading; clones share it.
 #[derive(Clone, Debug)]
@@ -165,6 +166,10 @@ impl File for ObjectFile {
     fn forget(&self, offset: u64, length: usize) -> bool {
         self.source.forget(offset, length);
         true
+    }
+
+    fn request_bytes(&self) -> u64 {
+        ranges::JOINED_MAX
     }
 
     fn read_queue(&self, _depth: usize) -> graven_io::Result<Box<dyn ReadQueue>> {

@@ -406,6 +406,13 @@ impl PageCache {
         word::is_readable(word.load(Ordering::Relaxed))
     }
 
+    /// Whether the page is neither in memory nor on its way: a hint that may be outdated at once.
+    #[must_use]
+    pub fn is_absent(&self, file: FileId, page: PageRef) -> bool {
+        let word = self.tables.lookup(file.0, page.unit());
+        word.load(Ordering::Relaxed) == 0
+    }
+
     /// The budget this cache counts against.
     #[must_use]
     pub fn budget(&self) -> &Arc<Budget> {

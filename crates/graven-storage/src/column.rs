@@ -73,6 +73,14 @@ struct Current {
     is_scan: bool,
 }
 
+/// Whether many ids come closely one after the other.
+fn are_dense(ids: &[u64]) -> bool {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
+        return false;
+    };
+    ids.len() >= SCAN_IDS && *last > *first && last - first < ids.len() as u64 * SCAN_GAP
+}
+
 /// Whether there is room for a value from commits, which is there already.
 fn has_room(value: &PropertyValue, room: &mut dyn FnMut(u64) -> bool) -> bool {
     let bytes = value.heap_bytes();
@@ -440,8 +448,9 @@ impl Inner {
     fn runs(&self, ids: &[u64], mut take: impl FnMut(Run<'_>) -> Result<bool>) -> Result<bool> {
         let mut current = Current::default();
         for window in ids.chunks(WINDOW) {
-            current.is_scan = self.is_scan(window);
-            self.prefetch(window, current.is_scan)?;
+            let is_dense = are_dense(window);
+            current.is_scan = is_dense && self.is_large();
+            self.prefetch(window, is_dense)?;
             let mut from = 0;
             while from < window.len() {
                 let goes_on = match self.locate(window[from], &mut current)? {
@@ -551,12 +560,12 @@ impl Inner {
     fn integers_in(&self, ids: Range<u64>, out: &mut Vec<i64>) -> Result<bool> {
         let ends = [ids.start, ids.end - 1];
         out.reserve((ids.end - ids.start) as usize);
+        let is_dense = ids.end - ids.start >= SCAN_IDS as u64;
         let mut current = Current {
             page: None,
-            is_scan: ids.end - ids.start >= SCAN_IDS as u64
-                && self.bytes > self.pages.budget().limit() / SCAN_SHARE,
+            is_scan: is_dense && self.is_large(),
         };
-        self.prefetch(&ends, current.is_scan)?;
+        self.prefetch(&ends, is_dense)?;
         let mut from = ids.start;
         while from < ids.end {
             let Some((located, pin)) = self.locate(from, &mut current)? else {
@@ -577,19 +586,37 @@ impl Inner {
         Ok(true)
     }
 
-    /// Whether `ids` are a part of a scan.
-    fn is_scan(&self, ids: &[u64]) -> bool {
-        let (Some(first), Some(last)) = (ids.first(), ids.last()) else {
-            return false;
-        };
-        ids.len() >= SCAN_IDS
-            && self.bytes > self.pages.budget().limit() / SCAN_SHARE
-            && *last > *first
-            && last - first < ids.len() as u64 * SCAN_GAP
+    /// Whether a scan of the column would displace much of what is in memory.
+    fn is_large(&self) -> bool {
+        self.bytes > self.pages.budget().limit() / SCAN_SHARE
     }
 
-    /// Starts reading the pages of `ids` if they are more than one.
-    fn prefetch(&self, ids: &[u64], is_scan: bool) -> Result<()> {
+    /// Adds the pages behind `last` to those wanted, as many as a request carries, unless half of
+    /// them are on their way.
+    fn look_ahead(&self, last: Located, wanted: &mut Vec<PageRef>) -> Result<()> {
+        let Inner { pages, map, .. } = self;
+        let most = pages.budget().limit() / PREFETCH_SHARE;
+        let most = most.min(pages.file().request_bytes());
+        let needed = wanted.iter().any(|page| pages.is_absent(*page));
+        let (mut bytes, mut end, before) = (0, last.end, wanted.len());
+        while bytes < most && end != u64::MAX {
+            let Ok(located) = map.floor(pages, end)? else {
+                break;
+            };
+            bytes += located.page.len_bytes() as u64;
+            end = located.end;
+            wanted.push(located.page);
+        }
+        let middle = wanted.get(before + (wanted.len() - before) / 2);
+        if !needed && !middle.is_some_and(|page| pages.is_absent(*page)) {
+            wanted.truncate(before);
+        }
+        Ok(())
+    }
+
+    /// Starts reading the pages of `ids` if they are more than one; in a scan of a file whose
+    /// requests are dear, those behind them as well.
+    fn prefetch(&self, ids: &[u64], is_dense: bool) -> Result<()> {
         let Inner {
             pages, map, kind, ..
         } = self;
@@ -617,10 +644,19 @@ impl Inner {
                 break;
             }
         }
+        if is_dense
+            && pages.file().request_bytes() > 0
+            && let Some(last) = last
+        {
+            if wanted.is_empty() {
+                wanted.push(last.page);
+            }
+            self.look_ahead(last, &mut wanted)?;
+        }
         if wanted.len() > 1 {
             wanted.sort_unstable_by_key(|page| page.unit());
             wanted.dedup();
-            if is_scan {
+            if is_dense && self.is_large() {
                 pages.prefetch_scanned(&wanted, *kind);
             } else {
                 pages.prefetch(&wanted, *kind);

@@ -63,6 +63,11 @@ impl Pages {
         self.cache.prefetch(self.id, pages, kind)
     }
 
+    /// Whether reading the page has not begun: a hint.
+    pub(crate) fn is_absent(&self, page: PageRef) -> bool {
+        self.cache.is_absent(self.id, page)
+    }
+
     /// Brings pages into memory in this order, many reads at once.
     pub(crate) fn touch_all(&self, pages: &[PageRef], kind: PageKind) -> Result<()> {
         self.cache

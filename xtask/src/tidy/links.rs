@@ -1,5 +1,5 @@
 //! Dead links: every relative link of a Markdown file leads to a file, and its fragment to a
-//! heading.
+//! heading, or to a function where the file is code.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -30,6 +30,16 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
                 && !headings(&headed.text).any(|h| h == fragment)
             {
                 findings.push(format!("{}:{number}: no heading #{fragment}", file.path));
+            }
+            if let (false, Some(code)) = (fragment.is_empty(), headed)
+                && code.has_extension("rs")
+                && !code.text.contains(&format!("fn {fragment}("))
+            {
+                let path = &code.path;
+                findings.push(format!(
+                    "{}:{number}: no function {fragment} in {path}",
+                    file.path
+                ));
             }
         }
     }

@@ -3,12 +3,13 @@
 //! # How it works
 //! `degrees` says how many friends each person is meant to have, `persons` makes the persons,
 //! `friends` the friendships, `pairs` sorts them, `tables` gives both as text while it is read. The
-//! text goes to files ([`social`]) or straight to an import ([`made`]). The layout is that of LDBC's
-//! Interactive data with persons and friendships only, so `graven import --ldbc` reads the files.
+//! text goes to files ([`social`]) or straight to an import ([`made`]). The layout is that of
+//! LDBC's Interactive data with persons and friendships only: `graven import --ldbc` reads the
+//! files.
 //!
 //! # Invariants
-//! - GE-1 The same scale and seed give the same bytes on every machine and in any memory: own random
-//!   numbers, no hash order, no mathematical library, one thread.
+//! - GE-1 The same scale and seed give the same bytes on every machine and in any memory: own
+//!   random numbers, no hash order, no mathematical library, one thread.
 //! - GE-2 A friendship is one row, smaller id first; rows ascend; no loops, no repetitions.
 //!
 //! # Costs

@@ -13,8 +13,8 @@
 //! [`Round`]: the places of the persons, and for each place the distances to its friends.
 //!
 //! # Costs
-//! About `1 / FAR` meetings per friendship. 40 bytes a person, and 2 bytes a friendship of the first
-//! two rounds, in scratch files if there are more than a share of the memory takes.
+//! About `1 / FAR` meetings per friendship. 40 bytes a person, and 2 bytes a friendship of the
+//! first two rounds, in scratch files if there are more than a share of the memory takes.
 //!
 //! # Source
 //! Minh-Duc Pham, Peter Boncz, Orri Erling: S3G2, a Scalable Structure-Correlated Social Graph

@@ -1,4 +1,4 @@
-//! The friendships in order, sorted by what is known of them: two numbers below that of the persons.
+//! The friendships in order, sorted by what is known of them: two numbers of persons.
 //!
 //! # How it works
 //! Persons are numbered by id. A friendship goes to the bucket of its smaller number; buckets are
