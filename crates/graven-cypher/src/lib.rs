@@ -13,6 +13,7 @@ pub mod diagnostic;
 pub mod explain;
 pub mod functions;
 mod lexer;
+mod logical;
 mod parser;
 pub mod plan;
 mod planner;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use address::{Address, address_of};
 pub use diagnostic::{Code, Diagnostic, Excerpt};
+pub use logical::parse_and_plan_logical;
 pub use plan::Plan;
 pub use schema_view::{
     ColumnView, FunctionView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault,

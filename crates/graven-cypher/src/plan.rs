@@ -21,6 +21,7 @@ mod files;
 pub(crate) mod functional_dependencies;
 mod index_access;
 mod join;
+mod json;
 pub mod mutant;
 pub(crate) mod order;
 mod patterns;

@@ -15,6 +15,27 @@ use crate::schema_view::SchemaView;
 /// # Errors
 /// It has more steps than a plan may have.
 pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
+    let mut plan = built(bound, schema)?;
+    plan::rules::apply(&mut plan, schema)?;
+    plan.root = plan::depth::checked(plan.root)?;
+    if plan.mode != PlanMode::Execute {
+        plan.estimates = plan::resource_estimate::estimate(&plan, schema);
+    }
+    Ok(plan)
+}
+
+/// Plans a bound statement for another engine (`logical.rs`).
+///
+/// # Errors
+/// As [`plan`].
+pub(crate) fn plan_logical(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
+    let mut plan = built(bound, schema)?;
+    plan::rules::apply_logical(&mut plan)?;
+    Ok(plan)
+}
+
+/// The tree before any rule.
+fn built(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let Bound {
         mode,
         query,
@@ -41,7 +62,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         root.push(0.0, |input| Operator::EmptyResult { input });
     }
     let root = plan::depth::checked(root.root)?;
-    let mut plan = Plan {
+    let plan = Plan {
         root,
         variables: builder.variables,
         columns,
@@ -52,10 +73,5 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
         estimates: Vec::new(),
     };
     plan::valid::built(&plan);
-    plan::rules::apply(&mut plan, schema)?;
-    plan.root = plan::depth::checked(plan.root)?;
-    if plan.mode != PlanMode::Execute {
-        plan.estimates = plan::resource_estimate::estimate(&plan, schema);
-    }
     Ok(plan)
 }

@@ -11,6 +11,7 @@ mod cache;
 mod compatible;
 mod contents;
 mod databases;
+mod engines;
 mod entry;
 mod inner;
 mod log;
@@ -79,6 +80,7 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
         .chain(compatible::TABLE)
         .chain(statistics::TABLE);
     let own = own.chain(vector::TABLE).chain(databases::TABLE);
+    let own = own.chain(engines::TABLE);
     own.chain(apoc::TABLES.iter().copied().flatten())
 }
 

@@ -764,7 +764,7 @@ fn literal_text(literal: &Literal) -> String {
     }
 }
 
-fn binary_sign(op: BinaryOp) -> &'static str {
+pub(super) fn binary_sign(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Or => "or",
         BinaryOp::Xor => "xor",

@@ -63,6 +63,27 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
     Ok(())
 }
 
+/// Applies the rules that make the question smaller for any engine, and numbers the operators
+/// (CY-2).
+///
+/// # Errors
+/// The plan is not wanted any more.
+pub(crate) fn apply_logical(plan: &mut Plan) -> Result<(), Diagnostic> {
+    let rules: [(Rule, fn(&mut Plan)); 3] = [
+        (Rule::ColumnPruning, column_pruning::apply),
+        (Rule::Reachability, reachability::apply),
+        (Rule::ColumnPruning, column_pruning::apply),
+    ];
+    for (rule, apply) in rules {
+        stop::ask("")?;
+        valid::watched(plan, rule, apply);
+    }
+    let mut next = 0;
+    number(&mut plan.root, &mut next);
+    valid::numbered(plan);
+    Ok(())
+}
+
 fn number(node: &mut super::PlanNode, next: &mut u32) {
     node.id = *next;
     *next += 1;

@@ -1,7 +1,7 @@
 //! Damaged statements never panic: they give a plan or an error, and every rule leaves a plan that
 //! can be run.
 
-use graven_cypher::{ParameterNames, parse_and_plan};
+use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_logical};
 use proptest::prelude::*;
 
 use crate::schema::Social;
@@ -38,6 +38,9 @@ const SEEDS: &[&str] = &[
 fn run(text: &str) {
     if let Ok(plan) = parse_and_plan(text, &Social, &ParameterNames::Any) {
         assert!(!graven_cypher::explain::explain(&plan).is_empty());
+    }
+    if let Ok(plan) = parse_and_plan_logical(text, &Social, &ParameterNames::Any) {
+        assert!(plan.to_json().starts_with('{'));
     }
 }
 

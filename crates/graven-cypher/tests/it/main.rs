@@ -1,6 +1,7 @@
 //! Tests of the whole crate: text in, plan or error out.
 
 mod fuzz;
+mod logical;
 mod plans;
 mod schema;
 mod tck;

@@ -13,7 +13,7 @@ use crate::result::LocalCursor;
 use crate::schema::{Asked, Schema};
 use crate::statements::StatementGuard;
 use crate::within::{Fate, Within};
-use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_until};
+use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_logical, parse_and_plan_until};
 use graven_exec::{Deadline, ExecContext, Sources, execute_kept};
 use graven_storage::Snapshot;
 use std::path::Path;
@@ -334,24 +334,48 @@ impl Connection {
         match self.db.backend()? {
             Backend::Local(inner) => {
                 let snapshot = inner.store.snapshot();
-                let asked = Asked::default();
-                let params = Params::new();
-                let files = (&self.access.files, params.frames(), inner.budget.limit());
-                let functions = self.functions.now();
-                let own = (&inner.registered, &*functions);
-                let schema = Schema(
-                    &snapshot,
-                    own,
-                    &inner.tuning,
-                    &asked,
-                    files,
-                    self.of_server(&inner),
-                );
-                parse_and_plan(text, &schema, &ParameterNames::Any)?;
+                self.with_schema(&inner, &snapshot, |schema| {
+                    parse_and_plan(text, schema, &ParameterNames::Any)
+                })?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
         Ok(Prepared::new(Arc::from(text), self.clone()))
+    }
+
+    /// The plan of a statement for another engine, as JSON.
+    pub(crate) fn logical_plan(
+        &self,
+        inner: &Instance,
+        text: &str,
+        snapshot: &Snapshot,
+    ) -> Result<String, Error> {
+        let plan = self.with_schema(inner, snapshot, |schema| {
+            parse_and_plan_logical(text, schema, &ParameterNames::Any)
+        });
+        Ok(plan?.to_json())
+    }
+
+    /// Plans a statement whose parameters are not known.
+    fn with_schema<T>(
+        &self,
+        inner: &Instance,
+        snapshot: &Snapshot,
+        plan: impl FnOnce(&Schema<'_>) -> T,
+    ) -> T {
+        let asked = Asked::default();
+        let params = Params::new();
+        let files = (&self.access.files, params.frames(), inner.budget.limit());
+        let functions = self.functions.now();
+        let own = (&inner.registered, &*functions);
+        plan(&Schema(
+            snapshot,
+            own,
+            &inner.tuning,
+            &asked,
+            files,
+            self.of_server(inner),
+        ))
     }
 
     /// What tells by which names the database is called.

@@ -119,6 +119,13 @@ impl Call<'_> {
         planned.map_err(|error| self.refused(&error))
     }
 
+    /// The plan of a statement for another engine.
+    pub(super) fn logical_plan(&self, text: &str) -> Result<String, ExecError> {
+        let on = self.on;
+        let planned = (on.connection).logical_plan(&on.database, text, self.caller.snapshot);
+        planned.map_err(|error| self.refused(&error))
+    }
+
     /// Starts a statement with these parameters.
     pub(super) fn start(
         &self,

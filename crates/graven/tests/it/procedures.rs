@@ -467,3 +467,29 @@ fn procedures_of_the_program_carry_a_right() {
         }
     }
 }
+
+#[test]
+fn other_engines_are_told_the_plan_and_the_state_of_the_graph() {
+    let social = social();
+    let statement = "MATCH (p:Person)-[:KNOWS]->(f) RETURN p.name, count(f)";
+    let params = Params::new().with("text", statement);
+    let ask = "CALL graven.logicalPlan($text) YIELD plan RETURN plan";
+    let rows = social.db.connect().query(ask, &params).expect("valid");
+    let rows: Vec<_> = rows.collect::<Result<_, _>>().expect("planned");
+    let plan = rows[0].get(0).and_then(Value::as_str).expect("a text");
+    assert!(plan.contains(r#""op":"Aggregate""#), "{plan}");
+    let wrong = Params::new().with("text", "MATCH (p RETURN p");
+    let error = (social.db.connect().query(ask, &wrong))
+        .and_then(|r| r.collect::<Result<Vec<_>, _>>())
+        .expect_err("no statement");
+    assert!(error.message().contains("SyntaxError"), "{error}");
+
+    let state = || format!("{:?}", social.rows("CALL graven.snapshot()")[0].values());
+    let before = state();
+    assert_eq!(state(), before, "SK-3: nothing changed");
+    social.rows("CREATE (:Person {name: 'new'})");
+    let after = state();
+    assert_ne!(after, before, "SK-3: a commit");
+    social.db.checkpoint().expect("room");
+    assert_eq!(state(), after, "SK-3: a checkpoint changes no graph");
+}
