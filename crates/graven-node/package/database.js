@@ -51,11 +51,11 @@ class Database {
   }
 
   static getVersion() {
-    return native.version();
+    return native.NativeDatabase.version();
   }
 
   static getStorageVersion() {
-    return native.storageVersion();
+    return native.NativeDatabase.storageVersion();
   }
 
   /** For connections, too. */

@@ -39,20 +39,20 @@ fn open(path: &str, settings: &Settings) -> Result<NativeDatabase, Told> {
     Ok(NativeDatabase { opened })
 }
 
-/// The version of the package.
-#[napi]
-pub(crate) fn version() -> String {
-    env!("CARGO_PKG_VERSION").to_owned()
-}
-
-/// The format of data files.
-#[napi]
-pub(crate) fn storage_version() -> u32 {
-    graven::STORAGE_FORMAT
-}
-
 #[napi]
 impl NativeDatabase {
+    /// The version of the package.
+    #[napi]
+    pub fn version() -> String {
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    /// The format of data files.
+    #[napi]
+    pub fn storage_version() -> u32 {
+        graven::STORAGE_FORMAT
+    }
+
     /// Opens a file, or makes it.
     #[napi]
     pub fn open<'env>(

@@ -42,9 +42,7 @@ impl Reader {
             ValueType::Null | ValueType::Undefined => return Ok(params),
             ValueType::Object if self.is_plain(given)? => {}
             _ => {
-                return Err(Told::usage(
-                    "parameters are an object with a value for each name, as {name: \"Ada\"}",
-                ));
+                return Err(Told::usage("params must be a plain object."));
             }
         }
         for (name, value) in self.entries(given)? {
@@ -64,7 +62,7 @@ impl Reader {
     /// The text, and for errors what it is of.
     pub(crate) fn text(self, string: Any, what: &str) -> Result<String, Told> {
         if self.js.kind(string)? != ValueType::String {
-            return Err(Told::usage(format!("{what} is a string")));
+            return Err(Told::usage(format!("{what} must be a string.")));
         }
         let text = self.js.to_text(string)?;
         let message = "has half of a pair of surrogates, which is no Unicode text: see \
@@ -227,6 +225,6 @@ pub(crate) fn request(
 ) -> napi::Result<(String, Params)> {
     sync(|| {
         let reader = Reader::new(Js::new(env), makers)?;
-        Ok((reader.text(text, "a statement")?, reader.params(params)?))
+        Ok((reader.text(text, "statement")?, reader.params(params)?))
     })
 }

@@ -286,7 +286,7 @@ test("settings that are none, and files that are none", async (t) => {
   const readOnly = new graven.Database(at("none.graven"), { readOnly: true });
   const connection = new graven.Connection(readOnly);
   await fails(connection.query("CREATE (:N)"), "Database.ReadOnly");
-  await fails(connection.query(7), "Request.Invalid", /a statement is a string/);
+  await fails(connection.query(7), "Request.Invalid", /statement must be a string/);
   await fails(connection.query("RETURN \ud800"), "Request.Invalid", /surrogates/);
   await fails(connection.query("RETURN $x"), "ParameterMissing.MissingParameter", /x/);
   await fails(connection.prepare(7), "Request.Invalid");

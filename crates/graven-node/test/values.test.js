@@ -114,8 +114,8 @@ test("classes of JavaScript as parameters", async (t) => {
   const trap = { get a() { throw new RangeError("no"); } };
   await assert.rejects(value(connection, "$it", { it: trap }), RangeError);
   assert.equal(await value(connection, "1"), 1);
-  await fails(value(connection, "1", [1]), "Request.Invalid", /parameters are an object/);
-  await fails(value(connection, "1", "x"), "Request.Invalid", /parameters are an object/);
+  await fails(value(connection, "1", [1]), "Request.Invalid", /params must be a plain object/);
+  await fails(value(connection, "1", "x"), "Request.Invalid", /params must be a plain object/);
   await fails(value(connection, "1", { a: 1, $a: 2 }), "Request.Invalid", /given twice/);
 });
 
