@@ -2,16 +2,18 @@
 //!
 //! # How it works
 //! Each part is made by the tool that its users know: maturin makes wheels and the source package
-//! of Python, zig links them against an old C library and compiles for other machines, cargo-deb
-//! makes the package of Debian. Manual pages and completions are made by the program itself. Tools
-//! of Python that are missing are installed into a folder below what is built; a part without
-//! another tool fails, and says how to install it. The other parts are made all the same.
+//! of Python, npm makes the archive of the package of Node.js, zig links against an old C library
+//! and compiles for other machines, cargo-deb makes the package of Debian. Manual pages and
+//! completions are made by the program itself. Tools of Python that are missing are installed into
+//! a folder below what is built; a part without another tool fails, and says how to install it.
+//! The other parts are made all the same.
 //!
 //! # Invariants
 //! * RL-1 What is named in `SHA256SUMS` was made by this run or an earlier one in this folder, and
 //!   nothing else is in the folder but what a part makes.
 
 mod archive;
+mod node;
 mod python;
 mod tools;
 
@@ -22,6 +24,10 @@ use std::process::Command;
 use crate::graphs::target;
 use crate::run::{cargo, root, run};
 use archive::Archive;
+
+/// The oldest C library that wheels and the package of Node.js run with: that of distributions
+/// from 2018 on.
+const GLIBC: &str = "2.28";
 
 /// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,6 +54,11 @@ const PARTS: &[Part] = &[
         "sdist",
         "its sources, with all crates it needs",
         python::sdist,
+    ),
+    (
+        "node",
+        "the package of Node.js for this machine's processor",
+        node::package,
     ),
     (
         "program",
@@ -203,18 +214,7 @@ fn program(release: &Release) -> Result<(), String> {
 fn musl(release: &Release) -> Result<(), String> {
     let name = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     tools::need_target(&name)?;
-    let mut build = tools::of_python("cargo-zigbuild", &["cargo-zigbuild", "ziglang"])?;
-    build.current_dir(root());
-    run(build.args([
-        "zigbuild",
-        "--locked",
-        "--profile",
-        &release.profile,
-        "--target",
-        &name,
-        "--package",
-        "graven-cli",
-    ]))?;
+    tools::zigbuild(&release.profile, &name, "graven-cli")?;
     let program = release.built(Some(&name)).join("graven");
     let file = format!("graven-{VERSION}-{}-linux-static", std::env::consts::ARCH);
     archive::copy(&program, &release.out.join(file))

@@ -188,8 +188,8 @@ extern "C" {
 graven_config *graven_config_new(void);
 
 // Sets one: "memory" (such as "64MiB"), "threads", "policy", "io" ("direct" or "buffered"),
-// "read_only", "create" (true if not set), "attach" ("true" or "false"), "timeout_ms". Whether it
-// was set.
+// "read_only", "create" (true if not set), "attach" ("true" or "false"), "timeout_ms",
+// "disk_cache" (a folder), "disk_budget" (such as "10GiB"). Whether it was set.
 bool graven_config_set(graven_config *config,
                        const char *name,
                        const char *value,

@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use crate::error::{Error, guard, there};
-use crate::options::set_config;
 use crate::text::text;
+use graven_binding::set_config;
 
 /// Settings with which a database is opened.
 pub struct Config {
@@ -26,8 +26,8 @@ pub extern "C" fn graven_config_new() -> Option<Box<Config>> {
 }
 
 /// Sets one: "memory" (such as "64MiB"), "threads", "policy", "io" ("direct" or "buffered"),
-/// "read_only", "create" (true if not set), "attach" ("true" or "false"), "timeout_ms". Whether it
-/// was set.
+/// "read_only", "create" (true if not set), "attach" ("true" or "false"), "timeout_ms",
+/// "disk_cache" (a folder), "disk_budget" (such as "10GiB"). Whether it was set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn graven_config_set(
     config: Option<&mut Config>,

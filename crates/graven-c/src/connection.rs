@@ -1,26 +1,26 @@
 //! `graven_connection`: where statements are run.
 
 use std::ffi::c_char;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use graven::{CancelHandle, Durability};
-use tempfile::TempDir;
+use graven_binding::Folder;
 
 use crate::database::Database;
 use crate::error::{Error, guard, quiet, there};
-use crate::options::{ConnectionOptions, set_connection};
 use crate::parameters::params;
 use crate::result::QueryResult;
 use crate::statement::Statement;
 use crate::text::text;
 use crate::transaction::Transaction;
 use crate::value::Value;
+use graven_binding::{ConnectionOptions, set_connection};
 
 /// Where statements are run. One for each thread is usual; it may be shared.
 pub struct Connection {
     state: Mutex<(graven::Connection, ConnectionOptions)>,
     cancel: CancelHandle,
-    folder: Option<Arc<TempDir>>,
+    folder: Folder,
 }
 
 impl Connection {
@@ -39,7 +39,7 @@ pub extern "C" fn graven_connect(
     guard(error, || {
         let database = there(database, "database")?;
         let mut options = ConnectionOptions::default();
-        if database.folder.is_some() {
+        if database.folder.is_temporary() {
             // What ends with the program need not wait for the device.
             options = options.durability(Durability::Off);
         }

@@ -1,10 +1,9 @@
 //! `graven_database`: a file with its page cache.
 
 use std::ffi::c_char;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use tempfile::TempDir;
+use graven_binding::{Folder, Location};
 
 use crate::config::Config;
 use crate::error::{Error, guard, quiet, there};
@@ -13,8 +12,8 @@ use crate::text::text;
 /// A database file with its page cache. May be used by several threads.
 pub struct Database {
     pub(crate) database: graven::Database,
-    /// Where the file of a database without a name is, until all that was made of it is gone.
-    pub(crate) folder: Option<Arc<TempDir>>,
+    /// Keeps the file of a database without a name, as all that is made of it does.
+    pub(crate) folder: Folder,
 }
 
 /// Opens a database, or makes an empty one where there is none, unless "create" is "false" or
@@ -34,28 +33,12 @@ pub unsafe extern "C" fn graven_open(
             // SAFETY: CA-2.
             false => unsafe { text(path, "path") }?,
         };
-        let is_temporary = name.is_empty() || name == ":memory:";
         if settings.read_only {
             settings.create = false;
         }
-        if is_temporary && !settings.create {
-            return Err(graven::Error::usage(
-                "a database without a name is new: it is made, and can be written",
-            ));
-        }
-        let (folder, path) = match is_temporary {
-            true => {
-                let folder = tempfile::Builder::new().prefix("graven-").tempdir();
-                let folder = folder.map_err(|error| {
-                    let message = format!("no folder for a database without a name: {error}");
-                    graven::Error::usage(message)
-                })?;
-                let path = folder.path().join("memory.graven");
-                (Some(Arc::new(folder)), path)
-            }
-            false => (None, PathBuf::from(name)),
-        };
-        let database = graven::Database::open(path, settings)?;
+        let location = Location::of(Path::new(name), &settings)?;
+        let database = graven::Database::open(location.path, settings)?;
+        let folder = location.folder;
         Ok(Box::new(Database { database, folder }))
     })
 }

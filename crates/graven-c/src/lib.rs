@@ -42,7 +42,6 @@ pub mod database;
 pub mod entity;
 pub mod error;
 pub mod make;
-mod options;
 mod parameters;
 pub mod result;
 pub mod statement;

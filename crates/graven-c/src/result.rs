@@ -1,10 +1,9 @@
 //! `graven_result`: rows one after another.
 
 use std::ffi::{CString, c_char};
-use std::sync::Arc;
 
 use graven::Rows;
-use tempfile::TempDir;
+use graven_binding::Folder;
 
 use crate::error::{Error, guard, quiet, there};
 use crate::text::{c_string, text};
@@ -24,14 +23,14 @@ pub struct QueryResult {
     /// The row that was handed out last.
     cells: Vec<graven::Value>,
     /// Keeps a database without a name.
-    _folder: Option<Arc<TempDir>>,
+    _folder: Folder,
 }
 
 impl QueryResult {
     /// Reads the first rows, so that most of what can go wrong goes wrong here.
     pub(crate) fn begin(
         mut result: graven::QueryResult,
-        folder: Option<Arc<TempDir>>,
+        folder: Folder,
     ) -> Result<Box<Self>, graven::Error> {
         let ahead = result.next_rows()?;
         let declared = result.declared_types().into_iter();

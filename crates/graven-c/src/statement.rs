@@ -4,7 +4,7 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use graven::{Params, Prepared};
-use tempfile::TempDir;
+use graven_binding::Folder;
 
 use crate::error::{Error, guard, quiet, there};
 use crate::result::QueryResult;
@@ -15,11 +15,11 @@ use crate::value::Value;
 pub struct Statement {
     prepared: Prepared,
     params: Params,
-    folder: Option<Arc<TempDir>>,
+    folder: Folder,
 }
 
 impl Statement {
-    pub(crate) fn new(prepared: Prepared, folder: Option<Arc<TempDir>>) -> Self {
+    pub(crate) fn new(prepared: Prepared, folder: Folder) -> Self {
         Statement {
             prepared,
             params: Params::new(),

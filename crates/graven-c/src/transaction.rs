@@ -1,9 +1,8 @@
 //! `graven_transaction`: statements that become visible together, or not at all.
 
 use std::ffi::c_char;
-use std::sync::Arc;
 
-use tempfile::TempDir;
+use graven_binding::Folder;
 
 use crate::error::{Error, guard, quiet, there};
 use crate::parameters::params;
@@ -14,11 +13,11 @@ use crate::value::Value;
 /// Statements that see each other's changes and become visible together, or not at all.
 pub struct Transaction {
     transaction: graven::Transaction,
-    folder: Option<Arc<TempDir>>,
+    folder: Folder,
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: graven::Transaction, folder: Option<Arc<TempDir>>) -> Self {
+    pub(crate) fn new(transaction: graven::Transaction, folder: Folder) -> Self {
         Transaction {
             transaction,
             folder,

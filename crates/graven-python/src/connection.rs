@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven::{Durability, Isolation, Params, TransactionOptions};
-use graven_convert::statement::{is_blank, split};
+use graven_binding::{Folder, several};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -34,9 +34,9 @@ pub(crate) struct PreparedStatement {
 }
 
 impl Connection {
-    pub(crate) fn new(connection: graven::Connection) -> Self {
+    pub(crate) fn new(connection: graven::Connection, folder: Folder) -> Self {
         Connection {
-            running: Running::new(connection.cancel_handle()),
+            running: Running::new(connection.cancel_handle(), folder),
             connection: Arc::new(Mutex::new(Some(connection))),
         }
     }
@@ -81,29 +81,6 @@ fn options(
         .durability(durability))
 }
 
-/// The statements of a text, if there are several: each with blanks for what stands before it, so
-/// that errors name its place in the text.
-fn several(text: &str) -> Vec<String> {
-    if !text.contains(';') {
-        return Vec::new();
-    }
-    let cut = split(text);
-    let mut parts = cut.complete;
-    if !is_blank(cut.rest) {
-        parts.push(cut.rest);
-    }
-    if parts.len() < 2 {
-        return Vec::new();
-    }
-    let placed = parts.into_iter().map(|part| {
-        let start = part.as_ptr() as usize - text.as_ptr() as usize;
-        let before = text[..start].chars();
-        let blanks = before.map(|c| if c == '\n' { c } else { ' ' });
-        blanks.chain(part.chars()).collect()
-    });
-    placed.collect()
-}
-
 #[pymethods]
 impl Connection {
     #[new]
@@ -117,14 +94,14 @@ impl Connection {
         relaxed_ms: Option<u64>,
         timeout: Option<f64>,
     ) -> PyResult<Self> {
-        let durability =
-            durability.or((database.is_temporary() && relaxed_ms.is_none()).then_some("off"));
+        let durability = durability
+            .or((database.folder.is_temporary() && relaxed_ms.is_none()).then_some("off"));
         let options = options(isolation, durability, relaxed_ms)?;
         let mut connection = database.database.connect().with_options(options);
         if timeout.is_some() {
             connection = connection.with_timeout(crate::options::timeout(timeout)?);
         }
-        Ok(Connection::new(connection))
+        Ok(Connection::new(connection, database.folder.clone()))
     }
 
     #[pyo3(signature = (query, parameters=None))]

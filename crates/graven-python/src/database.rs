@@ -4,6 +4,7 @@ mod methods;
 
 use std::sync::atomic::AtomicBool;
 
+use graven_binding::Folder;
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -13,16 +14,11 @@ use crate::error::raised;
 pub(crate) struct Database {
     pub(crate) database: graven::Database,
     closed: AtomicBool,
-    /// Where the file of a database without a name is, until it is closed.
-    folder: Option<tempfile::TempDir>,
+    /// Keeps the file of a database without a name; connections have it, too.
+    pub(crate) folder: Folder,
 }
 
 impl Database {
-    /// Whether it ends with the program, so that no commit need wait for the device.
-    pub(crate) fn is_temporary(&self) -> bool {
-        self.folder.is_some()
-    }
-
     /// Runs `work` without the interpreter's lock (PY-2).
     fn away<T: Send>(
         &self,

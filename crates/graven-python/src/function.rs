@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven::{CancelHandle, Function, Value};
+use graven_binding::Folder;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -64,6 +65,8 @@ pub(crate) fn check_outside(py: Python<'_>) -> PyResult<()> {
 pub(crate) struct Running {
     pub(crate) cancel: CancelHandle,
     calls: Arc<Calls>,
+    /// Goes with the last object that is made of a database without a name.
+    _folder: Folder,
 }
 
 /// What the functions of a connection did.
@@ -76,10 +79,11 @@ struct Calls {
 }
 
 impl Running {
-    pub(crate) fn new(cancel: CancelHandle) -> Self {
+    pub(crate) fn new(cancel: CancelHandle, folder: Folder) -> Self {
         Running {
             cancel,
             calls: Arc::default(),
+            _folder: folder,
         }
     }
 

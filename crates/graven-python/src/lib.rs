@@ -28,7 +28,6 @@
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
 
 mod classes;
-mod column_types;
 mod connection;
 mod database;
 mod error;

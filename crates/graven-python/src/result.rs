@@ -1,20 +1,17 @@
 //! `graven.QueryResult`: rows one after another.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use graven::{ColumnSlice, Rows};
+use graven_binding::Reading;
 use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::column_types::ColumnType;
 use crate::function::{Running, check_outside};
 use crate::interrupt;
 use crate::value::object;
-
-/// Rows handed out that are kept, so that a program may begin again.
-const KEPT: usize = 10_000;
 
 /// See the stubs.
 #[pyclass(module = "graven", frozen)]
@@ -22,72 +19,16 @@ pub(crate) struct QueryResult {
     names: Vec<String>,
     /// Declared types of the columns.
     declared: Vec<Option<String>>,
-    reading: Mutex<Reading>,
+    state: Mutex<State>,
     running: Running,
 }
 
 /// How far the rows are read.
-struct Reading {
-    /// None after it was closed.
-    result: Option<graven::QueryResult>,
-    /// Rows that were read and not handed out; of the first batch those from `next` on.
-    ahead: VecDeque<Rows>,
-    next: usize,
-    /// Rows handed out.
-    given: usize,
+struct State {
+    rows: Reading,
     as_dicts: bool,
-    /// Batches that were handed out, [`KEPT`] rows at most; none if there were more.
-    past: Option<Vec<Rows>>,
     /// What was handed out by columns: it can be had again.
-    columns: Vec<(Rows, std::ops::Range<usize>)>,
-    /// What ended the statement before its last row.
-    failed: Option<graven::Error>,
-}
-
-impl Reading {
-    /// Rows at hand.
-    fn at_hand(&self) -> usize {
-        self.ahead.iter().map(Rows::len).sum::<usize>() - self.next
-    }
-
-    /// Reads another batch; whether there was one.
-    fn read(&mut self) -> Result<bool, graven::Error> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
-        let rows = match &mut self.result {
-            Some(result) => result.next_rows(),
-            None => Ok(None),
-        };
-        let rows = rows.inspect_err(|error| self.failed = Some(error.clone()))?;
-        let some = rows.is_some();
-        self.ahead.extend(rows);
-        Ok(some)
-    }
-
-    /// Reads until there are at least so many rows at hand, or no more.
-    fn read_up_to(&mut self, rows: usize) -> Result<(), graven::Error> {
-        while self.at_hand() < rows && self.read()? {}
-        Ok(())
-    }
-
-    /// Takes the next rows of the first batch, up to so many.
-    fn take(&mut self, rows: usize) -> Option<(Rows, std::ops::Range<usize>)> {
-        let first = self.ahead.front()?;
-        let range = self.next..first.len().min(self.next.saturating_add(rows));
-        self.given += range.len();
-        if range.end < first.len() {
-            self.next = range.end;
-            return Some((first.clone(), range));
-        }
-        self.next = 0;
-        let first = self.ahead.pop_front()?;
-        match &mut self.past {
-            Some(past) if self.given <= KEPT => past.push(first.clone()),
-            past => *past = None,
-        }
-        Some((first, range))
-    }
+    columns: Vec<(Rows, Range<usize>)>,
 }
 
 impl QueryResult {
@@ -97,48 +38,39 @@ impl QueryResult {
         running: &Running,
         run: impl FnOnce() -> Result<graven::QueryResult, graven::Error> + Send,
     ) -> PyResult<Self> {
-        let (result, first) = interrupt::away(py, running, || {
-            let mut result = run()?;
-            let first = result.next_rows()?;
-            Ok((result, first))
+        let (names, declared, rows) = interrupt::away(py, running, || {
+            let result = run()?;
+            let (names, declared) = (result.columns().to_vec(), result.declared_types());
+            Ok((names, declared, Reading::begin(result)?))
         })?;
-        Ok(QueryResult::new(result, first, running.clone()))
-    }
-
-    fn new(result: graven::QueryResult, first: Option<Rows>, running: Running) -> Self {
-        QueryResult {
-            names: result.columns().to_vec(),
-            declared: result.declared_types(),
-            reading: Mutex::new(Reading {
-                result: Some(result),
-                ahead: first.into_iter().collect(),
-                next: 0,
-                given: 0,
+        Ok(QueryResult {
+            names,
+            declared,
+            state: Mutex::new(State {
+                rows,
                 as_dicts: false,
-                past: Some(Vec::new()),
                 columns: Vec::new(),
-                failed: None,
             }),
-            running,
-        }
+            running: running.clone(),
+        })
     }
 
     /// Does `work` without the interpreter's lock (PY-2).
     fn away<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut Reading) -> Result<T, graven::Error> + Send,
+        work: impl FnOnce(&mut State) -> Result<T, graven::Error> + Send,
     ) -> PyResult<T> {
         interrupt::away(py, &self.running, || {
-            work(&mut self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+            work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
         })
     }
 
     /// The next row; none at the end.
     fn row<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (taken, as_dicts) = self.away(py, |reading| {
-            reading.read_up_to(1)?;
-            Ok((reading.take(1), reading.as_dicts))
+        let (taken, as_dicts) = self.away(py, |state| {
+            state.rows.read_up_to(1)?;
+            Ok((state.rows.take(1), state.as_dicts))
         })?;
         let Some((rows, range)) = taken else {
             return Ok(None);
@@ -171,9 +103,9 @@ impl QueryResult {
         let all = PyList::empty(py);
         while all.len() < most {
             let wanted = most - all.len();
-            let (taken, as_dicts) = self.away(py, |reading| {
-                reading.read_up_to(1)?;
-                Ok((reading.take(wanted), reading.as_dicts))
+            let (taken, as_dicts) = self.away(py, |state| {
+                state.rows.read_up_to(1)?;
+                Ok((state.rows.take(wanted), state.as_dicts))
             })?;
             let Some((rows, range)) = taken else { break };
             for row in range {
@@ -192,11 +124,8 @@ impl Drop for QueryResult {
         if !self.running.has_functions() {
             return;
         }
-        let reading = self.reading.get_mut();
-        let result = reading
-            .unwrap_or_else(PoisonError::into_inner)
-            .result
-            .take();
+        let state = self.state.get_mut();
+        let result = state.unwrap_or_else(PoisonError::into_inner).rows.close();
         if let Some(result) = result {
             Python::try_attach(|py| py.detach(|| drop(result)));
         }
@@ -204,11 +133,7 @@ impl Drop for QueryResult {
 }
 
 fn rows_are_gone() -> PyErr {
-    let message = format!(
-        "the first rows are gone: a result keeps {KEPT} rows that were read; run the statement \
-            again, or ask before reading them"
-    );
-    PyRuntimeError::new_err(message)
+    PyRuntimeError::new_err(Reading::gone())
 }
 
 /// What makes objects of other packages.
@@ -245,9 +170,9 @@ impl QueryResult {
     }
 
     fn has_next(&self, py: Python<'_>) -> PyResult<bool> {
-        self.away(py, |reading| {
-            reading.read_up_to(1)?;
-            Ok(reading.at_hand() > 0)
+        self.away(py, |state| {
+            state.rows.read_up_to(1)?;
+            Ok(state.rows.at_hand() > 0)
         })
     }
 
@@ -266,18 +191,9 @@ impl QueryResult {
 
     /// The next rows, up to so many, each as a list; they stay the next rows.
     fn peek<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
-        let (ahead, next) = self.away(py, |reading| {
-            reading.read_up_to(count)?;
-            let mut ahead = Vec::new();
-            let mut rows = 0;
-            for batch in &reading.ahead {
-                if rows >= reading.next.saturating_add(count) {
-                    break;
-                }
-                rows += batch.len();
-                ahead.push(batch.clone());
-            }
-            Ok((ahead, reading.next))
+        let (ahead, next) = self.away(py, |state| {
+            state.rows.read_up_to(count)?;
+            Ok(state.rows.peek(count))
         })?;
         let places = ahead
             .iter()
@@ -299,12 +215,12 @@ impl QueryResult {
     /// The rows that were left when this was asked for first, a list for each column.
     fn get_columns<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyList>>> {
         let columns: Vec<_> = self.names.iter().map(|_| PyList::empty(py)).collect();
-        let taken = self.away(py, |reading| {
-            reading.read_up_to(usize::MAX)?;
-            while let Some(taken) = reading.take(usize::MAX) {
-                reading.columns.push(taken);
+        let taken = self.away(py, |state| {
+            state.rows.read_up_to(usize::MAX)?;
+            while let Some(taken) = state.rows.take(usize::MAX) {
+                state.columns.push(taken);
             }
-            Ok(reading.columns.clone())
+            Ok(state.columns.clone())
         })?;
         for (rows, range) in taken {
             for (column, list) in columns.iter().enumerate() {
@@ -319,41 +235,21 @@ impl QueryResult {
 
     #[pyo3(signature = (state=true))]
     fn rows_as_dict<'py>(slf: Bound<'py, Self>, state: bool) -> PyResult<Bound<'py, Self>> {
-        slf.get().away(slf.py(), |reading| {
-            reading.as_dicts = state;
+        slf.get().away(slf.py(), |held| {
+            held.as_dicts = state;
             Ok(())
         })?;
         Ok(slf)
     }
 
     fn get_num_tuples(&self, py: Python<'_>) -> PyResult<usize> {
-        self.away(py, |reading| {
-            reading.read_up_to(usize::MAX)?;
-            Ok(reading.given + reading.at_hand())
-        })
+        self.away(py, |state| state.rows.count())
     }
 
     /// Names of the types of the columns: reads ahead to the end.
     fn get_column_data_types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let width = self.names.len();
-        let types = self.away(py, |reading| {
-            reading.read_up_to(usize::MAX)?;
-            if reading.past.is_none() {
-                return Ok(None);
-            }
-            let mut types = vec![ColumnType::Unknown; width];
-            let past = reading.past.iter().flatten();
-            let batches: Vec<&Rows> = past.chain(&reading.ahead).collect();
-            for rows in batches {
-                for (column, known) in types.iter_mut().enumerate() {
-                    for row in 0..rows.len() {
-                        let value = rows.value(row, column).unwrap_or_default();
-                        *known = std::mem::take(known).and(ColumnType::of(&value));
-                    }
-                }
-            }
-            Ok(Some(types))
-        })?;
+        let types = self.away(py, |state| state.rows.column_types(width))?;
         let types = types.ok_or_else(rows_are_gone)?;
         Ok(types.iter().map(ToString::to_string).collect())
     }
@@ -368,16 +264,12 @@ impl QueryResult {
 
     /// The next row is the first one again.
     fn reset_iterator(&self, py: Python<'_>) -> PyResult<()> {
-        let begun = self.away(py, |reading| {
-            let Some(past) = &mut reading.past else {
-                return Ok(false);
-            };
-            for rows in past.drain(..).rev() {
-                reading.ahead.push_front(rows);
+        let begun = self.away(py, |state| {
+            let begun = state.rows.begin_again();
+            if begun {
+                state.columns.clear();
             }
-            (reading.next, reading.given) = (0, 0);
-            reading.columns.clear();
-            Ok(true)
+            Ok(begun)
         })?;
         if begun { Ok(()) } else { Err(rows_are_gone()) }
     }
@@ -396,14 +288,14 @@ impl QueryResult {
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
         check_outside(py)?;
         Ok(py.detach(|| {
-            let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            reading.result.is_none()
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.rows.is_closed()
         }))
     }
 
     fn get_compiling_time(&self, py: Python<'_>) -> PyResult<f64> {
-        self.away(py, |reading| {
-            let summary = reading.result.as_ref().map(graven::QueryResult::summary);
+        self.away(py, |state| {
+            let summary = state.rows.summary();
             Ok(summary.map_or(0.0, |summary| summary.planning.as_secs_f64() * 1e3))
         })
     }
@@ -416,8 +308,8 @@ impl QueryResult {
     }
 
     fn get_execution_time(&self, py: Python<'_>) -> PyResult<f64> {
-        self.away(py, |reading| {
-            let summary = reading.result.as_ref().map(graven::QueryResult::summary);
+        self.away(py, |state| {
+            let summary = state.rows.summary();
             Ok(summary.map_or(0.0, |summary| summary.elapsed.as_secs_f64() * 1e3))
         })
     }
@@ -425,9 +317,9 @@ impl QueryResult {
     /// What is known besides the rows.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let known = self.away(py, |reading| {
-            let result = reading.result.as_ref();
-            Ok(result.map(|result| (result.summary(), result.plan())))
+        let known = self.away(py, |state| {
+            let summary = state.rows.summary();
+            Ok(summary.map(|summary| (summary, state.rows.plan())))
         })?;
         let dict = PyDict::new(py);
         let Some((summary, plan)) = known else {
@@ -501,13 +393,9 @@ impl QueryResult {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         check_outside(py)?;
         py.detach(|| {
-            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            reading.result = None;
-            reading.failed = None;
-            reading.ahead.clear();
-            reading.columns.clear();
-            reading.past = Some(Vec::new());
-            reading.next = 0;
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(state.rows.close());
+            state.columns.clear();
         });
         Ok(())
     }

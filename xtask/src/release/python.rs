@@ -1,10 +1,7 @@
 //! Packages of Python, by maturin.
 
-use super::{Release, tools};
+use super::{GLIBC, Release, tools};
 use crate::run::{root, run};
-
-/// The oldest C library that wheels run with: that of distributions from 2018 on.
-const COMPATIBILITY: &str = "manylinux_2_28";
 
 fn maturin() -> Result<std::process::Command, String> {
     let mut maturin = tools::of_python("maturin", &["maturin[zig]>=1.7,<2"])?;
@@ -21,7 +18,7 @@ fn wheel_for(release: &Release, target: &str) -> Result<(), String> {
             "--zig",
             "--strip",
             "--compatibility",
-            COMPATIBILITY,
+            &format!("manylinux_{}", GLIBC.replace('.', "_")),
         ])
         .args(["--profile", &release.profile, "--target", target, "--out"])
         .arg(&release.out))

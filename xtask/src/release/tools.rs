@@ -90,3 +90,15 @@ pub(super) fn of_python(program: &str, packages: &[&str]) -> Result<Command, Str
     command.env("PATH", path);
     Ok(command)
 }
+
+/// Builds a package of the workspace for a target by zig: `x86_64-unknown-linux-gnu.2.28` names
+/// the oldest C library that it runs with.
+///
+/// # Errors
+/// Those of [`of_python`] and of the build.
+pub(super) fn zigbuild(profile: &str, target: &str, package: &str) -> Result<(), String> {
+    let mut build = of_python("cargo-zigbuild", &["cargo-zigbuild", "ziglang"])?;
+    build.current_dir(root());
+    build.args(["zigbuild", "--locked", "--profile", profile]);
+    run(build.args(["--target", target, "--package", package]))
+}

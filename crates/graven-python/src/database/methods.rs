@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use graven::Config;
+use graven_binding::Location;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -51,20 +52,6 @@ impl Database {
                 enable_checksums=False";
             return Err(usage(py, message));
         }
-        let name = database_path.as_os_str();
-        let is_temporary = name.is_empty() || name == ":memory:";
-        if is_temporary && (read_only || !create) {
-            let message = "a database without a name is new: it is made, and can be written";
-            return Err(usage(py, message));
-        }
-        let (folder, database_path) = match is_temporary {
-            true => {
-                let folder = tempfile::Builder::new().prefix("graven-").tempdir()?;
-                let path = folder.path().join("memory.graven");
-                (Some(folder), path)
-            }
-            false => (None, database_path),
-        };
         let mut config = Config::default();
         match memory {
             Some(memory) => config.memory = bytes(memory)?,
@@ -89,19 +76,20 @@ impl Database {
         if let Some(budget) = disk_budget {
             config.disk_budget = bytes(budget)?;
         }
-        let opened = py.detach(|| graven::Database::open(database_path, config));
+        let location = Location::of(&database_path, &config).map_err(|error| raised(py, &error))?;
+        let opened = py.detach(|| graven::Database::open(location.path, config));
         match opened {
             Ok(database) => Ok(Database {
                 database,
                 closed: AtomicBool::new(false),
-                folder,
+                folder: location.folder,
             }),
             Err(error) => Err(raised(py, &error)),
         }
     }
 
     fn connect(&self) -> Connection {
-        Connection::new(self.database.connect())
+        Connection::new(self.database.connect(), self.folder.clone())
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

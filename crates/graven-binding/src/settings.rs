@@ -5,7 +5,8 @@ use std::time::Duration;
 use graven::{Config, Durability, Error, Isolation, TransactionOptions};
 
 /// Names of the settings of a database.
-const OF_DATABASE: &str = "memory, threads, policy, io, read_only, create, attach, timeout_ms";
+const OF_DATABASE: &str = "memory, threads, policy, io, read_only, create, attach, timeout_ms, \
+                           disk_cache, disk_budget";
 
 /// Names of the settings of a connection.
 const OF_CONNECTION: &str = "isolation, durability, timeout_ms";
@@ -42,7 +43,10 @@ fn timeout(name: &str, value: &str) -> Result<Option<Duration>, Error> {
 }
 
 /// Sets one setting of a database.
-pub(crate) fn set_config(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// `Request.Invalid` for a name or value that is none, with those there are.
+pub fn set_config(config: &mut Config, name: &str, value: &str) -> Result<(), Error> {
     match name {
         "memory" => config.memory = graven::parse_bytes(value)?,
         "threads" => {
@@ -55,6 +59,8 @@ pub(crate) fn set_config(config: &mut Config, name: &str, value: &str) -> Result
         "create" => config.create = flag(name, value)?,
         "attach" => config.attach = flag(name, value)?,
         "timeout_ms" => config.timeout = timeout(name, value)?,
+        "disk_cache" => config.disk_cache = (!value.is_empty()).then(|| value.into()),
+        "disk_budget" => config.disk_budget = graven::parse_bytes(value)?,
         _ => return Err(unknown(name, OF_DATABASE)),
     }
     Ok(())
@@ -62,13 +68,15 @@ pub(crate) fn set_config(config: &mut Config, name: &str, value: &str) -> Result
 
 /// What may be set for the statements of a connection.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct ConnectionOptions {
+pub struct ConnectionOptions {
     isolation: Isolation,
     durability: Durability,
 }
 
 impl ConnectionOptions {
-    pub(crate) fn durability(mut self, durability: Durability) -> Self {
+    /// The same with another durability.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
@@ -80,13 +88,17 @@ impl ConnectionOptions {
     }
 
     /// The connection with these options.
-    pub(crate) fn apply(self, connection: graven::Connection) -> graven::Connection {
+    #[must_use]
+    pub fn apply(self, connection: graven::Connection) -> graven::Connection {
         connection.with_options(self.transactions())
     }
 }
 
 /// Sets one setting of a connection: the connection with it.
-pub(crate) fn set_connection(
+///
+/// # Errors
+/// `Request.Invalid` for a name or value that is none, with those there are.
+pub fn set_connection(
     connection: graven::Connection,
     options: &mut ConnectionOptions,
     name: &str,

@@ -10,11 +10,13 @@ use graven::{PropertyValue, Value};
 
 /// What values are.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) enum ColumnType {
+pub enum ColumnType {
     /// There was none but nulls.
     #[default]
     Unknown,
+    /// All are of this type.
     Named(&'static str),
+    /// Lists of this type.
     List(Box<ColumnType>),
     /// Several types.
     Mixed,
@@ -22,7 +24,8 @@ pub(crate) enum ColumnType {
 
 impl ColumnType {
     /// That of one value.
-    pub(crate) fn of(value: &Value) -> ColumnType {
+    #[must_use]
+    pub fn of(value: &Value) -> ColumnType {
         use ColumnType::Named;
         match value {
             Value::Null => ColumnType::Unknown,
@@ -54,7 +57,8 @@ impl ColumnType {
     }
 
     /// That of a column which has values of both.
-    pub(crate) fn and(self, other: ColumnType) -> ColumnType {
+    #[must_use]
+    pub fn and(self, other: ColumnType) -> ColumnType {
         use ColumnType::{List, Mixed, Unknown};
         match (self, other) {
             (Unknown, known) | (known, Unknown) => known,
