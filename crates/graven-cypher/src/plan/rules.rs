@@ -69,12 +69,10 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
 /// # Errors
 /// The plan is not wanted any more.
 pub(crate) fn apply_logical(plan: &mut Plan) -> Result<(), Diagnostic> {
-    let rules: [(Rule, fn(&mut Plan)); 3] = [
-        (Rule::ColumnPruning, column_pruning::apply),
-        (Rule::Reachability, reachability::apply),
-        (Rule::ColumnPruning, column_pruning::apply),
-    ];
-    for (rule, apply) in rules {
+    type Apply = fn(&mut Plan);
+    let prune: (Rule, Apply) = (Rule::ColumnPruning, column_pruning::apply);
+    let search: (Rule, Apply) = (Rule::Reachability, reachability::apply);
+    for (rule, apply) in [prune, search, prune] {
         stop::ask("")?;
         valid::watched(plan, rule, apply);
     }
