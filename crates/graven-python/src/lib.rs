@@ -8,6 +8,7 @@
 //! graven/functions.py   types of functions of Python that statements call
 //! graven/lab.py         replacement policies simulated on traces, also policies of Python
 //! graven/kuzu/          the classes again, with values in the form of Kuzu's package
+//! graven/spark/         frames of a graph on Apache Spark, and Cypher with Spark's operators
 //! graven/frames.py      results as pandas, Polars, Arrow and NetworkX objects
 //! graven._graven        this crate: Database, Connection, Transaction, PreparedStatement, QueryResult
 //! ```

@@ -1,0 +1,137 @@
+"""Kinds of values of the language, as the translation of a plan knows them before any row is there.
+
+A column of Spark has one type, so each expression has one kind; one that may have several is refused (:class:`NotTranslated`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional
+
+from pyspark.sql import types as T
+
+from graven import Error
+
+
+class NotTranslated(Error):
+    """A statement that has no equal on Spark; the message names the operator, function or kind."""
+
+    def __init__(self, what, why):
+        super().__init__("Request.NotTranslated", f"{what} is not translated to Spark: {why}; run the statement with graven itself")
+        self.what = what
+        self.why = why
+
+    def __reduce__(self):
+        return (NotTranslated, (self.what, self.why))
+
+
+class Kind(NamedTuple):
+    """A kind: its name, that of the items of a list, and those of the fields of a map or of a row of mixed values."""
+
+    name: str
+    item: Optional["Kind"] = None
+    fields: tuple = ()
+
+    def __str__(self):
+        if self.item is not None:
+            return f"{self.name}<{self.item}>"
+        return self.name
+
+    def field(self, key):
+        """The kind of a field; None where there is none of that name."""
+        return dict(self.fields).get(key)
+
+
+NULL = Kind("NULL")
+BOOLEAN = Kind("BOOLEAN")
+INTEGER = Kind("INTEGER")
+FLOAT = Kind("FLOAT")
+STRING = Kind("STRING")
+BYTES = Kind("BYTES")
+DATE = Kind("DATE")
+LOCAL_DATETIME = Kind("LOCAL DATETIME")
+ZONED_DATETIME = Kind("ZONED DATETIME")
+# A moment in UTC, as milliseconds since 1970.
+MOMENT = Kind("DATETIME IN UTC")
+# What has no type in Spark: only handed on.
+OPAQUE = Kind("OPAQUE")
+NODE = Kind("NODE")
+RELATIONSHIP = Kind("RELATIONSHIP")
+PATH = Kind("PATH")
+
+NUMBERS = (INTEGER, FLOAT)
+ORDERED = (*NUMBERS, STRING, BOOLEAN, DATE, LOCAL_DATETIME, ZONED_DATETIME, MOMENT)
+
+_OF_SPARK = {
+    T.BooleanType: BOOLEAN,
+    T.LongType: INTEGER,
+    T.DoubleType: FLOAT,
+    T.StringType: STRING,
+    T.BinaryType: BYTES,
+    T.DateType: DATE,
+    T.TimestampNTZType: LOCAL_DATETIME,
+    T.TimestampType: ZONED_DATETIME,
+    T.NullType: NULL,
+}
+
+_TO_SPARK = {
+    NULL: "void",
+    BOOLEAN: "boolean",
+    INTEGER: "bigint",
+    FLOAT: "double",
+    STRING: "string",
+    BYTES: "binary",
+    DATE: "date",
+    LOCAL_DATETIME: "timestamp_ntz",
+    ZONED_DATETIME: "timestamp",
+    MOMENT: "bigint",
+    NODE: "bigint",
+    RELATIONSHIP: "bigint",
+}
+
+
+def list_of(item):
+    """The kind of a list."""
+    return Kind("LIST", item)
+
+
+def map_of(fields):
+    """The kind of a map whose keys are known."""
+    return Kind("MAP", None, tuple(fields))
+
+
+def mixed_of(kinds):
+    """The kind of a list of values of several kinds, one after the other."""
+    return Kind("MIXED LIST", None, tuple((f"_{place}", kind) for place, kind in enumerate(kinds, 1)))
+
+
+def of_spark(of):
+    """The kind of a column that was read."""
+    if isinstance(of, T.ArrayType):
+        return list_of(of_spark(of.elementType))
+    return _OF_SPARK.get(type(of), OPAQUE)
+
+
+def spark_type(kind):
+    """The type of Spark as a text, for casts."""
+    if kind.name == "LIST":
+        return f"array<{spark_type(kind.item)}>"
+    if kind.fields:
+        inner = ", ".join(f"`{key}`: {spark_type(of)}" for key, of in kind.fields)
+        return f"struct<{inner}>"
+    if kind not in _TO_SPARK:
+        raise NotTranslated(f"a value of kind {kind}", "it has no type in Spark")
+    return _TO_SPARK[kind]
+
+
+def common(one, other, what):
+    """The kind of what may be either."""
+    if one == other or other == NULL:
+        return one
+    if one == NULL:
+        return other
+    if one.name == other.name == "LIST":
+        return list_of(common(one.item, other.item, what))
+    names = [key for key, _ in one.fields]
+    if one.name == other.name and one.fields and names == [key for key, _ in other.fields]:
+        return Kind(one.name, None, tuple((k, common(a, other.field(k), what)) for k, a in one.fields))
+    raise NotTranslated(what, f"its values are of several kinds ({one}, {other})")
