@@ -184,6 +184,8 @@ class Expressions:
                 at = names[at] if isinstance(at, int) and -len(names) <= at < len(names) else None
             return (column.getField(at), kind.field(at)) if at in names else null()
         at, of = self.value(rows, expression["index"], own)
+        if of == NULL:
+            return null()
         if kind.name != "LIST" or of != INTEGER:
             raise NotTranslated(f"an index of a {kind}", "only lists and maps have one")
         return F.get(column, F.when(at < 0, F.array_size(column) + at).otherwise(at).cast("int")), kind.item

@@ -54,6 +54,8 @@ ZONED_DATETIME = Kind("ZONED DATETIME")
 MOMENT = Kind("DATETIME IN UTC")
 # What has no type in Spark: only handed on.
 OPAQUE = Kind("OPAQUE")
+# Of a shortest trail only the length is known.
+TRAIL_LENGTH = Kind("LENGTH OF A TRAIL")
 NODE = Kind("NODE")
 RELATIONSHIP = Kind("RELATIONSHIP")
 PATH = Kind("PATH")

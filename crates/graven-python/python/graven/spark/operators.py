@@ -236,6 +236,8 @@ class Translation:
                 length = length + 1
             elif "@length" in binding.parts:
                 length, lists = length + F.col(binding.parts["@length"][0]), True
+            elif binding.kind == list_of(RELATIONSHIP):
+                length, lists = length + F.array_size(F.col(binding.column)), True
             else:
                 raise NotTranslated("operator BuildPath", f"a part of it is a {binding.kind}")
         there = F.lit(True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import functions as F
 
+from .kinds import NotTranslated
+
 _numbers = itertools.count()
 
 
@@ -59,6 +61,8 @@ class Rows:
 
     def binding(self, var):
         """What a variable is here."""
+        if var not in self.vars:
+            raise NotTranslated("a variable of another part of the statement", "the rows at hand do not have it")
         return self.vars[var]
 
     def columns(self):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from .expressions import conjuncts
-from .kinds import INTEGER, NODE, RELATIONSHIP, NotTranslated, list_of
+from .kinds import INTEGER, NODE, RELATIONSHIP, TRAIL_LENGTH, NotTranslated, list_of
 from .rows import Binding, Rows, fresh, renamed
 
 # Steps that are planned as one question, without looking whether there is anything left.
@@ -47,11 +47,9 @@ def _steps(translation, node):
     keys = translation.needed.get(pattern["each"], set())
     frame, near, far, relationship = translation.followed(pattern, keys)
     if pattern["each"] is not None:
+        # A condition that reads other variables is refused: they are not in these rows.
         own = Rows(frame, {pattern["each"]: relationship})
-        try:
-            frame = translation.filtered(own, conjuncts(pattern["filter"])).frame
-        except KeyError as error:
-            raise NotTranslated("operator VarExpand", "a condition on its relationships reads other variables") from error
+        frame = translation.filtered(own, conjuncts(pattern["filter"])).frame
     return frame.select(F.col(near).alias("near"), F.col(far).alias("far"), F.col(relationship.column).alias("rel"))
 
 
@@ -170,4 +168,4 @@ def _shortest(translation, rows, node):
     rows = rows.having(frame=rows.frame.join(found, on))
     if node["rels"] is None:
         return rows
-    return rows.bound({node["rels"]: Binding(list_of(RELATIONSHIP), length, {"@length": (length, INTEGER)})})
+    return rows.bound({node["rels"]: Binding(TRAIL_LENGTH, length, {"@length": (length, INTEGER)})})

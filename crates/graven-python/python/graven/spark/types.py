@@ -59,6 +59,11 @@ def is_one(names):
     return _is_one(_found(names)[1])
 
 
+def is_text_only_in_spark(names):
+    """Whether values are texts in Spark, but of another type in the language."""
+    return any("DURATION" in name or "LOCAL TIME" in name or "ZONED TIME" in name for name in names)
+
+
 def _found(names):
     names = {name.replace(" NOT NULL", "") for name in names} - {"NULL", "LIST<NOTHING>"}
     return names, [_of_name(name) for name in names]
