@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import struct
 import sys
 import tempfile
 import unittest
@@ -420,3 +421,25 @@ class Guide(unittest.TestCase):
                 self.assertEqual(sorted(row.name for row in known["reached"].collect()), ["P2", "P3", "P4"])
             finally:
                 os.chdir(before)
+
+
+class Lab(unittest.TestCase):
+    def test_executors_count_the_hits_that_this_process_counts(self):
+        from graven import lab
+        from graven.spark.lab import simulate
+
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "it.u64")
+            pages = [(i * i * 7) % 61 + (i % 3) for i in range(3000)]
+            Path(trace).write_bytes(struct.pack(f"<{len(pages)}Q", *pages))
+            policies, sizes = ["lru", "min", "gclock:max=3"], [0.1, 8, 20]
+            found = simulate(spark, trace, policies, sizes, accesses=2500)
+            wanted = lab.simulate(trace, policies, sizes, accesses=2500)
+            columns = ["trace", "policy", "pages", "accesses", "hits", "faults"]
+            self.assertEqual(found[columns].values.tolist(), wanted[columns].values.tolist())
+            with self.assertRaises(graven.Error) as caught:
+                simulate(spark, [1, 2, 3], "lru", 2)
+            self.assertIn("path of a file", str(caught.exception))
+            with self.assertRaises(graven.Error) as caught:
+                simulate(spark, trace + ".none", "lru", 2)
+            self.assertIn("it.u64.none", str(caught.exception))
