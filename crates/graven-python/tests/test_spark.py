@@ -1,4 +1,5 @@
-"""Frames of a graph on Spark with executors of their own: read in parts, written once, and the same answers by Cypher on Spark."""
+"""Frames of a graph on Spark with executors of their own: read in parts, written once, and the same
+answers by Cypher on Spark."""
 
 from __future__ import annotations
 
@@ -120,7 +121,7 @@ class Reading(Case):
         self.assertEqual(dict(everything.collect())["LIVES_IN"], 200)
 
     def test_only_columns_of_the_schema_are_read(self):
-        # The property x of Odd has two types; who does not read it does not meet it.
+        # The property x of Odd has two types, which matters only where it is read.
         self.refused("several types", lambda: self.frame(label="Odd").load())
         self.assertEqual(self.frame(label="Odd").schema("id long").load().count(), 2)
         self.refused("toString()", lambda: self.frame(label="Odd").schema("x long").load().collect())
@@ -267,7 +268,7 @@ class Writing(Case):
         self.refused("published snapshot", write(label="Item", path="file:///tmp/x/"))
 
 
-# Statements whose rows are compared with Graven's, in order where they are sorted.
+# Statements with rows that are compared with Graven's, in order where they are sorted.
 SAME = (
     "MATCH (p:Person) RETURN count(*) AS n",
     "MATCH (p:Person) WHERE p.id < 1005 RETURN p.id AS id, p.name AS name ORDER BY id DESC",
@@ -293,7 +294,7 @@ SAME = (
     "MATCH (p:Person) WITH p ORDER BY p.id DESC LIMIT 3 MATCH (p)-[:KNOWS]-(q) RETURN p.id AS p, q.id AS q",
     "MATCH (p:Person) WHERE p.id < 1003 UNWIND p.langs AS l RETURN p.id AS id, l",
     "MATCH (p:Person) WITH collect(p) AS ps UNWIND ps AS p WITH p WHERE p.id > 1190 RETURN p.name AS name",
-    "MATCH (p:Person) WITH collect({who: p, h: p.height}) AS ps UNWIND ps AS one RETURN one.who.id AS id, one.h AS h",
+    "MATCH (p:Person) WITH collect({one: p, h: p.height}) AS ps UNWIND ps AS one RETURN one.one.id AS id, one.h AS h",
     "MATCH (p:Person {id: 1001})-[:KNOWS*1..2]-(q) RETURN q.id AS id",
     "MATCH (p:Person {id: 1001})-[:KNOWS*0..3]->(q) RETURN DISTINCT q.id AS id",
     "MATCH (p:Person {id: 1003})-[k:KNOWS*2..3]-(q) RETURN q.id AS id, size(k) AS n",

@@ -1,9 +1,12 @@
 """Expressions of a plan as columns of Spark, with the meaning that they have in the language.
 
-* SK-9: Null, three-valued logic, division of whole numbers and comparisons of NaN are the language's, not Spark's.
-* SK-10: A property of a node is read through a join that :meth:`Expressions.prepared` makes before the expression is translated.
+* SK-9: Null, three-valued logic, division of whole numbers and comparisons of NaN are the
+  language's, not Spark's.
+* SK-10: A property of a node is read through a join that :meth:`Expressions.prepared` makes before
+  the expression is translated.
 
-Where both engines raise an error (overflow, whole numbers divided by zero) Spark must be in its ANSI mode, which is its default.
+Where both engines raise an error (overflow, whole numbers divided by zero) Spark must be in its
+ANSI mode, which is its default.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Functions of the language that Spark has with the same meaning: each takes columns with kinds and gives one.
+"""Functions of the language that Spark has with the same meaning: each takes columns with kinds and
+gives one.
 
 A function that is missing here, or missing for a kind, is refused by name.
 """

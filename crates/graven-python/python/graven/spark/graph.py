@@ -1,7 +1,8 @@
-"""The graph of a question: its nodes and relationships as frames, read when an operator asks for them.
+"""The graph of a question: its nodes and relationships as frames, read when an operator asks for
+them.
 
-Each frame has only the columns that the question reads. All are of one state of the database. With ``cache=True`` whole frames are kept
-by Spark for later questions instead.
+Each frame has only the columns that the question reads. All are of one state of the database. With
+``cache=True`` whole frames are kept by Spark for later questions instead.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Graph:
         if (kind, name) not in self._kept:
             columns = dict(frames.own_columns(kind, name))
             for key, names in self._property_names(kind, name).items():
-                # Who asks for one of several types is told; the others are not kept from theirs.
+                # A property of several types is an error where it is asked for, not here.
                 if types.is_one(names):
                     columns[frames.column_of(kind, key)] = types.of_names(names, key)
             self._kept[kind, name] = self._read(kind, name, columns).persist()

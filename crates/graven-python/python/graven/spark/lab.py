@@ -1,4 +1,5 @@
-"""Replacement policies simulated by Spark's executors: one task for each policy and size, with the numbers of ``graven.lab.simulate``.
+"""Replacement policies simulated by Spark's executors: one task for each policy and size, with the
+numbers of ``graven.lab.simulate``.
 
 Each task reads the trace itself, so its file must be where all executors reach it.
 """

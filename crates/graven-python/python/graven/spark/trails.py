@@ -1,9 +1,11 @@
-"""Relationships of variable length: trails, one join a step, and reachability, one join of the frontier a step.
+"""Relationships of variable length: trails, one join a step, and reachability, one join of the
+frontier a step.
 
-* SK-12: A trail holds no relationship twice; a node is an end of a search exactly where a trail leads to it.
+* SK-12: A trail holds no relationship twice; a node is an end of a search exactly where a trail
+  leads to it.
 
-Cost: a bounded pattern of up to four steps runs no job of its own. Otherwise each step is a job, whose rows are kept by a local checkpoint,
-until a step finds nothing.
+Cost: a bounded pattern of up to four steps runs no job of its own. Otherwise each step is a job,
+until one finds nothing; its rows are kept by a local checkpoint.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Types of the language as types of Spark, and columns of values as arrays of Arrow.
 
-A value never changes on the way: one that is not of its column's type is an error that names column and value.
+A value never changes on the way: one that is not of its column's type is an error that names column
+and value.
 """
 
 from __future__ import annotations

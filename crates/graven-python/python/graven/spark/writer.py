@@ -1,9 +1,11 @@
 """Loads a frame into the database.
 
-Each task writes its rows to a Parquet file in a new folder that all reach. When all tasks have succeeded the driver loads the files of
-those, and of no other attempt, by one `COPY`, which is one transaction; then the folder is removed. If a task fails, it is removed only.
+Each task writes its rows to a Parquet file in a new folder that all reach. When all tasks have
+succeeded the driver loads the files of those, and of no other attempt, by one `COPY`, which is one
+transaction; then the folder is removed. If a task fails, it is removed only.
 
-* SK-7: The rows of a write are there all, each once, or none is; files of attempts that were given up are never loaded.
+* SK-7: The rows of a write are there all, each once, or none is; files of attempts that were given
+  up are never loaded.
 """
 
 from __future__ import annotations
