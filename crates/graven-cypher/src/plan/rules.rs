@@ -69,15 +69,14 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
 /// # Errors
 /// The plan is not wanted any more.
 pub(crate) fn apply_logical(plan: &mut Plan) -> Result<(), Diagnostic> {
-    let rules: [(Rule, fn(&mut Plan)); 3] = [
-        (Rule::ColumnPruning, column_pruning::apply),
-        (Rule::Reachability, reachability::apply),
-        (Rule::ColumnPruning, column_pruning::apply),
-    ];
-    for (rule, apply) in rules {
+    let mut rule = |rule: Rule, apply: fn(&mut Plan)| {
         stop::ask("")?;
         valid::watched(plan, rule, apply);
-    }
+        Ok(())
+    };
+    rule(Rule::ColumnPruning, column_pruning::apply)?;
+    rule(Rule::Reachability, reachability::apply)?;
+    rule(Rule::ColumnPruning, column_pruning::apply)?;
     let mut next = 0;
     number(&mut plan.root, &mut next);
     valid::numbered(plan);
