@@ -4,8 +4,8 @@
 //! Another engine that computes on the same graph (joins over tables of nodes and relationships)
 //! takes the plan as JSON ([`Plan::to_json`]) and makes its own operators of it. It has no indexes
 //! and no bitmaps, so the statement is planned as if there were no index, and of the rules only
-//! those are applied that make the question smaller: unread columns, and searches whose
-//! repetitions do not matter (`plan/rules.rs`, `apply_logical`).
+//! those are applied that make the question smaller: unread columns, and searches with
+//! repetitions that do not matter (`plan/rules.rs`, `apply_logical`).
 //!
 //! # Invariants
 //! * SK-1 A logical plan has the rows of the executable one. It holds no index access, no fused

@@ -24,6 +24,21 @@
 //!   only where it calls a function of Python, or reads a frame, and holds no lock then that a
 //!   thread with the interpreter's lock would wait for.
 //!
+//! * SK-4 Frames on Spark have exactly the properties of the graph; their types come from a sample,
+//!   and a value of another type is an error, never changed (`spark/frames.py`).
+//! * SK-5 A filter of Spark is taken only where a condition selects exactly the same rows
+//!   (`spark/conditions.py`).
+//! * SK-6 All parts of a frame are of one state of the database (`spark/reader.py`).
+//! * SK-7 The rows of a write are there all, each once, or none is (`spark/writer.py`).
+//! * SK-8 Columns by which the rows of a subquery find those around it stay in every row of it
+//!   (`spark/rows.py`).
+//! * SK-9 Null, truth, division and NaN are the language's, not Spark's (`spark/expressions.py`).
+//! * SK-10 A property of a node is read by a join before the expression that reads it is translated
+//!   (`spark/expressions.py`).
+//! * SK-11 What is not translated is refused by name before a job runs (`spark/operators.py`).
+//! * SK-12 A trail holds no relationship twice; a node is an end of a search exactly where a trail
+//!   leads to it (`spark/trails.py`).
+//!
 //! # Concurrency
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
 

@@ -2,9 +2,10 @@
 
     python3 crates/graven-python/tests/spark_questions.py DATABASE FOLDER [--cases FILE] [--per N] [--only IC2,IC8] [--master local[2]]
 
-FOLDER holds statements, such as queries/lsqb; FILE has their parameters, one JSON object a line (``query``, ``params``), packed or not.
-Without it each statement is run once without parameters. A question is ``same``, ``refused`` with what is not translated, or
-``DIFFERENT``. Jobs are those of Spark for one case, the frames being kept (``cache=True``). Ends with 1 where one is different.
+FOLDER holds statements, such as queries/lsqb; FILE has their parameters, one JSON object a line
+(``query``, ``params``), packed or not. Without it each statement is run once without parameters. A
+question is ``same``, ``refused`` with what is not translated, or ``DIFFERENT``. Jobs are those of
+Spark for one case, the frames being kept (``cache=True``). Ends with 1 where one is different.
 """
 
 from __future__ import annotations

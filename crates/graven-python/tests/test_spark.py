@@ -1,10 +1,12 @@
-"""Frames of a graph on Spark with executors of their own: read in parts, written once, and the same answers by Cypher on Spark."""
+"""Frames of a graph on Spark with executors of their own: read in parts, written once, and the same
+answers by Cypher on Spark."""
 
 from __future__ import annotations
 
 import datetime
 import os
 import re
+import struct
 import sys
 import tempfile
 import unittest
@@ -45,7 +47,7 @@ REST = (
     "MATCH (p:Person) WHERE p.id % 5 = 0 MATCH (q:Person {id: 1000 + (p.id * 3 + 1) % 200}) CREATE (p)-[:KNOWS {since: p.id}]->(q)",
     "MATCH (p:Person {id: 1001}) CREATE (p)-[:KNOWS {since: 1}]->(p)",
     "MATCH (p:Person) WHERE p.id % 11 = 0 SET p.nick = 'N' + toString(p.id)",
-    "CREATE (:Odd {x: 1}), (:Odd {x: 'one'})",
+    "CREATE (:Odd {x: 1}), (:Odd {x: 'one'}), (:Span {of: duration('P1M2DT3.5S'), at: time('10:00:00+01:00'), where: point({x: 1.0, y: 2.0})})",
 )
 
 
@@ -119,7 +121,7 @@ class Reading(Case):
         self.assertEqual(dict(everything.collect())["LIVES_IN"], 200)
 
     def test_only_columns_of_the_schema_are_read(self):
-        # The property x of Odd has two types; who does not read it does not meet it.
+        # The property x of Odd has two types, which matters only where it is read.
         self.refused("several types", lambda: self.frame(label="Odd").load())
         self.assertEqual(self.frame(label="Odd").schema("id long").load().count(), 2)
         self.refused("toString()", lambda: self.frame(label="Odd").schema("x long").load().collect())
@@ -171,6 +173,10 @@ class Reading(Case):
         self.assertEqual(frame.rdd.getNumPartitions(), 1)
         wanted = self.ask("MATCH (p:Person {name: 'P3', even: false}) WHERE p.height > 1.6 RETURN p.id")
         self.assertEqual(sorted(map(list, frame.select("property_id").collect())), sorted(wanted))
+
+    def test_what_has_no_type_in_spark_is_text_or_a_struct(self):
+        [row] = self.frame(label="Span").load().collect()
+        self.assertEqual((row["of"], row["at"], tuple(row["where"])), ("P1M2DT3.5S", "10:00:00+01:00", (7203, 1.0, 2.0, None)))
 
     def test_rows_of_a_statement(self):
         text = "MATCH (p:Person)-[:LIVES_IN]->(c) WHERE p.id < $most RETURN c.name AS city, count(*) AS n, collect(p.id) AS ids"
@@ -262,7 +268,7 @@ class Writing(Case):
         self.refused("published snapshot", write(label="Item", path="file:///tmp/x/"))
 
 
-# Statements whose rows are compared with Graven's, in order where they are sorted.
+# Statements with rows that are compared with Graven's, in order where they are sorted.
 SAME = (
     "MATCH (p:Person) RETURN count(*) AS n",
     "MATCH (p:Person) WHERE p.id < 1005 RETURN p.id AS id, p.name AS name ORDER BY id DESC",
@@ -288,7 +294,7 @@ SAME = (
     "MATCH (p:Person) WITH p ORDER BY p.id DESC LIMIT 3 MATCH (p)-[:KNOWS]-(q) RETURN p.id AS p, q.id AS q",
     "MATCH (p:Person) WHERE p.id < 1003 UNWIND p.langs AS l RETURN p.id AS id, l",
     "MATCH (p:Person) WITH collect(p) AS ps UNWIND ps AS p WITH p WHERE p.id > 1190 RETURN p.name AS name",
-    "MATCH (p:Person) WITH collect({who: p, h: p.height}) AS ps UNWIND ps AS one RETURN one.who.id AS id, one.h AS h",
+    "MATCH (p:Person) WITH collect({one: p, h: p.height}) AS ps UNWIND ps AS one RETURN one.one.id AS id, one.h AS h",
     "MATCH (p:Person {id: 1001})-[:KNOWS*1..2]-(q) RETURN q.id AS id",
     "MATCH (p:Person {id: 1001})-[:KNOWS*0..3]->(q) RETURN DISTINCT q.id AS id",
     "MATCH (p:Person {id: 1003})-[k:KNOWS*2..3]-(q) RETURN q.id AS id, size(k) AS n",
@@ -319,6 +325,12 @@ SAME = (
     "reverse(l) AS i, 4 IN l AS j, size(l) AS k, l + [4] AS m, range(2, 5) AS n, range(5, 2) AS o",
     "WITH 'Straße' AS s RETURN size(s) AS a, toUpper('abc') AS b, s CONTAINS 'raß' AS c, s STARTS WITH 'st' AS d, "
     "substring(s, 1, 3) AS e, s + 1 AS f, toString(12) AS g, replace(s, 'a', 'b') AS h",
+    "RETURN size('\U0001f600a') AS a, substring('\U0001f600ab', 1, 1) AS b, reverse('\U0001f600a') AS c, toUpper('\u00df') AS d, "
+    "substring('abc', 5) AS e, substring('abc', 1, 9) AS f, tail([]) AS g, [1, 2, 3][1..9] AS h, [1][5] AS i, [1][null] AS j, head([]) AS k",
+    "RETURN floor(2.5) AS a, floor(-0.5) AS b, ceil(1.0e300) AS c, floor(0.0 / 0.0) AS d, sign(-3) AS e, -7 % 3 AS f, 7 % -3 AS g, "
+    "-1 / 0.0 AS h, 1 / -0.0 AS i, 0.0 / 0.0 = 0.0 / 0.0 AS j, 0.0 / 0.0 > 1 AS k, sqrt(-1.0) AS l, 1 = 1.0 AS m, 7.5 % 0.0 AS n",
+    "RETURN NOT null AS a, null IN [] AS b, 3 IN [1, null] AS c, 'a' < 1 AS d, true < false AS e, 'ab' CONTAINS '' AS f, all(x IN [null] WHERE x) AS g, "
+    "any(x IN [null, true] WHERE x) AS h, none(x IN [] WHERE x) AS i, null AND false AS j, null OR true AS k, size(null) AS l, 'a' = 1 AS m",
     "RETURN [1, 'a', null] AS mixed, {a: 1, b: {c: 'x'}}.b.c AS c, CASE WHEN false THEN 1 END AS n, CASE 2 WHEN 1 THEN 'a' "
     "WHEN 2 THEN 'b' ELSE 'c' END AS s, coalesce(null, 3) AS t, toFloat(3) AS f, null = null AS u, true XOR false AS v",
 )
@@ -334,6 +346,9 @@ REFUSED = (
     ("MATCH (p:Person) RETURN stDev(p.height) AS s", "aggregate stDev(FLOAT)"),
     ("MATCH (a:Person)-[:KNOWS*1..]-(b) RETURN count(DISTINCT b) AS n", "operator VarExpand"),
     ("MATCH (o:Odd) RETURN o.x AS x", "several types"),
+    ("MATCH (s:Span) WHERE s.of = s.of RETURN 1 AS x", "= of OPAQUE"),
+    ("MATCH p = shortestPath((a:Person {id: 1001})-[k:KNOWS*]-(b:Person {id: 1002})) RETURN size(k) AS n", "function size(LENGTH OF A TRAIL)"),
+    ("MATCH (a:Person {id: 1001})-[k:KNOWS* {since: a.id}]->(b) RETURN count(*) AS n", "a variable of another part"),
 )
 
 
@@ -407,3 +422,25 @@ class Guide(unittest.TestCase):
                 self.assertEqual(sorted(row.name for row in known["reached"].collect()), ["P2", "P3", "P4"])
             finally:
                 os.chdir(before)
+
+
+class Lab(unittest.TestCase):
+    def test_executors_count_the_hits_that_this_process_counts(self):
+        from graven import lab
+        from graven.spark.lab import simulate
+
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "it.u64")
+            pages = [(i * i * 7) % 61 + (i % 3) for i in range(3000)]
+            Path(trace).write_bytes(struct.pack(f"<{len(pages)}Q", *pages))
+            policies, sizes = ["lru", "min", "gclock:max=3"], [0.1, 8, 20]
+            found = simulate(spark, trace, policies, sizes, accesses=2500)
+            wanted = lab.simulate(trace, policies, sizes, accesses=2500)
+            columns = ["trace", "policy", "pages", "accesses", "hits", "faults"]
+            self.assertEqual(found[columns].values.tolist(), wanted[columns].values.tolist())
+            with self.assertRaises(graven.Error) as caught:
+                simulate(spark, [1, 2, 3], "lru", 2)
+            self.assertIn("path of a file", str(caught.exception))
+            with self.assertRaises(graven.Error) as caught:
+                simulate(spark, trace + ".none", "lru", 2)
+            self.assertIn("it.u64.none", str(caught.exception))

@@ -7,8 +7,8 @@
 //! list `variables`.
 //!
 //! # Invariants
-//! * SK-2 An operator is written out whole, or has nothing but `op` and `details`. Whoever reads it
-//!   knows the first ones and refuses the others by name.
+//! * SK-2 An operator is written out whole, or has nothing but `op` and `details`. A reader knows
+//!   the first ones and refuses the others by name.
 
 use std::sync::Arc;
 

@@ -69,13 +69,14 @@ pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) -> Result<(), Diag
 /// # Errors
 /// The plan is not wanted any more.
 pub(crate) fn apply_logical(plan: &mut Plan) -> Result<(), Diagnostic> {
-    type Apply = fn(&mut Plan);
-    let prune: (Rule, Apply) = (Rule::ColumnPruning, column_pruning::apply);
-    let search: (Rule, Apply) = (Rule::Reachability, reachability::apply);
-    for (rule, apply) in [prune, search, prune] {
+    let mut rule = |rule: Rule, apply: fn(&mut Plan)| {
         stop::ask("")?;
         valid::watched(plan, rule, apply);
-    }
+        Ok(())
+    };
+    rule(Rule::ColumnPruning, column_pruning::apply)?;
+    rule(Rule::Reachability, reachability::apply)?;
+    rule(Rule::ColumnPruning, column_pruning::apply)?;
     let mut next = 0;
     number(&mut plan.root, &mut next);
     valid::numbered(plan);

@@ -2,9 +2,9 @@
 //! which state of which database they read.
 //!
 //! # Invariants
-//! * SK-3 Two answers of `graven.snapshot` for one file are equal only if the graph is the same: the
-//!   database by its identity, the state by the place of its newest commit in the order of all
-//!   commits. That place grows with each commit; opened anew, the same state may have a larger one.
+//! * SK-3 Two answers of `graven.snapshot` for one file are equal only if the graph is the same:
+//!   the database by its identity, the state by the place of its newest commit in the order of all
+//!   commits. That place grows with each commit; opened anew, a state may have a larger one.
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};

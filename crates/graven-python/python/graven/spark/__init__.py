@@ -1,4 +1,5 @@
-"""Graven's graphs in Apache Spark 4: frames of nodes and relationships, and the same Cypher on Spark's own operators.
+"""Graven's graphs in Apache Spark 4: frames of nodes and relationships, and the same Cypher on
+Spark's own operators.
 
     import graven.spark
 

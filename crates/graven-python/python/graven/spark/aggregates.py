@@ -1,7 +1,7 @@
 """Groups and what is computed of them.
 
-Without keys there is one group even of no rows; within a subquery one for each row around it. A list that is collected of sorted rows has
-their order.
+Without keys there is one group even of no rows; within a subquery one for each row around it. A
+list that is collected of sorted rows has their order.
 """
 
 from __future__ import annotations

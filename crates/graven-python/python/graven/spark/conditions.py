@@ -1,9 +1,11 @@
 """Filters of Spark as conditions of the language.
 
-* SK-5: A filter is taken only where the condition selects exactly the same rows; Spark applies the others itself.
+* SK-5: A filter is taken only where the condition selects exactly the same rows; Spark applies the
+  others itself.
 
-A comparison with null selects nothing in both. Texts are compared by their bytes in UTF-8 in both. Floats are not compared: NaN is
-equal to itself in Spark alone. Times are left to Spark, which keeps microseconds.
+A comparison with null selects nothing in both. Texts are compared by their bytes in UTF-8 in both.
+Floats are not compared: NaN is equal to itself in Spark alone. Times are left to Spark, which keeps
+microseconds.
 """
 
 from __future__ import annotations

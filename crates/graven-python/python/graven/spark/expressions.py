@@ -1,9 +1,12 @@
 """Expressions of a plan as columns of Spark, with the meaning that they have in the language.
 
-* SK-9: Null, three-valued logic, division of whole numbers and comparisons of NaN are the language's, not Spark's.
-* SK-10: A property of a node is read through a join that :meth:`Expressions.prepared` makes before the expression is translated.
+* SK-9: Null, three-valued logic, division of whole numbers and comparisons of NaN are the
+  language's, not Spark's.
+* SK-10: A property of a node is read through a join that :meth:`Expressions.prepared` makes before
+  the expression is translated.
 
-Where both engines raise an error (overflow, whole numbers divided by zero) Spark must be in its ANSI mode, which is its default.
+Where both engines raise an error (overflow, whole numbers divided by zero) Spark must be in its
+ANSI mode, which is its default.
 """
 
 from __future__ import annotations
@@ -184,6 +187,8 @@ class Expressions:
                 at = names[at] if isinstance(at, int) and -len(names) <= at < len(names) else None
             return (column.getField(at), kind.field(at)) if at in names else null()
         at, of = self.value(rows, expression["index"], own)
+        if of == NULL:
+            return null()
         if kind.name != "LIST" or of != INTEGER:
             raise NotTranslated(f"an index of a {kind}", "only lists and maps have one")
         return F.get(column, F.when(at < 0, F.array_size(column) + at).otherwise(at).cast("int")), kind.item

@@ -1,12 +1,16 @@
-"""What a frame of nodes or relationships looks like: its columns, their types, and the statement that reads some of them.
+"""What a frame of nodes or relationships looks like: its columns, their types, and the statement
+that reads some of them.
 
-Nodes have ``id``, ``labels`` and their properties, relationships ``id``, ``src``, ``dst`` and theirs: the form that GraphFrames takes.
-A property whose name is one of these, in whatever letters, is the column ``property_`` and its name.
+Nodes have ``id``, ``labels`` and their properties, relationships ``id``, ``src``, ``dst`` and
+theirs: the form that GraphFrames takes. A property with one of these names, in whatever letters,
+is the column ``property_`` and its name.
 
-* SK-4: Which properties there are is exact: keys of the database that a sample does not show are looked for. Their types come from
-  the sample, and a value of another type is an error when it is read, never changed.
+* SK-4: Which properties there are is exact: keys of the database that a sample does not show are
+  looked for. Their types come from the sample, and a value of another type is an error when it is
+  read, never changed.
 
-Cost of a schema: about 2,000 nodes or relationships, and for each key that none of them has a look through that property.
+Cost of a schema: about 2,000 nodes or relationships, and for each key that none of them has a look
+through that property.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Functions of the language that Spark has with the same meaning: each takes columns with kinds and gives one.
+"""Functions of the language that Spark has with the same meaning: each takes columns with kinds and
+gives one.
 
 A function that is missing here, or missing for a kind, is refused by name.
 """
@@ -120,6 +121,11 @@ def _float(make):
     return of
 
 
+def _whole(make):
+    """Spark's functions give whole numbers of 64 bits; beyond 2^53, and of NaN, there is nothing to round."""
+    return lambda x: F.when(F.abs(x) < float(2**53), make(x).cast("double")).otherwise(x)
+
+
 def _sign(value):
     column, kind = value
     return (F.signum(column.cast("double")).cast("bigint"), INTEGER) if kind == INTEGER else None
@@ -146,11 +152,22 @@ def _texts(make):
     return of
 
 
+def _replaced(text, old, new):
+    """An empty text is found between all characters, but not in Spark."""
+    return F.when(old == "", F.raise_error(F.lit("replace() of an empty text is not the same on Spark"))).otherwise(F.replace(text, old, new))
+
+
 def _substring(text, start, length=None):
     if text[1] != STRING or start[1] != INTEGER or length is not None and length[1] != INTEGER:
         return None
-    begin = start[0] + 1
-    return F.substring(text[0], begin, F.char_length(text[0]) if length is None else length[0]), STRING
+    begin, size = _counted(start[0]) + 1, F.char_length(text[0])
+    return F.substring(text[0], begin.cast("int"), (size if length is None else _counted(length[0])).cast("int")), STRING
+
+
+def _counted(number):
+    """Spark counts negative places from the end."""
+    wrong = F.raise_error(F.lit("substring() takes no negative numbers"))
+    return F.when(number < 0, wrong.cast("bigint")).otherwise(number)
 
 
 _DAY = 86_400_000
@@ -184,8 +201,8 @@ _FUNCTIONS = {
     "range": _range,
     "abs": _same(F.abs, INTEGER, FLOAT),
     "sign": _sign,
-    "ceil": _float(F.ceil),
-    "floor": _float(F.floor),
+    "ceil": _float(_whole(F.ceil)),
+    "floor": _float(_whole(F.floor)),
     "sqrt": lambda value: _float(lambda x: F.when(x < 0, F.lit(float("nan"))).otherwise(F.sqrt(x)))(value),
     "tofloat": _to_float,
     "tointeger": _to_integer,
@@ -194,7 +211,7 @@ _FUNCTIONS = {
     "datetime": _datetime,
     "toupper": _texts(F.upper),
     "tolower": _texts(F.lower),
-    "replace": _texts(lambda text, old, new: F.replace(text, old, new)),
+    "replace": _texts(_replaced),
     "substring": _substring,
 }
 

@@ -1,7 +1,8 @@
-"""The graph of a question: its nodes and relationships as frames, read when an operator asks for them.
+"""The graph of a question: its nodes and relationships as frames, read when an operator asks for
+them.
 
-Each frame has only the columns that the question reads. All are of one state of the database. With ``cache=True`` whole frames are kept
-by Spark for later questions instead.
+Each frame has only the columns that the question reads. All are of one state of the database. With
+``cache=True`` whole frames are kept by Spark for later questions instead.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from . import frames, types
-from .kinds import NULL, STRING, common, list_of, of_spark
+from .kinds import NULL, OPAQUE, STRING, common, list_of, of_spark
 from .options import Options, invalid, snapshot_of
 from .rows import fresh
 from .source import register
@@ -68,6 +69,9 @@ class Graph:
         names = self._property_names(kind, name).get(key)
         return names and types.of_names(names, f"the property `{key}` of {name}")
 
+    def _kind(self, kind, name, key, of):
+        return OPAQUE if types.is_text_only_in_spark(self._property_names(kind, name)[key]) else of_spark(of)
+
     def _read(self, kind, name, columns, filters=()):
         """A frame of these columns, with their types."""
         given = {**self._options.given, "path": self._options.path, kind: name, "snapshot": self.snapshot}
@@ -81,7 +85,7 @@ class Graph:
         if (kind, name) not in self._kept:
             columns = dict(frames.own_columns(kind, name))
             for key, names in self._property_names(kind, name).items():
-                # Who asks for one of several types is told; the others are not kept from theirs.
+                # A property of several types is an error where it is asked for, not here.
                 if types.is_one(names):
                     columns[frames.column_of(kind, key)] = types.of_names(names, key)
             self._kept[kind, name] = self._read(kind, name, columns).persist()
@@ -104,7 +108,7 @@ class Graph:
         parts = {}
         for key, of in known.items():
             new = names[frames.column_of(kind, key)] if of is not None else fresh()
-            parts[key] = (new, NULL if of is None else of_spark(of))
+            parts[key] = (new, NULL if of is None else self._kind(kind, name, key, of))
             if of is None:
                 chosen.append(F.lit(None).alias(new))
         return source.select(*chosen), {column: names[column] for column in own}, parts

@@ -1,6 +1,7 @@
 """Kinds of values of the language, as the translation of a plan knows them before any row is there.
 
-A column of Spark has one type, so each expression has one kind; one that may have several is refused (:class:`NotTranslated`).
+A column of Spark has one type, so each expression has one kind; one that may have several is
+refused (:class:`NotTranslated`).
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ ZONED_DATETIME = Kind("ZONED DATETIME")
 MOMENT = Kind("DATETIME IN UTC")
 # What has no type in Spark: only handed on.
 OPAQUE = Kind("OPAQUE")
+# Of a shortest trail only the length is known.
+TRAIL_LENGTH = Kind("LENGTH OF A TRAIL")
 NODE = Kind("NODE")
 RELATIONSHIP = Kind("RELATIONSHIP")
 PATH = Kind("PATH")
@@ -95,7 +98,7 @@ def list_of(item):
 
 
 def map_of(fields):
-    """The kind of a map whose keys are known."""
+    """The kind of a map with known keys."""
     return Kind("MAP", None, tuple(fields))
 
 

@@ -1,6 +1,8 @@
-"""What a plan reads of each variable: keys of properties, so that a frame is read once with all of them.
+"""What a plan reads of each variable: keys of properties, so that a frame is read once with all of
+them.
 
-A variable that is only another name of one is followed to it, also into lists and maps that later fall apart again as far as names go.
+A variable that is only another name of one is followed to it, also into lists and maps that later
+fall apart again as far as names go.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Operators of a logical plan as operations on DataFrames.
 
-An expansion is a join with a frame of relationships. A subquery is computed once for all rows around it: its leaf is the frame of the
-different values that it takes from them (the context), and its rows are joined to them again. So there is no operation row by row.
+An expansion is a join with a frame of relationships. A subquery is computed once for all rows
+around it: its leaf is the frame of the different values that it takes from them (the context), and
+its rows are joined to them again. So there is no operation row by row.
 
-* SK-11: What is not translated is refused before any job of Spark runs for an answer, by the name of the operator or function.
+* SK-11: What is not translated is refused before any job of Spark runs for an answer, by the name
+  of the operator or function.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ class Translation:
     # Nodes and what belongs to them.
 
     def attach(self, rows, var, keys, label=None):
-        """Joins properties or labels of a node; with a label only rows stay whose node has it."""
+        """Joins properties or labels of a node; with a label only rows with such a node stay."""
         is_var = var in rows.vars
         binding = rows.vars[var] if is_var else rows.computed[var]
         with_labels = "@labels" in keys
@@ -236,6 +238,8 @@ class Translation:
                 length = length + 1
             elif "@length" in binding.parts:
                 length, lists = length + F.col(binding.parts["@length"][0]), True
+            elif binding.kind == list_of(RELATIONSHIP):
+                length, lists = length + F.array_size(F.col(binding.column)), True
             else:
                 raise NotTranslated("operator BuildPath", f"a part of it is a {binding.kind}")
         there = F.lit(True)
@@ -442,7 +446,7 @@ def _all(conditions_to_hold):
 
 
 def moved(rows, names):
-    """Rows whose columns have other names."""
+    """Rows with other names of columns."""
 
     def of(name):
         return names.get(name, name)
@@ -456,7 +460,7 @@ def moved(rows, names):
 
 
 def unlike(rows, column, pattern):
-    """Rows whose relationship is none of those before it in the same MATCH."""
+    """Rows with a relationship that is none of those before it in the same MATCH."""
     frame = rows.frame
     for var in pattern["distinct_from"]:
         frame = frame.filter(F.col(column) != F.col(rows.binding(var).column))

@@ -1,4 +1,5 @@
-"""Options of ``spark.read.format("graven")`` and ``df.write.format("graven")``, checked, and how the database is opened by them."""
+"""Options of ``spark.read.format("graven")`` and ``df.write.format("graven")``, checked, and how
+the database is opened by them."""
 
 from __future__ import annotations
 

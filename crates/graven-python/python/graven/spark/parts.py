@@ -1,7 +1,8 @@
 """Which part of the ids each task reads.
 
-Nodes are divided by their ids, relationships by the ids of the nodes where they start. The parts cover all ids, so that each entity is
-in exactly one; what is known of labels and counts only makes them about equal.
+Nodes are divided by their ids, relationships by the ids of the nodes where they start. The parts
+cover all ids, so that each entity is in exactly one; what is known of labels and counts only makes
+them about equal.
 
 Cost: the ids of a label are listed, no property is read.
 """

@@ -1,7 +1,7 @@
 """Reads a frame: parts of the ids, each by a task, as batches of Arrow.
 
-The driver chooses the parts and notes the state of the database. Each task opens the database, read-only and with a budget of its own,
-runs one statement for each few thousand ids, and closes it.
+The driver chooses the parts and notes the state of the database. Each task opens the database,
+read-only and with a budget of its own, runs one statement for each few thousand ids, and closes it.
 
 * SK-6: All parts are of one state of the database; a task that finds another one fails and says so.
 """

@@ -1,9 +1,11 @@
 """Rows in the making: a DataFrame, and which of its columns hold which variables of the plan.
 
-A node is the column of its id, a relationship that of its id with both ends beside it. Properties and labels are columns beside them, once
-something has asked for them. All columns have names of their own in the whole question, so that no join is ambiguous.
+A node is the column of its id, a relationship that of its id with both ends beside it. Properties
+and labels are columns beside them, once something has asked for them. All columns have names of
+their own in the whole question, so that no join is ambiguous.
 
-* SK-8: Columns of the context, by which the rows of a subquery find the rows around it, stay in every row of the subquery.
+* SK-8: Columns of the context, by which the rows of a subquery find the rows around it, stay in
+  every row of the subquery.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import functions as F
+
+from .kinds import NotTranslated
 
 _numbers = itertools.count()
 
@@ -47,7 +51,8 @@ class Rows:
     # Columns of the subquery's context, and a frame with all rows of it.
     context: tuple = ()
     around: object = None
-    # Columns by which the rows are sorted, each with whether it descends; a join after that may have disturbed them.
+    # Columns by which the rows are sorted, each with whether it descends; a join after that may have
+    # disturbed them.
     sorted: tuple = ()
     disturbed: bool = False
     # Nodes that are no variables but values of expressions, by the expression.
@@ -59,6 +64,8 @@ class Rows:
 
     def binding(self, var):
         """What a variable is here."""
+        if var not in self.vars:
+            raise NotTranslated("a variable of another part of the statement", "the rows at hand do not have it")
         return self.vars[var]
 
     def columns(self):

@@ -1,9 +1,11 @@
-"""Relationships of variable length: trails, one join a step, and reachability, one join of the frontier a step.
+"""Relationships of variable length: trails, one join a step, and reachability, one join of the
+frontier a step.
 
-* SK-12: A trail holds no relationship twice; a node is an end of a search exactly where a trail leads to it.
+* SK-12: A trail holds no relationship twice; a node is an end of a search exactly where a trail
+  leads to it.
 
-Cost: a bounded pattern of up to four steps runs no job of its own. Otherwise each step is a job, whose rows are kept by a local checkpoint,
-until a step finds nothing.
+Cost: a bounded pattern of up to four steps runs no job of its own. Otherwise each step is a job,
+until one finds nothing; its rows are kept by a local checkpoint.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from .expressions import conjuncts
-from .kinds import INTEGER, NODE, RELATIONSHIP, NotTranslated, list_of
+from .kinds import INTEGER, NODE, RELATIONSHIP, TRAIL_LENGTH, NotTranslated, list_of
 from .rows import Binding, Rows, fresh, renamed
 
 # Steps that are planned as one question, without looking whether there is anything left.
@@ -47,11 +49,9 @@ def _steps(translation, node):
     keys = translation.needed.get(pattern["each"], set())
     frame, near, far, relationship = translation.followed(pattern, keys)
     if pattern["each"] is not None:
+        # A condition that reads other variables is refused: they are not in these rows.
         own = Rows(frame, {pattern["each"]: relationship})
-        try:
-            frame = translation.filtered(own, conjuncts(pattern["filter"])).frame
-        except KeyError as error:
-            raise NotTranslated("operator VarExpand", "a condition on its relationships reads other variables") from error
+        frame = translation.filtered(own, conjuncts(pattern["filter"])).frame
     return frame.select(F.col(near).alias("near"), F.col(far).alias("far"), F.col(relationship.column).alias("rel"))
 
 
@@ -170,4 +170,4 @@ def _shortest(translation, rows, node):
     rows = rows.having(frame=rows.frame.join(found, on))
     if node["rels"] is None:
         return rows
-    return rows.bound({node["rels"]: Binding(list_of(RELATIONSHIP), length, {"@length": (length, INTEGER)})})
+    return rows.bound({node["rels"]: Binding(TRAIL_LENGTH, length, {"@length": (length, INTEGER)})})

@@ -1,6 +1,7 @@
 """Types of the language as types of Spark, and columns of values as arrays of Arrow.
 
-A value never changes on the way: one that is not of its column's type is an error that names column and value.
+A value never changes on the way: one that is not of its column's type is an error that names column
+and value.
 """
 
 from __future__ import annotations
@@ -57,6 +58,11 @@ def of_names(names, what):
 def is_one(names):
     """Whether Spark has one type for all of these."""
     return _is_one(_found(names)[1])
+
+
+def is_text_only_in_spark(names):
+    """Whether values are texts in Spark, but of another type in the language."""
+    return any("DURATION" in name or "LOCAL TIME" in name or "ZONED TIME" in name for name in names)
 
 
 def _found(names):

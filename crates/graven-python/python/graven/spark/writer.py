@@ -1,15 +1,18 @@
 """Loads a frame into the database.
 
-Each task writes its rows to a Parquet file in a new folder that all reach. When all tasks have succeeded the driver loads the files of
-those, and of no other attempt, by one `COPY`, which is one transaction; then the folder is removed. If a task fails, it is removed only.
+Each task writes its rows to a Parquet file in a new folder that all reach. When all tasks have
+succeeded the driver loads the files of those, and of no other attempt, by one `COPY`, which is one
+transaction; then the folder is removed. If a task fails, it is removed only.
 
-* SK-7: The rows of a write are there all, each once, or none is; files of attempts that were given up are never loaded.
+* SK-7: The rows of a write are there all, each once, or none is; files of attempts that were given
+  up are never loaded.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 import uuid
 from dataclasses import dataclass
 
@@ -47,6 +50,8 @@ class Writer(DataSourceArrowWriter):
         if not os.path.isdir(beside):
             raise invalid(f"the folder {beside} for the files of a write is missing: make it, or name another by option `staging`")
         self.folder = os.path.join(os.path.abspath(beside), f".graven-spark-{uuid.uuid4().hex}")
+        # Tasks do not make it: one that is late must not bring back what was removed.
+        os.mkdir(self.folder)
 
     def _check_ends(self):
         for option in ("from", "to"):
@@ -58,7 +63,8 @@ class Writer(DataSourceArrowWriter):
 
     def write(self, iterator):
         """Writes the rows of a task to a file of its own; runs in the executor."""
-        os.makedirs(self.folder, exist_ok=True)
+        if not os.path.isdir(self.folder):
+            raise invalid(f"the folder {self.folder} is missing here: the write has ended, or this executor does not reach it")
         context = TaskContext.get()
         file = os.path.join(self.folder, f"part-{context.partitionId()}-{context.taskAttemptId()}.parquet")
         rows, into = 0, None
@@ -88,7 +94,15 @@ class Writer(DataSourceArrowWriter):
                 with self.options.open(writing=True) as database, database.connect() as connection:
                     self._load(connection, files)
         finally:
+            self._remove()
+
+    def _remove(self):
+        """Removes the folder, also where a task that is ending still writes to it."""
+        for _ in range(20):
             shutil.rmtree(self.folder, ignore_errors=True)
+            if not os.path.exists(self.folder):
+                return
+            time.sleep(0.1)
 
     def _load(self, connection, files):
         if self.kind == "label" and self.options.key is not None:
@@ -103,4 +117,4 @@ class Writer(DataSourceArrowWriter):
 
     def abort(self, messages):
         """Removes what the tasks wrote; runs in the driver."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._remove()
