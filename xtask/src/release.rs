@@ -105,7 +105,9 @@ pub(crate) fn release(args: &[String]) -> Result<(), String> {
             failed.push(format!("{name}: {error}"));
         }
     }
-    checksums(&release.out)?;
+    if let Err(error) = checksums(&release.out) {
+        failed.push(format!("checksums: {error}"));
+    }
     match failed.is_empty() {
         true => Ok(()),
         false => Err(format!("these parts failed:\n  {}", failed.join("\n  "))),

@@ -8,6 +8,8 @@
 //! # Invariants
 //! * BI-2 What ended a statement before its last row is told each time that a row behind the ones
 //!   at hand is asked for.
+//! * BI-3 A result that was read to its end holds nothing of its statement: no memory of the budget
+//!   and no snapshot, however late the language lets its object go.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,8 +24,10 @@ pub const KEPT: usize = 10_000;
 /// How far the rows of a statement are read.
 #[derive(Debug)]
 pub struct Reading {
-    /// None after it was closed.
+    /// None after its last row, and after it was closed.
     result: Option<QueryResult>,
+    /// What was known besides the rows when there were no more, and the plan.
+    known: Option<(Summary, Option<String>)>,
     /// Rows that were read and not handed out; of the first batch those from `next` on.
     ahead: VecDeque<Rows>,
     next: usize,
@@ -35,6 +39,7 @@ pub struct Reading {
     failed: Option<Error>,
     /// There are no rows behind those at hand.
     ended: bool,
+    closed: bool,
 }
 
 impl Reading {
@@ -42,17 +47,20 @@ impl Reading {
     ///
     /// # Errors
     /// Those of the statement.
-    pub fn begin(mut result: QueryResult) -> Result<Reading, Error> {
-        let first = result.next_rows()?;
-        Ok(Reading {
+    pub fn begin(result: QueryResult) -> Result<Reading, Error> {
+        let mut reading = Reading {
             result: Some(result),
-            ended: first.is_none(),
-            ahead: first.into_iter().collect(),
+            known: None,
+            ahead: VecDeque::new(),
             next: 0,
             given: 0,
             past: Some(Vec::new()),
             failed: None,
-        })
+            ended: false,
+            closed: false,
+        };
+        reading.read()?;
+        Ok(reading)
     }
 
     /// Rows that were read and not handed out.
@@ -78,14 +86,21 @@ impl Reading {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        let rows = match &mut self.result {
-            Some(result) if !self.ended => result.next_rows(),
-            _ => Ok(None),
+        let Some(result) = &mut self.result else {
+            return Ok(false);
         };
-        let rows = rows.inspect_err(|error| self.failed = Some(error.clone()))?;
-        self.ended = rows.is_none();
-        self.ahead.extend(rows);
-        Ok(!self.ended)
+        match result.next_rows() {
+            Ok(Some(rows)) => {
+                self.ahead.push_back(rows);
+                return Ok(true);
+            }
+            Ok(None) => {}
+            Err(error) => self.failed = Some(error),
+        }
+        self.known = Some((result.summary(), result.plan()));
+        self.ended = self.failed.is_none();
+        self.result = None;
+        self.failed.clone().map_or(Ok(false), Err)
     }
 
     /// Reads until there are at least so many rows at hand, or no more.
@@ -186,25 +201,31 @@ impl Reading {
     /// What is known besides the rows; nothing after it was closed.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
-        self.result.as_ref().map(QueryResult::summary)
+        let ended = self.known.as_ref().map(|(summary, _)| summary.clone());
+        ended.or_else(|| self.result.as_ref().map(QueryResult::summary))
     }
 
     /// The plan of `EXPLAIN` and `PROFILE`.
     #[must_use]
     pub fn plan(&self) -> Option<String> {
-        self.result.as_ref().and_then(QueryResult::plan)
+        match &self.known {
+            Some((_, plan)) => plan.clone(),
+            None => self.result.as_ref().and_then(QueryResult::plan),
+        }
     }
 
     /// Whether it was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.result.is_none()
+        self.closed
     }
 
     /// Ends the statement and gives its rows back; what it was reading from, to be dropped where
     /// that may wait.
     pub fn close(&mut self) -> Option<QueryResult> {
         self.failed = None;
+        self.known = None;
+        self.closed = true;
         self.ahead.clear();
         self.past = Some(Vec::new());
         self.next = 0;

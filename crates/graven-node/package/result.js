@@ -65,22 +65,25 @@ class QueryResult {
     return this.#open().declared.map((type) => type ?? null);
   }
 
-  /** Whether there is another row. Waits for it where `getNextSync` has taken the last one at hand. */
+  /** Whether there is another row. Seldom waits: each row is read with the row behind it. */
   hasNext() {
-    return errors.sync(() => {
-      const native = this.#open();
-      if (native.atHand === 0 && !native.hasEnded) {
-        native.readSync(1);
-      }
-      return native.atHand > 0;
-    });
+    return errors.sync(() => this.#hasNext(1));
+  }
+
+  #hasNext(rows) {
+    const native = this.#open();
+    if (native.atHand < rows && !native.hasEnded) {
+      native.readSync(rows);
+    }
+    return native.atHand > 0;
   }
 
   /** The next row; null at the end. */
   getNext() {
     return errors.async(async () => {
       const native = this.#open();
-      // The row behind is read, too: so hasNext need not wait.
+      // The row behind is read, too: so hasNext need not wait, and a result that has no more holds
+      // nothing of its statement.
       if (native.atHand < 2 && !native.hasEnded) {
         await native.read(2);
       }
@@ -89,7 +92,7 @@ class QueryResult {
   }
 
   getNextSync() {
-    return errors.sync(() => (this.hasNext() ? this.#take(1)[0] : null));
+    return errors.sync(() => (this.#hasNext(2) ? this.#take(1)[0] : null));
   }
 
   /** All rows, from the first one on. */

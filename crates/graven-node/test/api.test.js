@@ -126,6 +126,21 @@ test("rows come while the statement runs", async (t) => {
   assert.equal(db.isClosed, false);
 });
 
+test("results that were read hold no memory, however many there are", async (t) => {
+  const { connection } = opened(t, { memory: "4MiB" });
+  const all = [];
+  for (let round = 0; round < 1500; round++) {
+    const statement = "UNWIND range(1, 1) AS x RETURN x, $round AS round";
+    const one = await connection.query(statement, { round });
+    assert.equal((await one.getNext()).round, round);
+    const two = connection.querySync(statement, { round });
+    assert.equal(two.getNextSync().round, round);
+    all.push(one, two);
+  }
+  assert.equal(all[0].getSummary().rows, 1);
+  assert.equal(all[0].isClosed, false);
+});
+
 test("the loop of events turns meanwhile", async (t) => {
   const { connection } = opened(t);
   connection.setQueryTimeout(400);
