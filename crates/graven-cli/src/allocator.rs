@@ -13,8 +13,9 @@
 //! A statement that runs again takes the same large pieces again, and a new piece costs a page
 //! fault for each 4 KiB: a quarter of the time of a question whose array of one property is
 //! larger than 1 MiB. So the last large pieces freed are kept aside ([`Aside`]), up to 8 MiB of
-//! them, for what is about as large. They go back to the system before the process holds more than
-//! it ever did since memory was given back, so they add nothing to the most that it takes.
+//! them, for what is about as large. They go back to the system as soon as they and what the process
+//! holds are together more than it held at most since memory was given back. It looks at that each
+//! [`STEP`] bytes, so they add little to the most that it takes.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
 //! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
@@ -90,12 +91,14 @@ fn has_fallen(most: isize, held: isize) -> bool {
 #[cold]
 fn tell(counted: isize) {
     let held = HELD.fetch_add(counted, Ordering::Relaxed) + counted;
-    let most = MOST.fetch_max(held, Ordering::Relaxed);
-    if held > most {
+    let most = MOST.fetch_max(held, Ordering::Relaxed).max(held);
+    // What is kept aside and what is held together are no more than was held at most.
+    let aside = LARGE.bytes.load(Ordering::Relaxed);
+    if aside > 0 && held + aside.cast_signed() > most {
         LARGE.clear(free_large);
     }
-    let most = most.max(held);
     if has_fallen(most, held) && !GIVING.swap(true, Ordering::Acquire) {
+        LARGE.clear(free_large);
         MOST.store(held, Ordering::Relaxed);
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         // SAFETY: it may be called at any time, by any thread, that holds no lock of the allocator;
@@ -124,7 +127,9 @@ struct Aside {
     taken: AtomicBool,
     /// Where a piece begins, or null; the bytes it has.
     pieces: [(AtomicPtr<u8>, AtomicUsize); PIECES],
-    /// Counts the pieces given up for others; they are given up in turn.
+    /// Bytes of all pieces.
+    bytes: AtomicUsize,
+    /// Counts the pieces given up for others; they are given up slot by slot.
     next: AtomicUsize,
 }
 
@@ -135,6 +140,7 @@ const ASIDE: usize = 8 << 20;
 static LARGE: Aside = Aside {
     taken: AtomicBool::new(false),
     pieces: [const { (AtomicPtr::new(null_mut()), AtomicUsize::new(0)) }; PIECES],
+    bytes: AtomicUsize::new(0),
     next: AtomicUsize::new(0),
 };
 
@@ -156,12 +162,13 @@ impl Aside {
             let fitting = |(at, bytes): &&(AtomicPtr<u8>, AtomicUsize)| {
                 !at.load(Ordering::Relaxed).is_null() && fits(bytes.load(Ordering::Relaxed))
             };
-            let (at, _) = self.pieces.iter().find(fitting)?;
+            let (at, bytes) = self.pieces.iter().find(fitting)?;
+            (self.bytes).fetch_sub(bytes.load(Ordering::Relaxed), Ordering::Relaxed);
             Some(at.swap(null_mut(), Ordering::Relaxed))
         })
     }
 
-    /// Keeps a piece of `size` bytes, and gives those kept longest to `free` where there is no room
+    /// Keeps a piece of `size` bytes, and gives others to `free`, slot by slot, where there is no room
     /// for all; says whether it kept this one.
     fn keep(&self, piece: *mut u8, size: usize, free: impl Fn(*mut u8)) -> bool {
         if size > ASIDE {
@@ -182,12 +189,13 @@ impl Aside {
                 if let Some((at, bytes)) = empty.filter(|_| sum + size <= ASIDE) {
                     bytes.store(size, Ordering::Relaxed);
                     at.store(piece, Ordering::Relaxed);
+                    self.bytes.store(sum + size, Ordering::Relaxed);
                     return Some(());
                 }
                 let next = self.next.fetch_add(1, Ordering::Relaxed) % PIECES;
-                let longest = self.pieces[next].0.swap(null_mut(), Ordering::Relaxed);
-                if !longest.is_null() {
-                    free(longest);
+                let other = self.pieces[next].0.swap(null_mut(), Ordering::Relaxed);
+                if !other.is_null() {
+                    free(other);
                 }
             }
         });
@@ -203,6 +211,7 @@ impl Aside {
                     free(piece);
                 }
             }
+            self.bytes.store(0, Ordering::Relaxed);
             Some(())
         });
     }
@@ -224,7 +233,8 @@ fn kept_bytes(_: *mut u8, _: Layout) -> Option<usize> {
 /// See the file header.
 pub(crate) struct Allocator;
 
-// SAFETY: everything is the system's allocator, by its own contract.
+// SAFETY: everything is the system's allocator, by its own contract. A piece kept aside came from it
+// by `malloc`: it has at least the bytes asked for, the alignment of every piece, and one owner.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
@@ -310,6 +320,7 @@ mod tests {
         let aside = Aside {
             taken: AtomicBool::new(false),
             pieces: [const { (AtomicPtr::new(null_mut()), AtomicUsize::new(0)) }; PIECES],
+            bytes: AtomicUsize::new(0),
             next: AtomicUsize::new(0),
         };
         let mut places = [0u8; 4];
@@ -322,7 +333,7 @@ mod tests {
         assert_eq!(aside.take(MIB), Some(b));
         assert_eq!(aside.take(MIB), None);
         assert!(aside.keep(b, MIB, free));
-        // There is no room for all: the one kept longest goes.
+        // There is no room for all: that of the first slot goes.
         assert!(aside.keep(c, 2 * MIB, free));
         assert_eq!(freed.take(), [a]);
         assert_eq!(aside.take(2 * MIB - 1000), Some(c));

@@ -286,17 +286,21 @@ const PLANS_SHARE: u64 = 8;
 const LONG_TEXT: usize = 512;
 
 /// Bytes that a byte of text takes as tokens, tree, plan and operators.
-const PLAN_BYTES: u64 = 64;
+pub(crate) const PLAN_BYTES: u64 = 64;
 
-/// Reserves what a text and its plan take.
+/// Reserves what a text and its plan take: so many bytes for each of the text.
 ///
 /// # Errors
 /// `Memory.Limit`.
-pub(crate) fn reserved(text: &str, budget: &Arc<Budget>) -> Result<Option<Reservation>, Error> {
+pub(crate) fn reserved(
+    text: &str,
+    each: u64,
+    budget: &Arc<Budget>,
+) -> Result<Option<Reservation>, Error> {
     if text.len() < LONG_TEXT {
         return Ok(None);
     }
-    let bytes = (text.len() as u64).saturating_mul(PLAN_BYTES);
+    let bytes = (text.len() as u64).saturating_mul(each);
     let reserved = budget.reserve("statement texts and plans", bytes);
     reserved.map(Some).map_err(|refusal| {
         let retry = match bytes > budget.limit() / 2 {

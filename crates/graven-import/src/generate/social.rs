@@ -134,7 +134,7 @@ impl Network {
         }
         people.sort_unstable_by_key(|p| p.id);
         meter.phase("making friends", expected, Unit::Relationships)?;
-        let mut pairs = Pairs::new(people.len() as u64, expected, scratch);
+        let mut pairs = Pairs::new(people.len() as u64, expected, memory, scratch);
         let room = friends::Room {
             scratch,
             bytes: usize::try_from(memory / 4).unwrap_or(usize::MAX),

@@ -21,6 +21,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// What a byte of a statement may come to in its logical plan and in that plan's text.
+const LOGICAL_PLAN_BYTES: u64 = 1024;
+
 impl Connection {
     /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result
     /// ends it. One that writes runs in a transaction of its own: when this returns it is committed
@@ -350,6 +353,7 @@ impl Connection {
         text: &str,
         snapshot: &Snapshot,
     ) -> Result<String, Error> {
+        let _reserved = plan_cache::reserved(text, LOGICAL_PLAN_BYTES, &inner.budget)?;
         let plan = self.with_schema(inner, snapshot, |schema| {
             parse_and_plan_logical(text, schema, &ParameterNames::Any)
         });
@@ -414,11 +418,11 @@ impl Connection {
             files,
             self.of_server(inner),
         );
-        let memory = match plan_cache::reserved(text, &inner.budget) {
+        let memory = match plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {
                 plans.clear();
-                plan_cache::reserved(text, &inner.budget)?
+                plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget)?
             }
         };
         let flag = self.cancel.flag();

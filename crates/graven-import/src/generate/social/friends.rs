@@ -171,7 +171,7 @@ struct Distances<'a> {
 
 /// Bytes of a distance.
 const WIDTH: usize = 2;
-const WRITE_BYTES: usize = 256 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 
 impl<'a> Distances<'a> {
     fn new(room: &'a Room<'a>) -> Self {
@@ -195,7 +195,11 @@ impl<'a> Distances<'a> {
     fn push(&mut self, distance: u16) -> Result<(), ImportError> {
         self.tail.push(distance);
         let bytes = self.tail.len() * WIDTH;
-        if bytes > self.room.bytes || self.file.is_some() && bytes >= WRITE_BYTES {
+        let most = match self.file {
+            None => self.room.bytes.max(WRITE_BYTES),
+            Some(_) => WRITE_BYTES,
+        };
+        if bytes >= most {
             self.flush()?;
         }
         Ok(())
@@ -313,7 +317,7 @@ mod tests {
             .unwrap();
             pairs
         });
-        assert!(scratch.spilled() > 10_000);
+        assert!(scratch.spilled() > 100_000, "{}", scratch.spilled());
         assert_eq!(made[0], made[1]);
         made[0].sort_unstable();
         assert!(made[0].len() > 50_000);

@@ -7,8 +7,8 @@
 //!
 //! # Costs
 //! Nine bytes a friendship, written once and read once for each pass, in scratch files if there are
-//! more than the staging memory takes. A bucket takes about [`BUCKET_BYTES`] while it is read: the
-//! first has twice the mean, because small numbers are more often the smaller of two.
+//! more than the staging memory takes. A bucket takes at most about [`BUCKET_BYTES`] while it is
+//! read: the first has twice the mean, because small numbers are more often the smaller of two.
 
 use std::sync::Arc;
 
@@ -16,7 +16,10 @@ use crate::error::ImportError;
 use crate::scratch::Scratch;
 use crate::spool::Spool;
 
+/// Bytes of a bucket, within this part of the memory given.
 const BUCKET_BYTES: u64 = 64 << 20;
+const BUCKET_BYTES_MIN: u64 = 1 << 20;
+const MEMORY_SHARE: u64 = 8;
 const BUCKETS_MAX: u64 = 1024;
 
 /// Friendships by the smaller number, in buckets.
@@ -28,9 +31,10 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// Room for about `expected` friendships of `persons` persons.
-    pub(super) fn new(persons: u64, expected: u64, scratch: &Arc<Scratch>) -> Self {
+    pub(super) fn new(persons: u64, expected: u64, memory: u64, scratch: &Arc<Scratch>) -> Self {
         let bytes = expected * size_of::<u64>() as u64;
-        let buckets = bytes.div_ceil(BUCKET_BYTES).clamp(1, BUCKETS_MAX);
+        let each = (memory / MEMORY_SHARE).clamp(BUCKET_BYTES_MIN, BUCKET_BYTES);
+        let buckets = bytes.div_ceil(each).clamp(1, BUCKETS_MAX);
         Self {
             persons: persons.max(1),
             buckets: (0..buckets).map(|_| Spool::new(scratch)).collect(),
