@@ -13,9 +13,9 @@
 //! A statement that runs again takes the same large pieces again, and a new piece costs a page
 //! fault for each 4 KiB: a quarter of the time of a question whose array of one property is
 //! larger than 1 MiB. So the last large pieces freed are kept aside ([`Aside`]), up to 8 MiB of
-//! them, for what is about as large. They go back to the system as soon as they and what the process
-//! holds are together more than it held at most since memory was given back. It looks at that each
-//! [`STEP`] bytes, so they add little to the most that it takes.
+//! them, for what is about as large. They go back to the system as soon as they and what the
+//! process holds are together more than it held at most since memory was given back. It looks at
+//! that each [`STEP`] bytes, so they add little to the most that it takes.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
 //! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
@@ -168,8 +168,8 @@ impl Aside {
         })
     }
 
-    /// Keeps a piece of `size` bytes, and gives others to `free`, slot by slot, where there is no room
-    /// for all; says whether it kept this one.
+    /// Keeps a piece of `size` bytes, and gives others to `free`, slot by slot, where there is no
+    /// room for all; says whether it kept this one.
     fn keep(&self, piece: *mut u8, size: usize, free: impl Fn(*mut u8)) -> bool {
         if size > ASIDE {
             return false;
@@ -233,8 +233,8 @@ fn kept_bytes(_: *mut u8, _: Layout) -> Option<usize> {
 /// See the file header.
 pub(crate) struct Allocator;
 
-// SAFETY: everything is the system's allocator, by its own contract. A piece kept aside came from it
-// by `malloc`: it has at least the bytes asked for, the alignment of every piece, and one owner.
+// SAFETY: everything is the system's allocator, by its own contract. A piece kept aside came from
+// it by `malloc`: it has at least the bytes asked for, the alignment of every piece, and one owner.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size().cast_signed());
