@@ -11,6 +11,7 @@ from .kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,
+    LENGTH,
     MOMENT,
     NODE,
     NULL,
@@ -56,6 +57,8 @@ def _size(value):
     column, kind = value
     if kind.name == "LIST":
         return F.array_size(column), INTEGER
+    if kind == LENGTH:
+        return column, INTEGER
     return (F.char_length(column), INTEGER) if kind == STRING else None
 
 
@@ -120,6 +123,13 @@ def _float(make):
     return of
 
 
+def _rounded(make, x):
+    """Spark makes whole numbers of 64 bits: floats that have no fraction stay, and zero keeps its sign."""
+    rounded = make(x).cast("double")
+    near_zero = F.when((rounded == 0) & (x < 0), F.lit(-0.0)).otherwise(rounded)
+    return F.when(F.isnan(x) | (F.abs(x) >= 2.0**52) | (x == 0), x).otherwise(near_zero)
+
+
 def _sign(value):
     column, kind = value
     return (F.signum(column.cast("double")).cast("bigint"), INTEGER) if kind == INTEGER else None
@@ -146,10 +156,17 @@ def _texts(make):
     return of
 
 
+def _replaced(text, old, new):
+    none = F.raise_error(F.lit("replace() of an empty text is not translated to Spark: run the statement with graven itself"))
+    return F.when(F.char_length(old) == 0, none).otherwise(F.replace(text, old, new))
+
+
 def _substring(text, start, length=None):
     if text[1] != STRING or start[1] != INTEGER or length is not None and length[1] != INTEGER:
         return None
-    begin = start[0] + 1
+    below = start[0] < 0 if length is None else (start[0] < 0) | (length[0] < 0)
+    checked = F.when(below, F.raise_error(F.lit("substring() needs a number of characters that is not negative")))
+    begin = checked.otherwise(start[0] + 1)
     return F.substring(text[0], begin, F.char_length(text[0]) if length is None else length[0]), STRING
 
 
@@ -184,8 +201,8 @@ _FUNCTIONS = {
     "range": _range,
     "abs": _same(F.abs, INTEGER, FLOAT),
     "sign": _sign,
-    "ceil": _float(F.ceil),
-    "floor": _float(F.floor),
+    "ceil": _float(lambda x: _rounded(F.ceil, x)),
+    "floor": _float(lambda x: _rounded(F.floor, x)),
     "sqrt": lambda value: _float(lambda x: F.when(x < 0, F.lit(float("nan"))).otherwise(F.sqrt(x)))(value),
     "tofloat": _to_float,
     "tointeger": _to_integer,
@@ -194,7 +211,7 @@ _FUNCTIONS = {
     "datetime": _datetime,
     "toupper": _texts(F.upper),
     "tolower": _texts(F.lower),
-    "replace": _texts(lambda text, old, new: F.replace(text, old, new)),
+    "replace": _texts(_replaced),
     "substring": _substring,
 }
 

@@ -47,6 +47,8 @@ class Writer(DataSourceArrowWriter):
         if not os.path.isdir(beside):
             raise invalid(f"the folder {beside} for the files of a write is missing: make it, or name another by option `staging`")
         self.folder = os.path.join(os.path.abspath(beside), f".graven-spark-{uuid.uuid4().hex}")
+        # Tasks never make it: one that still runs after the end of the write leaves nothing.
+        os.mkdir(self.folder)
 
     def _check_ends(self):
         for option in ("from", "to"):
@@ -58,7 +60,8 @@ class Writer(DataSourceArrowWriter):
 
     def write(self, iterator):
         """Writes the rows of a task to a file of its own; runs in the executor."""
-        os.makedirs(self.folder, exist_ok=True)
+        if not os.path.isdir(self.folder):
+            raise invalid(f"the folder {self.folder} of the write is not there: the write has ended, or not all executors reach it")
         context = TaskContext.get()
         file = os.path.join(self.folder, f"part-{context.partitionId()}-{context.taskAttemptId()}.parquet")
         rows, into = 0, None
@@ -91,16 +94,37 @@ class Writer(DataSourceArrowWriter):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _load(self, connection, files):
+        made = None
         if self.kind == "label" and self.options.key is not None:
+            before = _constraints(connection)
             unique = f"FOR (n:{quoted(self.name)}) REQUIRE n.{quoted(self.options.key)} IS UNIQUE"
             connection.execute(f"CREATE CONSTRAINT IF NOT EXISTS {unique}")
-        named = ", ".join("'" + file.replace("\\", "\\\\").replace("'", "\\'") + "'" for file in sorted(files))
+            made = next(iter(_constraints(connection) - before), None)
+        try:
+            self._copy(connection, files)
+        except BaseException:
+            if made is not None:
+                connection.execute(f"DROP CONSTRAINT {quoted(made)}")
+            raise
+
+    def _copy(self, connection, files):
+        named = ", ".join(_text(file) for file in sorted(files))
         ends = ""
         if self.kind == "type":
-            begin, end = (self.options.given[option].replace("'", "\\'") for option in ("from", "to"))
-            ends = f" (from = '{begin}', to = '{end}')"
+            begin, end = (_text(self.options.given[option]) for option in ("from", "to"))
+            ends = f" (from = {begin}, to = {end})"
         connection.execute(f"COPY {quoted(self.name)} FROM [{named}]{ends}").get_all()
 
     def abort(self, messages):
         """Removes what the tasks wrote; runs in the driver."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _constraints(connection):
+    """The names of all constraints."""
+    return {row[0] for row in connection.execute("CALL db.constraints() YIELD name RETURN name").get_all()}
+
+
+def _text(value):
+    """A text as statements have it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
