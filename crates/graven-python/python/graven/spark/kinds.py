@@ -57,7 +57,7 @@ OPAQUE = Kind("OPAQUE")
 NODE = Kind("NODE")
 RELATIONSHIP = Kind("RELATIONSHIP")
 PATH = Kind("PATH")
-# The relationships of a shortest path, of which only the number is known; its column is that number.
+# The relationships of a shortest path, of which only the number is known: its column.
 LENGTH = Kind("RELATIONSHIPS OF A SHORTEST PATH")
 
 NUMBERS = (INTEGER, FLOAT)
