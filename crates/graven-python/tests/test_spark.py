@@ -48,6 +48,7 @@ REST = (
     "MATCH (p:Person {id: 1001}) CREATE (p)-[:KNOWS {since: 1}]->(p)",
     "MATCH (p:Person) WHERE p.id % 11 = 0 SET p.nick = 'N' + toString(p.id)",
     "CREATE (:Odd {x: 1}), (:Odd {x: 'one'}), (:Span {of: duration('P1M2DT3.5S'), at: time('10:00:00+01:00'), where: point({x: 1.0, y: 2.0})})",
+    "CREATE (:Timed {at: localtime('12:00:00'), lasts: duration('P1D'), all: [duration('P1D')], made: datetime('2024-01-01T00:00:00Z')})",
 )
 
 
@@ -163,6 +164,41 @@ class Reading(Case):
         self.assertTrue(wanted)
         self.assertEqual(sorted(row["property_id"] for row in rows), sorted(row[0] for row in wanted))
 
+    def test_filters_that_the_database_would_decide_otherwise_are_left(self):
+        from graven.spark.options import Options
+        from graven.spark.reader import Reader
+        from pyspark.sql.types import _parse_datatype_string
+
+        def one(kind, **slots):
+            return type(kind, (), slots)()
+
+        def left(given, schema, **options):
+            reader = Reader(Options({"path": self.path, **options}), _parse_datatype_string(schema))
+            return list(reader.pushFilters(given))
+
+        timed = [one("EqualTo", attribute=("at",), value="12:00:00")]
+        self.assertEqual(left(timed, "at string", label="Timed"), timed)
+        own = [one("IsNotNull", attribute=("labels",))]
+        self.assertEqual(left(own, "labels array<string>", label="Person"), own)
+        own = [one("EqualTo", attribute=("type",), value="KNOWS")]
+        self.assertEqual(left(own, "type string", type="*"), own)
+        among = [one("Not", child=one("In", attribute=("property_id",), value=[1000, None]))]
+        self.assertEqual(left(among, "property_id long", label="Person"), among)
+
+    def test_a_commit_between_two_statements_is_noticed(self):
+        from unittest import mock
+
+        from graven.spark import reader
+        from graven.spark.options import Options
+        from pyspark.sql.types import _parse_datatype_string
+
+        path = os.path.join(self.folder, "between.graven")
+        make(path)
+        for options in ({"label": "Person"}, {"cypher": "MATCH (p:Person) RETURN id(p) AS id"}):
+            one = reader.Reader(Options({"path": path, **options}), _parse_datatype_string("id long"))
+            with mock.patch.object(reader, "snapshot_of", side_effect=[one.snapshot, "a later one"]):
+                self.refused("changed while it was read", lambda: list(one.read(one.partitions()[0])))
+
     def test_spark_hands_filters_over(self):
         from pyspark.sql.datasource import DataSourceReader
 
@@ -247,11 +283,22 @@ class Writing(Case):
         self.assertFalse(os.path.exists(path))
         self.assertEqual(self.left_over(), [])
 
+    def test_a_task_that_runs_on_after_the_end_leaves_nothing(self):
+        from graven.spark.options import Options
+        from graven.spark.writer import Writer
+        from pyspark.sql.types import _parse_datatype_string
+
+        writer = Writer(Options({"path": self.target(), "label": "It"}), _parse_datatype_string("id long"), False)
+        writer.abort([])
+        self.refused("the write has ended", lambda: writer.write(iter(())))
+        self.assertEqual(self.left_over(), [])
+
     def test_a_load_that_fails_leaves_nothing(self):
         path = self.target()
         twice = spark.range(0, 10).selectExpr("id % 5 AS id")
         self.refused("", twice.write.format("graven").mode("append").options(path=path, label="Item", key="id").save)
         self.assertEqual(self.ask("MATCH (n) RETURN count(n)", path=path), [[0]])
+        self.assertEqual(self.ask("CALL db.constraints() YIELD name RETURN name", path=path), [])
         self.assertEqual(self.left_over(), [])
 
     def test_what_is_wrong_is_named(self):
@@ -335,7 +382,34 @@ SAME = (
     "WHEN 2 THEN 'b' ELSE 'c' END AS s, coalesce(null, 3) AS t, toFloat(3) AS f, null = null AS u, true XOR false AS v",
 )
 
+# The same without frames that are kept, so that only the columns that are asked for are read.
+NARROW = (
+    "MATCH (a)-[k:KNOWS]->(b) WHERE id(k) % 2 = 0 RETURN count(*) AS n",
+    "MATCH (a)-[r:KNOWS]->(b) WHERE a.id < 1010 MATCH (c)-[k:KNOWS]->(d) WHERE k <> r RETURN count(*) AS n",
+    "MATCH (t:Timed) RETURN t.at AS at, t.lasts IS NULL AS n, t.made AS made",
+    "MATCH (a:Person {id: 1004}), (b:Person {id: 1100}) MATCH p = shortestPath((a)-[r:KNOWS*]-(b)) RETURN size(r) AS n",
+    "UNWIND [1.5, null] AS x RETURN x = sqrt(-1.0) AS a, x < sqrt(-1.0) AS b, sqrt(-1.0) = sqrt(-1.0) AS c",
+    "UNWIND [1e300, -0.5, 0.5, -1.5, 4.0, 1e17] AS x RETURN ceil(x) AS a, floor(x) AS b, 1 / ceil(x) < 0 AS c, ceil(sqrt(-1 - abs(x))) AS d",
+    "OPTIONAL MATCH (:Person {id: 7})-[r:KNOWS]->() RETURN r:KNOWS:OTHER AS a",
+    "MATCH (p:Person {id: 1004}) WITH datetime({epochMillis: p.id * 1000}) AS d RETURN [d, d] AS a, {d: d, n: 1}.n AS b, collect(d) AS c",
+)
+
 REFUSED = (
+    ("MATCH (t:Timed) WHERE t.lasts = 'P0M1DT0S' RETURN 1 AS n", "= of OPAQUE and STRING"),
+    ("MATCH (t:Timed) WHERE t.at STARTS WITH '1' RETURN 1 AS n", "starts with of OPAQUE and STRING"),
+    ("MATCH (t:Timed) RETURN size(t.at) AS n", "function size(OPAQUE)"),
+    ("MATCH (t:Timed) RETURN max(t.lasts) AS n", "aggregate max(OPAQUE)"),
+    ("MATCH (t:Timed) RETURN 'P1D' IN t.all AS n", "IN of STRING in LIST<OPAQUE>"),
+    ("MATCH (t:Timed) RETURN t.at AS at ORDER BY at", "an order by OPAQUE"),
+    ("MATCH (t:Timed) RETURN DISTINCT t.at AS at", "OPAQUE"),
+    ("MATCH p = (:Person)-[:KNOWS]->() RETURN count(DISTINCT p) AS n", "count(DISTINCT ...) of PATH"),
+    ("MATCH p = (:Person)-[:KNOWS]->() WITH DISTINCT p RETURN count(*) AS n", "DISTINCT of PATH"),
+    ("MATCH p = (:Person)-[:KNOWS]->() WITH p, count(*) AS n RETURN n", "a group of PATH"),
+    ("MATCH p = (:Person)-[:KNOWS]->() CALL (p) { RETURN length(p) AS n } RETURN n", "a subquery that reads a path"),
+    ("MATCH (p:Person) WHERE p.seen > datetime({epochMillis: 1}) RETURN 1 AS n", "> of ZONED DATETIME"),
+    ("MATCH (p:Person) RETURN p.seen = p.seen AS n", "= of ZONED DATETIME"),
+    ("MATCH (p:Person) RETURN DISTINCT p.seen AS seen", "ZONED DATETIME"),
+    ("MATCH (p:Person) RETURN p.langs[$none..1] AS l", "one of its bounds is null"),
     ("MATCH (p:Person) RETURN p", "column `p` of kind NODE"),
     ("MATCH (p:Person) RETURN toString(p.height) AS t", "function tostring(FLOAT)"),
     ("MATCH (p:Person) RETURN randomUUID() AS t", "function randomuuid()"),
@@ -347,7 +421,6 @@ REFUSED = (
     ("MATCH (a:Person)-[:KNOWS*1..]-(b) RETURN count(DISTINCT b) AS n", "operator VarExpand"),
     ("MATCH (o:Odd) RETURN o.x AS x", "several types"),
     ("MATCH (s:Span) WHERE s.of = s.of RETURN 1 AS x", "= of OPAQUE"),
-    ("MATCH p = shortestPath((a:Person {id: 1001})-[k:KNOWS*]-(b:Person {id: 1002})) RETURN size(k) AS n", "function size(LENGTH OF A TRAIL)"),
     ("MATCH (a:Person {id: 1001})-[k:KNOWS* {since: a.id}]->(b) RETURN count(*) AS n", "a variable of another part"),
 )
 
@@ -376,6 +449,57 @@ class Cypher(Case):
                     wanted, found = sorted(wanted, key=repr), sorted(found, key=repr)
                 self.assertEqual(found, wanted)
 
+    def test_columns_that_are_not_read_are_not_taken_for_others(self):
+        from graven.spark import Graph
+
+        graph = Graph(spark, self.path)
+        self.addCleanup(graph.close)
+
+        def same(value):
+            if isinstance(value, datetime.datetime):
+                return value.timestamp()
+            return [same(one) for one in value] if isinstance(value, (list, tuple)) else plain(value)
+
+        for text in NARROW:
+            with self.subTest(text):
+                wanted, found = self.ask(text), [list(row) for row in graph.cypher(text).collect()]
+                if "Timed" in text:
+                    wanted = [[at.isoformat(), *rest] for at, *rest in wanted]
+                self.assertEqual(sorted(map(repr, same(found))), sorted(map(repr, same(wanted))))
+
+    def test_texts_that_spark_treats_otherwise_are_errors(self):
+        from graven.spark import cypher
+
+        for text, words in (
+            ("UNWIND [''] AS x RETURN replace('ab', x, '-') AS t", "empty text"),
+            ("UNWIND [-1] AS x RETURN substring('abc', x) AS t", "not negative"),
+        ):
+            self.refused(words, lambda: cypher(spark, self.path, text).collect())
+
+    def test_a_search_reads_limited_rows_once(self):
+        from unittest import mock
+
+        from graven.spark import Graph
+        from graven.spark.operators import Translation
+
+        text = "MATCH (p:Person) WITH p LIMIT 3 MATCH (p)-[:KNOWS*1..2]->(q) RETURN q.id AS id"
+        with mock.patch.object(Translation, "shared", autospec=True, side_effect=lambda self, frame: frame) as shared:
+            Graph(spark, self.path).cypher(text)
+        self.assertTrue(shared.called)
+
+    def test_a_graph_that_is_closed_keeps_nothing(self):
+        import gc
+        import weakref
+
+        from graven.spark import Graph
+
+        graph = Graph(spark, self.path)
+        graph.property_type("label", "Person", "id")
+        there = weakref.ref(graph)
+        del graph
+        gc.collect()
+        self.assertIsNone(there())
+
     def test_frames_hold_only_what_is_asked(self):
         from graven.spark import cypher
 
@@ -390,7 +514,7 @@ class Cypher(Case):
         for text, words in REFUSED:
             with self.subTest(text):
                 with self.assertRaises(graven.Error) as caught:
-                    graph.cypher(text)
+                    graph.cypher(text, {"none": None})
                 self.assertIn(words, str(caught.exception))
         with self.assertRaises(NotTranslated):
             graph.cypher("MATCH (p:Person) RETURN p")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from .kinds import FLOAT, INTEGER, NULL, NUMBERS, ORDERED, NotTranslated, list_of, spark_type
+from .kinds import FLOAT, INTEGER, NULL, NUMBERS, ORDERED, NotTranslated, list_of, spark_type, told_apart
 from .rows import Binding, Rows, fresh
 
 
@@ -60,6 +60,8 @@ def _aggregate(call, argument, rank):
     if name == "count(*)":
         return F.count(F.lit(1)), INTEGER, zero
     column, kind = argument
+    if distinct:
+        told_apart(kind, f"{name}(DISTINCT ...)")
     if name == "count":
         return (F.count_distinct(column) if distinct else F.count(column)), INTEGER, zero
     if name == "collect":

@@ -55,6 +55,9 @@ def of_filter(condition, kinds):
     if found is None or not negated:
         return found
     column, sign, value = found
+    if name == "In" and None in condition.value:
+        # A null among them makes the answer null for all others, and NOT of that, too.
+        return None
     # NOT of a comparison with null is null in both.
     return column, "NOT " + sign, value
 

@@ -22,17 +22,21 @@ from .kinds import (
     DATE,
     FLOAT,
     INTEGER,
+    LENGTH,
     LOCAL_DATETIME,
     MOMENT,
     NODE,
     NULL,
     NUMBERS,
+    OPAQUE,
     ORDERED,
+    PATH,
     RELATIONSHIP,
     STRING,
     ZONED_DATETIME,
     NotTranslated,
     common,
+    holds,
     list_of,
     map_of,
     mixed_of,
@@ -240,7 +244,8 @@ class Expressions:
             raise NotTranslated("a test of labels", "the value is no variable of the statement")
         if binding.kind == RELATIONSHIP:
             name, _ = binding.parts["@type"]
-            return F.lit(len(set(expression["labels"])) == 1) & (F.col(name) == expression["labels"][0]), BOOLEAN
+            has = F.lit(len(set(expression["labels"])) == 1) & (F.col(name) == expression["labels"][0])
+            return F.when(F.col(name).isNotNull(), has), BOOLEAN
         name, _ = binding.parts["@labels"]
         has = F.lit(True)
         for label in expression["labels"]:
@@ -333,6 +338,8 @@ class Expressions:
     def _slice(self, rows, expression, own):
         column, kind = self.value(rows, expression["base"], own)
         bounds = [self.constant(expression[name], "a slice") if expression[name] else None for name in ("from", "to")]
+        if any(expression[name] and bound is None for name, bound in zip(("from", "to"), bounds)):
+            raise NotTranslated("a slice", "one of its bounds is null")
         if kind.name != "LIST" or any(not isinstance(b, (int, type(None))) or b is not None and b < 0 for b in bounds):
             raise NotTranslated("a slice", "only one of a list, from and to constant places, is")
         low, high = bounds[0] or 0, bounds[1]
@@ -397,6 +404,7 @@ def operation(op, left, right):
     if op in _ORDER:
         return _ordered(op, a, of_a, b, of_b), BOOLEAN
     if op in _TEXT:
+        _comparable(op, of_a, of_b)
         if of_a != STRING or of_b != STRING:
             return F.lit(None).cast("boolean"), BOOLEAN
         return _TEXT[op](a, b), BOOLEAN
@@ -412,17 +420,28 @@ _ORDER = {
 _TEXT = {"starts with": F.startswith, "ends with": F.endswith, "contains": F.contains}
 
 
-def _neither_nan(columns):
-    kept = None
-    for column, kind in columns:
+def _of_numbers(compared, a, of_a, b, of_b):
+    """A comparison that is false where one side is NaN, and null where one is null."""
+    for column, kind in ((a, of_a), (b, of_b)):
         if kind == FLOAT:
-            kept = ~F.isnan(column) if kept is None else kept & ~F.isnan(column)
-    return kept
+            compared = compared & ~F.isnan(column)
+    return F.when(a.isNotNull() & b.isNotNull(), compared) if FLOAT in (of_a, of_b) else compared
+
+
+def _comparable(op, of_a, of_b):
+    """Raises where Spark has not all that the language compares: zones of datetimes, times and durations, paths."""
+    kinds = (of_a, of_b)
+    zoned = ZONED_DATETIME in kinds and all(kind in (ZONED_DATETIME, MOMENT) for kind in kinds)
+    if zoned:
+        raise NotTranslated(f"{op} of {of_a} and {of_b}", "Spark has no zones, by which equal moments differ")
+    if any(holds(kind, (OPAQUE, PATH, LENGTH)) for kind in kinds):
+        raise NotTranslated(f"{op} of {of_a} and {of_b}", "Spark has no such values to compare")
 
 
 def _equal(a, of_a, b, of_b):
     if of_a == NULL or of_b == NULL:
         return F.lit(None).cast("boolean")
+    _comparable("=", of_a, of_b)
     alike = of_a == of_b or of_a in NUMBERS and of_b in NUMBERS
     if not alike:
         if of_a.name == of_b.name:
@@ -430,15 +449,13 @@ def _equal(a, of_a, b, of_b):
         return F.when(a.isNotNull() & b.isNotNull(), F.lit(False))
     if of_a not in (*ORDERED, NODE, RELATIONSHIP):
         raise NotTranslated(f"= of {of_a} and {of_b}", "a null within them has another meaning in Spark")
-    numbers = _neither_nan([(a, of_a), (b, of_b)])
-    return (a == b) if numbers is None else (a == b) & numbers
+    return _of_numbers(a == b, a, of_a, b, of_b)
 
 
 def _ordered(op, a, of_a, b, of_b):
     if of_a in NUMBERS and of_b in NUMBERS:
-        numbers = _neither_nan([(a, of_a), (b, of_b)])
-        compared = _ORDER[op](a, b)
-        return compared if numbers is None else compared & numbers
+        return _of_numbers(_ORDER[op](a, b), a, of_a, b, of_b)
+    _comparable(op, of_a, of_b)
     if of_a != of_b:
         return F.lit(None).cast("boolean")
     if of_a not in ORDERED:
@@ -459,7 +476,7 @@ def _contained(a, of_a, b, of_b):
     empty = F.array_size(b) == 0
     if of_a == NULL or of_b.item == NULL:
         return F.when(empty, F.lit(False)).otherwise(F.lit(None).cast("boolean")), BOOLEAN
-    if of_a != of_b.item or of_a == FLOAT or of_a not in (*ORDERED, NODE, RELATIONSHIP):
+    if of_a != of_b.item or of_a in (FLOAT, ZONED_DATETIME) or of_a not in (*ORDERED, NODE, RELATIONSHIP):
         raise NotTranslated(f"IN of {of_a} in {of_b}", "only values of the list's own kind are compared")
     return F.when(empty, F.lit(False)).otherwise(F.array_contains(b, a)), BOOLEAN
 

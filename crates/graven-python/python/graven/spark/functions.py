@@ -12,6 +12,7 @@ from .kinds import (
     BOOLEAN,
     FLOAT,
     INTEGER,
+    LENGTH,
     MOMENT,
     NODE,
     NULL,
@@ -57,6 +58,8 @@ def _size(value):
     column, kind = value
     if kind.name == "LIST":
         return F.array_size(column), INTEGER
+    if kind == LENGTH:
+        return column, INTEGER
     return (F.char_length(column), INTEGER) if kind == STRING else None
 
 
@@ -121,9 +124,11 @@ def _float(make):
     return of
 
 
-def _whole(make):
-    """Spark's functions give whole numbers of 64 bits; beyond 2^53, and of NaN, there is nothing to round."""
-    return lambda x: F.when(F.abs(x) < float(2**53), make(x).cast("double")).otherwise(x)
+def _rounded(make, x):
+    """Spark makes whole numbers of 64 bits: floats that have no fraction stay, and zero keeps its sign."""
+    rounded = make(x).cast("double")
+    near_zero = F.when((rounded == 0) & (x < 0), F.lit(-0.0)).otherwise(rounded)
+    return F.when(F.isnan(x) | (F.abs(x) >= 2.0**52) | (x == 0), x).otherwise(near_zero)
 
 
 def _sign(value):
@@ -153,21 +158,17 @@ def _texts(make):
 
 
 def _replaced(text, old, new):
-    """An empty text is found between all characters, but not in Spark."""
-    return F.when(old == "", F.raise_error(F.lit("replace() of an empty text is not the same on Spark"))).otherwise(F.replace(text, old, new))
+    none = F.raise_error(F.lit("replace() of an empty text is not translated to Spark: run the statement with graven itself"))
+    return F.when(F.char_length(old) == 0, none).otherwise(F.replace(text, old, new))
 
 
 def _substring(text, start, length=None):
     if text[1] != STRING or start[1] != INTEGER or length is not None and length[1] != INTEGER:
         return None
-    begin, size = _counted(start[0]) + 1, F.char_length(text[0])
-    return F.substring(text[0], begin.cast("int"), (size if length is None else _counted(length[0])).cast("int")), STRING
-
-
-def _counted(number):
-    """Spark counts negative places from the end."""
-    wrong = F.raise_error(F.lit("substring() takes no negative numbers"))
-    return F.when(number < 0, wrong.cast("bigint")).otherwise(number)
+    below = start[0] < 0 if length is None else (start[0] < 0) | (length[0] < 0)
+    checked = F.when(below, F.raise_error(F.lit("substring() needs a number of characters that is not negative")))
+    begin = checked.otherwise(start[0] + 1)
+    return F.substring(text[0], begin, F.char_length(text[0]) if length is None else length[0]), STRING
 
 
 _DAY = 86_400_000
@@ -201,8 +202,8 @@ _FUNCTIONS = {
     "range": _range,
     "abs": _same(F.abs, INTEGER, FLOAT),
     "sign": _sign,
-    "ceil": _float(_whole(F.ceil)),
-    "floor": _float(_whole(F.floor)),
+    "ceil": _float(lambda x: _rounded(F.ceil, x)),
+    "floor": _float(lambda x: _rounded(F.floor, x)),
     "sqrt": lambda value: _float(lambda x: F.when(x < 0, F.lit(float("nan"))).otherwise(F.sqrt(x)))(value),
     "tofloat": _to_float,
     "tointeger": _to_integer,

@@ -7,14 +7,13 @@ Each frame has only the columns that the question reads. All are of one state of
 
 from __future__ import annotations
 
-import functools
 import json
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from . import frames, types
-from .kinds import NULL, OPAQUE, STRING, common, list_of, of_spark
+from .kinds import NULL, STRING, as_opaque, common, list_of, of_spark
 from .options import Options, invalid, snapshot_of
 from .rows import fresh
 from .source import register
@@ -36,12 +35,13 @@ class Graph:
         if unfit:
             raise invalid(f"option `{unfit[0]}` is one of a single frame, not of a graph")
         self._options = Options(given)
-        self._kept = {}
+        self._kept, self._names = {}, {}
         with self._options.open() as database, database.connect() as connection:
             self.snapshot = snapshot_of(connection)
             self.labels = {row[0] for row in connection.execute("CALL db.labels() YIELD label").get_all()}
             listed = connection.execute("CALL db.relationshipTypes() YIELD relationshipType").get_all()
             self.types = {row[0] for row in listed}
+            self._check(connection)
 
     def cypher(self, text, parameters=None):
         """The rows of a statement as a DataFrame; see :func:`graven.spark.cypher`."""
@@ -54,23 +54,35 @@ class Graph:
         with self._options.open() as database, database.connect() as connection:
             ask = "CALL graven.logicalPlan($text) YIELD plan RETURN plan"
             [[plan]] = connection.execute(ask, {"text": text}).get_all()
-            now = snapshot_of(connection)
-        if now != self.snapshot:
-            raise invalid(f"{self._options.path} has changed since this graph was opened: make a new Graph")
+            self._check(connection)
         return json.loads(plan)
 
-    @functools.lru_cache(maxsize=None)
     def _property_names(self, kind, name):
-        with self._options.open() as database, database.connect() as connection:
-            return frames.property_type_names(connection, kind, name)
+        if (kind, name) not in self._names:
+            with self._options.open() as database, database.connect() as connection:
+                names = frames.property_type_names(connection, kind, name)
+                self._check(connection)
+            self._names[kind, name] = names
+        return self._names[kind, name]
+
+    def _check(self, connection):
+        """Raises where the database is no longer of the state of this graph."""
+        if snapshot_of(connection) != self.snapshot:
+            raise invalid(f"{self._options.path} has changed since this graph was opened: make a new Graph")
+
+    def _kind(self, kind, name, key, of):
+        """The kind of a property's values; times and durations are texts in Spark alone."""
+        found = of_spark(of)
+        return as_opaque(found) if types.without_kind(self._property_names(kind, name)[key]) else found
+
+    def is_text(self, kind, name, key):
+        """Whether all values of a property are texts."""
+        return types.is_text(self._property_names(kind, name).get(key, ()))
 
     def property_type(self, kind, name, key):
         """The type of Spark of a property; None where nothing has it."""
         names = self._property_names(kind, name).get(key)
         return names and types.of_names(names, f"the property `{key}` of {name}")
-
-    def _kind(self, kind, name, key, of):
-        return OPAQUE if types.is_text_only_in_spark(self._property_names(kind, name)[key]) else of_spark(of)
 
     def _read(self, kind, name, columns, filters=()):
         """A frame of these columns, with their types."""
@@ -96,6 +108,7 @@ class Graph:
         for frame in self._kept.values():
             frame.unpersist()
         self._kept.clear()
+        self._names.clear()
 
     def _frame(self, kind, name, own, keys, filters):
         """A frame under new names: those of its own columns, and those of properties with their kinds."""

@@ -55,11 +55,11 @@ ZONED_DATETIME = Kind("ZONED DATETIME")
 MOMENT = Kind("DATETIME IN UTC")
 # What has no type in Spark: only handed on.
 OPAQUE = Kind("OPAQUE")
-# Of a shortest trail only the length is known.
-TRAIL_LENGTH = Kind("LENGTH OF A TRAIL")
 NODE = Kind("NODE")
 RELATIONSHIP = Kind("RELATIONSHIP")
 PATH = Kind("PATH")
+# The relationships of a shortest path, of which only the number is known: its column.
+LENGTH = Kind("RELATIONSHIPS OF A SHORTEST PATH")
 
 NUMBERS = (INTEGER, FLOAT)
 ORDERED = (*NUMBERS, STRING, BOOLEAN, DATE, LOCAL_DATETIME, ZONED_DATETIME, MOMENT)
@@ -112,6 +112,24 @@ def of_spark(of):
     if isinstance(of, T.ArrayType):
         return list_of(of_spark(of.elementType))
     return _OF_SPARK.get(type(of), OPAQUE)
+
+
+def as_opaque(kind):
+    """The kind of a column of texts that are none in the language."""
+    return list_of(as_opaque(kind.item)) if kind.name == "LIST" else OPAQUE
+
+
+def holds(kind, kinds):
+    """Whether it is one of these, or a list or map with one of them in it."""
+    if kind in kinds:
+        return True
+    return kind.item is not None and holds(kind.item, kinds) or any(holds(of, kinds) for _, of in kind.fields)
+
+
+def told_apart(kind, what):
+    """Raises where values that differ in the language are one and the same in Spark."""
+    if holds(kind, (PATH, LENGTH, OPAQUE, ZONED_DATETIME)):
+        raise NotTranslated(f"{what} of {kind}", "Spark has less of it than makes two of them different")
 
 
 def spark_type(kind):

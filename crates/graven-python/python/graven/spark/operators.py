@@ -17,7 +17,25 @@ from . import conditions, trails
 from .aggregates import aggregated
 from .expressions import Expressions, conjuncts
 from .frames import column_of
-from .kinds import BOOLEAN, INTEGER, MOMENT, NODE, NULL, ORDERED, PATH, RELATIONSHIP, STRING, NotTranslated, common, list_of, spark_type
+from .kinds import (
+    BOOLEAN,
+    INTEGER,
+    LENGTH,
+    MOMENT,
+    NODE,
+    NULL,
+    ORDERED,
+    PATH,
+    RELATIONSHIP,
+    STRING,
+    ZONED_DATETIME,
+    NotTranslated,
+    common,
+    holds,
+    list_of,
+    spark_type,
+    told_apart,
+)
 from .needs import argument_vars, needed, operators
 from .options import invalid
 from .rows import Binding, Rows, fresh, renamed
@@ -156,6 +174,8 @@ class Translation:
             of = self.graph.property_type("label", scan.get("label", "*"), left["key"])
             column = column_of("label", left["key"])
             kinds = {column: of.simpleString()} if of else {}
+            if kinds.get(column) == "string" and not self.graph.is_text("label", scan.get("label") or "*", left["key"]):
+                continue
             name = {"=": "EqualTo", "<": "LessThan", "<=": "LessThanOrEqual", ">": "GreaterThan", ">=": "GreaterThanOrEqual"}
             found = conditions.taken(name[one["op"]], column, value, kinds)
             pushed += [found] if found else []
@@ -192,7 +212,8 @@ class Translation:
         pattern, rel = node["pattern"], node["rel"]
         each = pattern["each"]
         keys = self.needed.get(rel, set()) | self.needed.get(each, set())
-        frame, near, far, relationship = self.followed(pattern, keys, rel is not None or bool(pattern["distinct_from"] or pattern["disjoint_from"]))
+        with_id = rel is not None or each is not None or bool(pattern["distinct_from"] or pattern["disjoint_from"])
+        frame, near, far, relationship = self.followed(pattern, keys, with_id)
         on = F.col(rows.binding(node["from"]).column) == F.col(near)
         if into:
             on = on & (F.col(rows.binding(node["to"]).column) == F.col(far))
@@ -211,7 +232,8 @@ class Translation:
         parts = {**parts, "@src": (ends[0], NODE), "@dst": (ends[1], NODE)}
         if "type" in own:
             parts["@type"] = (own["type"], STRING)
-        relationship = Binding(RELATIONSHIP, own.get("id", ends[0]), parts)
+        # Without the id there is no column to take for it by mistake.
+        relationship = Binding(RELATIONSHIP, own.get("id"), parts)
         if pattern["direction"] == "out":
             return frame, ends[0], ends[1], relationship
         if pattern["direction"] == "in":
@@ -280,6 +302,8 @@ class Translation:
     def _Aggregate(self, node, around):
         rows = self.run(node["input"], around)
         rows, keys = self._items(rows, node["keys"])
+        for binding in keys.values():
+            told_apart(binding.kind, "a group")
         arguments = [call["argument"] for call in node["aggregates"] if call["argument"]]
         rows, values = self.expressions.values(rows, arguments)
         values = iter(values)
@@ -288,6 +312,8 @@ class Translation:
 
     def _Distinct(self, node, around):
         rows = self.run(node["input"], around).unsorted().only(node["vars"])
+        for var in node["vars"]:
+            told_apart(rows.binding(var).kind, "DISTINCT")
         unique = [rows.binding(var).column for var in node["vars"]] + list(rows.context)
         return rows.having(frame=rows.frame.dropDuplicates(list(dict.fromkeys(unique))))
 
@@ -296,7 +322,7 @@ class Translation:
         rows, values = self.expressions.values(rows, [key["value"] for key in node["keys"]])
         columns, by = {}, []
         for key, (column, kind) in zip(node["keys"], values):
-            if kind not in (*ORDERED, NULL, NODE, RELATIONSHIP):
+            if kind == ZONED_DATETIME or kind not in (*ORDERED, NULL, NODE, RELATIONSHIP):
                 raise NotTranslated(f"an order by {kind}", "Spark orders it otherwise")
             name = fresh()
             columns[name] = column
@@ -344,6 +370,9 @@ class Translation:
         taken = [var for var in argument_vars(inner) if var in rows.vars]
         if not taken:
             return rows, self.run(inner, None), []
+        for var in taken:
+            if holds(rows.binding(var).kind, (PATH, LENGTH)):
+                raise NotTranslated("a subquery that reads a path", "Spark has only its length")
         rows = rows.having(frame=self.shared(rows.frame))
         keys = list(dict.fromkeys(rows.binding(var).column for var in taken))
         names = {name: fresh() for var in taken for name in rows.binding(var).columns()}
@@ -401,6 +430,8 @@ class Translation:
         found = moved(found, names)
         condition = F.lit(True)
         for var in on:
+            told_apart(rows.binding(var).kind, "a join")
+            told_apart(found.binding(var).kind, "a join")
             condition = condition & (F.col(rows.binding(var).column) == F.col(found.binding(var).column))
         if rows.context and found.context:
             for left, right in zip(rows.context, found.context):
@@ -465,6 +496,7 @@ def unlike(rows, column, pattern):
     for var in pattern["distinct_from"]:
         frame = frame.filter(F.col(column) != F.col(rows.binding(var).column))
     for var in pattern["disjoint_from"]:
+        trails.known(rows.binding(var))
         frame = frame.filter(~F.array_contains(F.col(rows.binding(var).column), F.col(column)))
     return rows.having(frame=frame)
 
@@ -477,14 +509,18 @@ def _plain(binding, kind):
 def _shown(binding, name):
     """A column of the result."""
     kind, column = binding.kind, F.col(binding.column)
+    if holds(kind, (NODE, RELATIONSHIP, PATH, LENGTH)):
+        raise NotTranslated(f"the column `{name}` of kind {kind}", "a frame has no nodes, relationships or paths: return ids and properties")
+    return column.cast("boolean") if kind == BOOLEAN else _with_moments(column, kind)
+
+
+def _with_moments(column, kind):
+    """The same with moments as Spark has them, also those within lists and maps."""
+    if not holds(kind, (MOMENT,)):
+        return column
     if kind == MOMENT:
         return F.timestamp_millis(column)
-    if _has_entity(kind):
-        raise NotTranslated(f"the column `{name}` of kind {kind}", "a frame has no nodes, relationships or paths: return ids and properties")
-    return column.cast("boolean") if kind == BOOLEAN else column
-
-
-def _has_entity(kind):
-    if kind in (NODE, RELATIONSHIP, PATH):
-        return True
-    return kind.item is not None and _has_entity(kind.item) or any(_has_entity(of) for _, of in kind.fields)
+    if kind.item is not None:
+        return F.transform(column, lambda item: _with_moments(item, kind.item))
+    fields = [_with_moments(column.getField(key), of).alias(key) for key, of in kind.fields]
+    return F.when(column.isNotNull(), F.struct(*fields))

@@ -28,6 +28,7 @@ class Reader(DataSourceReader):
         self.schema = schema
         self.kind, self.name = options.source()
         self.filters = options.filters
+        self._types = {}
         with options.open() as database, database.connect() as connection:
             self.snapshot = snapshot_of(connection)
             if self.kind != "cypher":
@@ -40,10 +41,27 @@ class Reader(DataSourceReader):
         kinds = {field.name: field.dataType.simpleString() for field in self.schema.fields}
         for condition in filters:
             found = conditions.of_filter(condition, kinds) if self.kind != "cypher" else None
-            if found is None:
+            if found is None or not self._decides(*found[:2], kinds):
                 yield condition
             else:
                 self.filters = [*self.filters, found]
+
+    def _decides(self, column, sign, kinds):
+        """Whether the database has a column under this name, and a text in it is a text there, too, and no time."""
+        own = frames.own_columns(self.kind, self.name)
+        if column in own and column not in ("id", "src", "dst"):
+            return False
+        if kinds[column] != "string" or sign.endswith("NULL"):
+            return True
+        kind, name, key = self.kind, self.name, frames.key_of(self.kind, self.name, column)
+        if column in own:
+            key = self.options.key
+            if kind == "type":
+                kind, name = "label", "*"
+        if (kind, name) not in self._types:
+            with self.options.open() as database, database.connect() as connection:
+                self._types[kind, name] = frames.property_type_names(connection, kind, name)
+        return types.is_text(self._types[kind, name].get(key, ()))
 
     def partitions(self):
         """The parts, about as many as asked for, or one for each 100,000 entities."""
@@ -62,6 +80,10 @@ class Reader(DataSourceReader):
                 yield from self._rows_of_statement(connection)
             else:
                 yield from self._rows_of_part(connection, partition)
+            # Each statement reads the newest state: one that came meanwhile is found here.
+            found = snapshot_of(connection)
+            if found != self.snapshot:
+                raise self._changed(self.snapshot, found)
 
     def _rows_of_statement(self, connection):
         result = connection.execute(self.name, self.options.parameters)

@@ -13,7 +13,8 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from .expressions import conjuncts
-from .kinds import INTEGER, NODE, RELATIONSHIP, TRAIL_LENGTH, NotTranslated, list_of
+from .kinds import INTEGER, LENGTH, NODE, RELATIONSHIP, NotTranslated, list_of
+from .needs import operators
 from .rows import Binding, Rows, fresh, renamed
 
 # Steps that are planned as one question, without looking whether there is anything left.
@@ -23,6 +24,9 @@ _PLANNED = 4
 def expanded(translation, rows, node):
     """The rows of ``VarExpand``."""
     mode = node["mode"]["is"]
+    if any(below["op"] in ("Limit", "Skip") for below in operators(node["input"])):
+        # Each step reads the rows again, and another reading might have other ones.
+        rows = rows.having(frame=translation.shared(rows.frame))
     if mode == "shortest":
         return _shortest(translation, rows, node)
     if mode == "trails":
@@ -34,6 +38,12 @@ def expanded(translation, rows, node):
     if node["pattern"]["disjoint_from"] or node["pattern"]["distinct_from"] or node["pattern"]["filter"]:
         raise NotTranslated("operator VarExpand", "a search without a small bound that depends on other parts of the row")
     return _reachable(translation, rows, node)
+
+
+def known(binding):
+    """Raises where of several relationships only their number is known."""
+    if binding.kind == LENGTH:
+        raise NotTranslated("a relationship beside shortestPath()", "which ones that has is not known")
 
 
 def _once(rows, found, node):
@@ -72,6 +82,7 @@ def _trails(translation, rows, node, with_list):
         for var in node["pattern"]["distinct_from"]:
             joined = joined.filter(rel != F.col(rows.binding(var).column))
         for var in node["pattern"]["disjoint_from"]:
+            known(rows.binding(var))
             joined = joined.filter(~F.array_contains(F.col(rows.binding(var).column), rel))
         kept = [F.col(name) for name in frame.columns if name not in (used, end)]
         frame = joined.select(*kept, F.array_append(F.col(used), rel).alias(used), F.col(names["far"]).alias(end))
@@ -170,4 +181,4 @@ def _shortest(translation, rows, node):
     rows = rows.having(frame=rows.frame.join(found, on))
     if node["rels"] is None:
         return rows
-    return rows.bound({node["rels"]: Binding(TRAIL_LENGTH, length, {"@length": (length, INTEGER)})})
+    return rows.bound({node["rels"]: Binding(LENGTH, length, {"@length": (length, INTEGER)})})

@@ -60,9 +60,14 @@ def is_one(names):
     return _is_one(_found(names)[1])
 
 
-def is_text_only_in_spark(names):
-    """Whether values are texts in Spark, but of another type in the language."""
-    return any("DURATION" in name or "LOCAL TIME" in name or "ZONED TIME" in name for name in names)
+def is_text(names):
+    """Whether all values are texts in the language, too, and not times or durations that are written as texts."""
+    return {name.replace(" NOT NULL", "") for name in names} - {"NULL"} == {"STRING"}
+
+
+def without_kind(names):
+    """Whether there are times with no type in Spark, or durations, among the values or the items of lists."""
+    return any(word in name for name in names for word in ("LOCAL TIME", "ZONED TIME", "DURATION"))
 
 
 def _found(names):

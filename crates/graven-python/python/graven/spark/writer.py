@@ -105,16 +105,37 @@ class Writer(DataSourceArrowWriter):
             time.sleep(0.1)
 
     def _load(self, connection, files):
+        made = None
         if self.kind == "label" and self.options.key is not None:
+            before = _constraints(connection)
             unique = f"FOR (n:{quoted(self.name)}) REQUIRE n.{quoted(self.options.key)} IS UNIQUE"
             connection.execute(f"CREATE CONSTRAINT IF NOT EXISTS {unique}")
-        named = ", ".join("'" + file.replace("\\", "\\\\").replace("'", "\\'") + "'" for file in sorted(files))
+            made = next(iter(_constraints(connection) - before), None)
+        try:
+            self._copy(connection, files)
+        except BaseException:
+            if made is not None:
+                connection.execute(f"DROP CONSTRAINT {quoted(made)}")
+            raise
+
+    def _copy(self, connection, files):
+        named = ", ".join(_text(file) for file in sorted(files))
         ends = ""
         if self.kind == "type":
-            begin, end = (self.options.given[option].replace("'", "\\'") for option in ("from", "to"))
-            ends = f" (from = '{begin}', to = '{end}')"
+            begin, end = (_text(self.options.given[option]) for option in ("from", "to"))
+            ends = f" (from = {begin}, to = {end})"
         connection.execute(f"COPY {quoted(self.name)} FROM [{named}]{ends}").get_all()
 
     def abort(self, messages):
         """Removes what the tasks wrote; runs in the driver."""
         self._remove()
+
+
+def _constraints(connection):
+    """The names of all constraints."""
+    return {row[0] for row in connection.execute("CALL db.constraints() YIELD name RETURN name").get_all()}
+
+
+def _text(value):
+    """A text as statements have it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
