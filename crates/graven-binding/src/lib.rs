@@ -6,6 +6,7 @@
 //! settings     settings by their names and as text
 //! statements   a text of several statements, cut into statements that know their places
 //! reading      rows that were read ahead, and the first ones again
+//! defect       panics as errors
 //! column_type  types of columns, by the names that programs for Kuzu know
 //! ```
 //! Each package makes objects of its language of these; this crate knows no language.
@@ -18,12 +19,14 @@
 //! A [`Reading`] belongs to one thread at a time; all else is plain values.
 
 mod column_type;
+mod defect;
 mod location;
 mod reading;
 mod settings;
 mod statements;
 
 pub use column_type::ColumnType;
+pub use defect::{DEFECT, message_of_panic};
 pub use location::{Folder, Location};
 pub use reading::{KEPT, Reading};
 pub use settings::{ConnectionOptions, set_config, set_connection};

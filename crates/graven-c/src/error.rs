@@ -5,6 +5,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use graven::Durable;
+use graven_binding::{DEFECT, message_of_panic};
 
 use crate::text::c_string;
 
@@ -48,16 +49,9 @@ impl From<&graven::Error> for Error {
 impl Error {
     /// A defect, reported instead of the end of the program.
     fn of_panic(panic: &(dyn Any + Send)) -> Self {
-        let said = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let message = format!(
-            "a defect of Graven stopped this call: {}; please report it",
-            said.unwrap_or("no message")
-        );
+        let message = message_of_panic(panic);
         Error {
-            code: c_string("Internal.Panic"),
+            code: c_string(DEFECT),
             rendered: c_string(&message),
             message: c_string(&message),
             retryable: false,

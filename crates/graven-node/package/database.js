@@ -114,13 +114,11 @@ class Database {
   }
 
   closeSync() {
-    if (this.#closing !== null) {
-      return;
-    }
     if (this.#native === null && this.#opening !== null) {
       throw errors.usage("There is an ongoing asynchronous initialization. Please wait for it to finish.");
     }
-    this.#closing = Promise.resolve();
+    // Where `close` is at it, this waits for its end.
+    this.#closing ??= Promise.resolve();
     errors.sync(() => this.#native?.closeSync());
   }
 

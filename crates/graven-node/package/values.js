@@ -229,7 +229,9 @@ function isPlain(it) {
 }
 
 function bytes(it) {
-  return ["bytes", new Uint8Array(it.buffer ?? it, it.byteOffset ?? 0, it.byteLength)];
+  const all = new Uint8Array(it.buffer ?? it, it.byteOffset ?? 0, it.byteLength);
+  // Another worker may write to shared memory while it is read.
+  return ["bytes", types.isSharedArrayBuffer(all.buffer) ? Uint8Array.from(all) : all];
 }
 
 function ofMap(map) {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use graven::Params;
 use graven_binding::several;
 use napi::Env;
-use napi::bindgen_prelude::{Object, ToNapiValue};
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 
-use crate::input::request;
+use crate::input::{request, text_of};
 use crate::js::Any;
 use crate::opened::Opened;
-use crate::promise::promise;
 use crate::result::NativeResult;
 use crate::session::Session;
 use crate::settings::Settings;
@@ -51,25 +50,6 @@ impl NativeConnection {
         let session = Session::new(opened, settings)?;
         Ok(NativeConnection { session })
     }
-
-    /// Does `work` on another thread.
-    fn promise<'env, T: ToNapiValue + Send + 'static>(
-        &self,
-        env: &'env Env,
-        work: impl FnOnce(&Arc<Session>) -> Result<T, Told> + Send + 'static,
-    ) -> napi::Result<Object<'env>> {
-        let session = Arc::clone(&self.session);
-        let running = session.enter()?;
-        promise(env, Some(running), move || work(&session))
-    }
-
-    /// Does `work` at once.
-    fn sync<T>(&self, work: impl FnOnce(&Arc<Session>) -> Result<T, Told>) -> napi::Result<T> {
-        sync(|| {
-            let _running = self.session.enter()?;
-            work(&self.session)
-        })
-    }
 }
 
 #[napi]
@@ -84,7 +64,9 @@ impl NativeConnection {
         makers: Any,
     ) -> napi::Result<Object<'env>> {
         let (text, params) = request(env, text, params, makers)?;
-        self.promise(env, move |session| query(session, &text, &params))
+        self.session.promise(env, &self.session, move |session| {
+            query(session, &text, &params)
+        })
     }
 
     /// The same, at once.
@@ -97,31 +79,35 @@ impl NativeConnection {
         makers: Any,
     ) -> napi::Result<Vec<NativeResult>> {
         let (text, params) = request(env, text, params, makers)?;
-        self.sync(|session| query(session, &text, &params))
+        self.session.sync(|| query(&self.session, &text, &params))
     }
 
     /// Checks and plans a statement.
     #[napi]
-    pub fn prepare<'env>(&self, env: &'env Env, text: String) -> napi::Result<Object<'env>> {
-        self.promise(env, move |session| prepare(session, &text))
+    pub fn prepare<'env>(&self, env: &'env Env, text: Any) -> napi::Result<Object<'env>> {
+        let text = text_of(env, text, "statement")?;
+        self.session
+            .promise(env, &self.session, move |session| prepare(session, &text))
     }
 
     /// The same, at once.
     #[napi]
-    pub fn prepare_sync(&self, text: String) -> napi::Result<NativeStatement> {
-        self.sync(|session| prepare(session, &text))
+    pub fn prepare_sync(&self, env: &Env, text: Any) -> napi::Result<NativeStatement> {
+        let text = text_of(env, text, "statement")?;
+        self.session.sync(|| prepare(&self.session, &text))
     }
 
     /// Begins a transaction.
     #[napi]
     pub fn begin<'env>(&self, env: &'env Env, settings: Settings) -> napi::Result<Object<'env>> {
-        self.promise(env, move |session| begin(session, &settings))
+        self.session
+            .promise(env, &self.session, move |session| begin(session, &settings))
     }
 
     /// The same, at once.
     #[napi]
     pub fn begin_sync(&self, settings: Settings) -> napi::Result<NativeTransaction> {
-        self.sync(|session| begin(session, &settings))
+        self.session.sync(|| begin(&self.session, &settings))
     }
 
     /// Changes settings for the statements that begin from now on.

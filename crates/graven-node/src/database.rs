@@ -11,6 +11,8 @@ use napi_derive::napi;
 
 use crate::connection::NativeConnection;
 use crate::exit;
+use crate::input::text_of;
+use crate::js::Any;
 use crate::opened::Opened;
 use crate::promise::{promise, promise_apart};
 use crate::settings::{Settings, pair};
@@ -55,17 +57,15 @@ impl NativeDatabase {
 
     /// Opens a file, or makes it.
     #[napi]
-    pub fn open<'env>(
-        env: &'env Env,
-        path: String,
-        settings: Settings,
-    ) -> napi::Result<Object<'env>> {
+    pub fn open<'env>(env: &'env Env, path: Any, settings: Settings) -> napi::Result<Object<'env>> {
+        let path = text_of(env, path, "the path")?;
         promise(env, None, move || open(&path, &settings))
     }
 
     /// The same, at once.
     #[napi]
-    pub fn open_sync(path: String, settings: Settings) -> napi::Result<NativeDatabase> {
+    pub fn open_sync(env: &Env, path: Any, settings: Settings) -> napi::Result<NativeDatabase> {
+        let path = text_of(env, path, "the path")?;
         sync(|| open(&path, &settings))
     }
 

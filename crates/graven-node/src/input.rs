@@ -59,15 +59,8 @@ impl Reader {
         Ok(params)
     }
 
-    /// The text, and for errors what it is of.
-    pub(crate) fn text(self, string: Any, what: &str) -> Result<String, Told> {
-        if self.js.kind(string)? != ValueType::String {
-            return Err(Told::usage(format!("{what} must be a string.")));
-        }
-        let text = self.js.to_text(string)?;
-        let message = "has half of a pair of surrogates, which is no Unicode text: see \
-            String.prototype.toWellFormed";
-        text.ok_or_else(|| Told::usage(format!("{what} {message}")))
+    fn text(self, string: Any, what: &str) -> Result<String, Told> {
+        text(self.js, string, what)
     }
 
     fn is_plain(self, object: Any) -> Result<bool, Told> {
@@ -214,6 +207,21 @@ fn number(x: f64) -> Value {
         true => Value::Integer(x as i64),
         false => Value::Float(x),
     }
+}
+
+/// The text, and for errors what it is of.
+pub(crate) fn text_of(env: &Env, string: Any, what: &str) -> napi::Result<String> {
+    sync(|| text(Js::new(env), string, what))
+}
+
+fn text(js: Js, string: Any, what: &str) -> Result<String, Told> {
+    if js.kind(string)? != ValueType::String {
+        return Err(Told::usage(format!("{what} must be a string.")));
+    }
+    let message = "has half of a pair of surrogates, which is no Unicode text: see \
+        String.prototype.toWellFormed";
+    let text = js.to_text(string)?;
+    text.ok_or_else(|| Told::usage(format!("{what} {message}")))
 }
 
 /// What a statement is run with: its text and parameters.

@@ -224,7 +224,8 @@ impl Js {
             return Ok(Some(Vec::new()));
         }
         // SAFETY: the function has given the bytes of the buffer and their number; JavaScript does
-        // not run until they are copied.
+        // not run on this thread until they are copied, and no other one has the buffer: what is
+        // shared was copied by `bytes` of `values.js`.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), len) };
         Ok(Some(bytes.to_vec()))
     }

@@ -164,6 +164,7 @@ impl Opened {
     }
 
     fn finish(&self) -> Result<(), Told> {
+        let _closed = Closed(self);
         let open = std::mem::take(&mut self.state().open);
         for it in open.values().filter_map(Weak::upgrade) {
             it.end();
@@ -172,8 +173,16 @@ impl Opened {
         drop(std::mem::take(
             &mut *self.folder.lock().unwrap_or_else(PoisonError::into_inner),
         ));
-        self.state().closed = true;
-        self.changed.notify_all();
         Ok(closed?)
+    }
+}
+
+/// Says that a database is closed when it is dropped, after a panic too: others wait for that.
+struct Closed<'a>(&'a Opened);
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.0.state().closed = true;
+        self.0.changed.notify_all();
     }
 }

@@ -9,14 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use graven::QueryResult;
 use graven_binding::Reading;
 use napi::Env;
-use napi::bindgen_prelude::{Object, ToNapiValue};
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use serde_json::{Map, Value as Json, json};
 
 use crate::js::{Any, Js};
 use crate::opened::{Ends, Listed};
 use crate::output::Writer;
-use crate::promise::promise;
 use crate::session::Session;
 use crate::threads;
 use crate::told::{Told, sync};
@@ -86,23 +85,6 @@ impl NativeResult {
             _listed: session.opened.list(weak),
         })
     }
-
-    fn promise<'env, T: ToNapiValue + Send + 'static>(
-        &self,
-        env: &'env Env,
-        work: impl FnOnce(&Held) -> Result<T, Told> + Send + 'static,
-    ) -> napi::Result<Object<'env>> {
-        let held = Arc::clone(&self.held);
-        let running = held.session.enter()?;
-        promise(env, Some(running), move || work(&held))
-    }
-
-    fn sync<T>(&self, work: impl FnOnce(&Held) -> Result<T, Told>) -> napi::Result<T> {
-        sync(|| {
-            let _running = self.held.session.enter()?;
-            work(&self.held)
-        })
-    }
 }
 
 #[napi]
@@ -134,13 +116,15 @@ impl NativeResult {
     /// Reads until so many rows are at hand, or no more.
     #[napi]
     pub fn read<'env>(&self, env: &'env Env, rows: u32) -> napi::Result<Object<'env>> {
-        self.promise(env, move |held| held.read(rows))
+        self.held
+            .session
+            .promise(env, &self.held, move |held| held.read(rows))
     }
 
     /// The same, at once.
     #[napi]
     pub fn read_sync(&self, rows: u32) -> napi::Result<()> {
-        self.sync(|held| held.read(rows))
+        self.held.session.sync(|| self.held.read(rows))
     }
 
     /// Takes rows at hand, up to so many, as an array of objects.
@@ -170,25 +154,31 @@ impl NativeResult {
     /// Reads to the end: how many rows there are.
     #[napi]
     pub fn count<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        self.promise(env, |held| Ok(held.reading()?.count()? as f64))
+        self.held
+            .session
+            .promise(env, &self.held, |held| Ok(held.reading()?.count()? as f64))
     }
 
     /// The same, at once.
     #[napi]
     pub fn count_sync(&self) -> napi::Result<f64> {
-        self.sync(|held| Ok(held.reading()?.count()? as f64))
+        self.held
+            .session
+            .sync(|| Ok(self.held.reading()?.count()? as f64))
     }
 
     /// Reads to the end: the types of the columns.
     #[napi]
     pub fn column_types<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        self.promise(env, Held::column_types)
+        self.held
+            .session
+            .promise(env, &self.held, |held| held.column_types())
     }
 
     /// The same, at once.
     #[napi]
     pub fn column_types_sync(&self) -> napi::Result<Vec<String>> {
-        self.sync(Held::column_types)
+        self.held.session.sync(|| self.held.column_types())
     }
 
     /// The next row is the first one again.

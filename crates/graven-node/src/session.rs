@@ -4,10 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use graven::{CancelHandle, Durability};
 use graven_binding::{ConnectionOptions, set_connection};
+use napi::Env;
+use napi::bindgen_prelude::{Object, ToNapiValue};
 
 use crate::opened::{Opened, Running};
+use crate::promise::promise;
 use crate::settings::{Settings, pair};
-use crate::told::Told;
+use crate::told::{Told, sync};
 
 /// A connection of the library, its settings, and the database that it is of.
 pub(crate) struct Session {
@@ -67,7 +70,26 @@ impl Session {
     ///
     /// # Errors
     /// `Database.Closed`.
-    pub(crate) fn enter(&self) -> Result<Running, Told> {
+    fn enter(&self) -> Result<Running, Told> {
         self.opened.enter(Some(&self.cancel))
+    }
+
+    /// Does `work` with something of it on another thread.
+    pub(crate) fn promise<'env, H: Send + Sync + 'static, T: ToNapiValue + Send + 'static>(
+        &self,
+        env: &'env Env,
+        held: &Arc<H>,
+        work: impl FnOnce(&Arc<H>) -> Result<T, Told> + Send + 'static,
+    ) -> napi::Result<Object<'env>> {
+        let held = Arc::clone(held);
+        promise(env, Some(self.enter()?), move || work(&held))
+    }
+
+    /// Does `work` at once.
+    pub(crate) fn sync<T>(&self, work: impl FnOnce() -> Result<T, Told>) -> napi::Result<T> {
+        sync(|| {
+            let _running = self.enter()?;
+            work()
+        })
     }
 }

@@ -9,7 +9,6 @@ use napi_derive::napi;
 
 use crate::input::Reader;
 use crate::js::{Any, Js};
-use crate::promise::promise;
 use crate::result::NativeResult;
 use crate::session::Session;
 use crate::told::{Told, sync};
@@ -17,23 +16,28 @@ use crate::told::{Told, sync};
 /// See `package/statement.js`.
 #[napi]
 pub struct NativeStatement {
+    held: Arc<Held>,
+}
+
+struct Held {
     session: Arc<Session>,
-    prepared: Arc<Prepared>,
+    prepared: Prepared,
+}
+
+impl Held {
+    fn run(&self, params: &Params) -> Result<NativeResult, Told> {
+        // How long statements may run is asked of the connection each time.
+        let timeout = self.session.current().timeout();
+        let result = self.prepared.query_within(params, timeout)?;
+        NativeResult::begin(&self.session, result)
+    }
 }
 
 impl NativeStatement {
     pub(crate) fn new(session: Arc<Session>, prepared: Prepared) -> Self {
-        NativeStatement {
-            session,
-            prepared: Arc::new(prepared),
-        }
+        let held = Arc::new(Held { session, prepared });
+        NativeStatement { held }
     }
-}
-
-fn run(session: &Arc<Session>, prepared: &Prepared, params: &Params) -> Result<NativeResult, Told> {
-    // How long statements may run is asked of the connection each time.
-    let result = prepared.query_within(params, session.current().timeout())?;
-    NativeResult::begin(session, result)
 }
 
 fn params(env: &Env, params: Any, makers: Any) -> napi::Result<Params> {
@@ -51,20 +55,14 @@ impl NativeStatement {
         makers: Any,
     ) -> napi::Result<Object<'env>> {
         let params = self::params(env, params, makers)?;
-        let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
-        let running = session.enter()?;
-        promise(env, Some(running), move || {
-            run(&session, &prepared, &params)
-        })
+        let session = &self.held.session;
+        session.promise(env, &self.held, move |held| held.run(&params))
     }
 
     /// The same, at once.
     #[napi]
     pub fn execute_sync(&self, env: &Env, params: Any, makers: Any) -> napi::Result<NativeResult> {
         let params = self::params(env, params, makers)?;
-        sync(|| {
-            let _running = self.session.enter()?;
-            run(&self.session, &self.prepared, &params)
-        })
+        self.held.session.sync(|| self.held.run(&params))
     }
 }

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use graven::Error;
+use graven_binding::{DEFECT, message_of_panic};
 use napi::Status;
 use serde_json::json;
 
@@ -48,15 +49,7 @@ impl Told {
     }
 
     fn of_panic(panic: &(dyn Any + Send)) -> Told {
-        let said = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        let message = format!(
-            "a defect of Graven stopped this call: {}; please report it",
-            said.unwrap_or("no message")
-        );
-        Told::new("Internal.Panic", message)
+        Told::new(DEFECT, message_of_panic(panic))
     }
 
     /// The same about a parameter.

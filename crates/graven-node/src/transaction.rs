@@ -4,16 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use graven::{Params, Transaction};
 use napi::Env;
-use napi::bindgen_prelude::{Object, ToNapiValue};
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 
 use crate::input::request;
 use crate::js::Any;
 use crate::opened::{Ends, Listed};
-use crate::promise::promise;
 use crate::result::NativeResult;
 use crate::session::Session;
-use crate::told::{Told, sync};
+use crate::told::Told;
 
 /// See `package/transaction.js`.
 #[napi]
@@ -80,23 +79,6 @@ impl NativeTransaction {
             _listed: opened.list(weak),
         }
     }
-
-    fn promise<'env, T: ToNapiValue + Send + 'static>(
-        &self,
-        env: &'env Env,
-        work: impl FnOnce(&Held) -> Result<T, Told> + Send + 'static,
-    ) -> napi::Result<Object<'env>> {
-        let held = Arc::clone(&self.held);
-        let running = held.session.enter()?;
-        promise(env, Some(running), move || work(&held))
-    }
-
-    fn sync<T>(&self, work: impl FnOnce(&Held) -> Result<T, Told>) -> napi::Result<T> {
-        sync(|| {
-            let _running = self.held.session.enter()?;
-            work(&self.held)
-        })
-    }
 }
 
 #[napi]
@@ -112,7 +94,9 @@ impl NativeTransaction {
         streams: bool,
     ) -> napi::Result<Object<'env>> {
         let (text, params) = request(env, text, params, makers)?;
-        self.promise(env, move |held| held.query(&text, &params, streams))
+        self.held.session.promise(env, &self.held, move |held| {
+            held.query(&text, &params, streams)
+        })
     }
 
     /// Runs a statement to its end, at once.
@@ -125,30 +109,36 @@ impl NativeTransaction {
         makers: Any,
     ) -> napi::Result<NativeResult> {
         let (text, params) = request(env, text, params, makers)?;
-        self.sync(|held| held.query(&text, &params, false))
+        self.held
+            .session
+            .sync(|| self.held.query(&text, &params, false))
     }
 
     /// Makes its changes visible and durable.
     #[napi]
     pub fn commit<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        self.promise(env, Held::commit)
+        self.held
+            .session
+            .promise(env, &self.held, |held| held.commit())
     }
 
     /// The same, at once.
     #[napi]
     pub fn commit_sync(&self) -> napi::Result<()> {
-        self.sync(Held::commit)
+        self.held.session.sync(|| self.held.commit())
     }
 
     /// Undoes its changes.
     #[napi]
     pub fn rollback<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        self.promise(env, Held::rollback)
+        self.held
+            .session
+            .promise(env, &self.held, |held| held.rollback())
     }
 
     /// The same, at once.
     #[napi]
     pub fn rollback_sync(&self) -> napi::Result<()> {
-        self.sync(Held::rollback)
+        self.held.session.sync(|| self.held.rollback())
     }
 }

@@ -303,6 +303,8 @@ test("settings that are none, and files that are none", async (t) => {
   await fails(connection.query("CREATE (:N)"), "Database.ReadOnly");
   await fails(connection.query(7), "Request.Invalid", /statement must be a string/);
   await fails(connection.query("RETURN \ud800"), "Request.Invalid", /surrogates/);
+  await fails(connection.prepare("RETURN '\ud800'"), "Request.Invalid", /surrogates/);
+  await fails(new graven.Database("\ud800.graven").init(), "Request.Invalid", /the path .*surrogates/);
   await fails(connection.query("RETURN $x"), "ParameterMissing.MissingParameter", /x/);
   await fails(connection.prepare(7), "Request.Invalid");
   await fails(connection.execute({}, {}), "Request.Invalid", /PreparedStatement/);

@@ -132,6 +132,20 @@ test("a process that is killed loses nothing that was committed", async (t) => {
   assert.ok(found === told || found === told + 1, `${found} found, ${told} told`);
 });
 
+test("closing at once waits for a close that has begun", async (t) => {
+  const file = path.join(folder(t), "both.graven");
+  const db = new graven.Database(file, { attach: false });
+  const connection = new graven.Connection(db);
+  const { n } = await (await connection.query("CREATE (:N) RETURN 1 AS n")).getNext();
+  const running = connection.query("UNWIND range(1, 3000000) AS x WITH sum(x) AS n RETURN n");
+  const closing = db.close();
+  // A turn of the loop later the other close is at it.
+  await pause(1);
+  db.closeSync();
+  isClosed(file, n);
+  await Promise.allSettled([running, closing]);
+});
+
 test("two processes have one file", async (t) => {
   const file = path.join(folder(t), "shared.graven");
   const db = new graven.Database(file);

@@ -70,6 +70,8 @@ test("classes of JavaScript as parameters", async (t) => {
     [new Uint8Array([1, 2]), Buffer.from([1, 2])],
     [new Uint8Array([9, 1, 2, 9]).subarray(1, 3), Buffer.from([1, 2])],
     [new Uint8Array([1, 2]).buffer, Buffer.from([1, 2])],
+    [new Uint8Array(new SharedArrayBuffer(2)).fill(7), Buffer.from([7, 7])],
+    [new SharedArrayBuffer(2), Buffer.from([0, 0])],
     [new DataView(new Uint8Array([9, 1, 2]).buffer, 1), Buffer.from([1, 2])],
     [Object.create(null, { a: { value: 1, enumerable: true } }), { a: 1 }],
     [new String("x"), "x"],
