@@ -39,17 +39,18 @@ pub(super) fn contains_aggregate(expr: &ast::Expr) -> bool {
     found
 }
 
-pub(super) const AGGREGATES: &[(&str, AggregateFunction)] = &[
-    ("count", AggregateFunction::Count),
-    ("sum", AggregateFunction::Sum),
-    ("min", AggregateFunction::Min),
-    ("max", AggregateFunction::Max),
-    ("avg", AggregateFunction::Avg),
-    ("collect", AggregateFunction::Collect),
-    ("stDev", AggregateFunction::StDev),
-    ("stDevP", AggregateFunction::StDevP),
-    ("percentileCont", AggregateFunction::PercentileCont),
-    ("percentileDisc", AggregateFunction::PercentileDisc),
+/// Those that are called by a name.
+const AGGREGATES: &[AggregateFunction] = &[
+    AggregateFunction::Count,
+    AggregateFunction::Sum,
+    AggregateFunction::Min,
+    AggregateFunction::Max,
+    AggregateFunction::Avg,
+    AggregateFunction::Collect,
+    AggregateFunction::StDev,
+    AggregateFunction::StDevP,
+    AggregateFunction::PercentileCont,
+    AggregateFunction::PercentileDisc,
 ];
 
 /// The aggregate of that name, if it is one.
@@ -59,6 +60,6 @@ pub(super) fn aggregate_function(name: &str, star: bool) -> Option<AggregateFunc
     }
     AGGREGATES
         .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, function)| *function)
+        .find(|known| known.name().eq_ignore_ascii_case(name))
+        .copied()
 }

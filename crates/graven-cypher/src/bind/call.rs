@@ -6,7 +6,6 @@
 //! only in an item of a projection ([`Aggregating`]); its call is collected there and a variable
 //! stands in its place.
 
-use super::aggregate::AGGREGATES;
 use super::comprehension::needs_graph;
 use super::scope::Record;
 use super::{Binder, Result};
@@ -69,7 +68,7 @@ impl Binder<'_> {
             let known = functions::FUNCTIONS
                 .iter()
                 .map(|f| f.display)
-                .chain(AGGREGATES.iter().map(|(name, _)| *name));
+                .chain(functions::AGGREGATES.iter().copied());
             return Err(match closest(&name.text, known) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
                 None => error,
@@ -359,8 +358,8 @@ fn of_record(name: &str) -> Option<OfRecord> {
 
 /// The name of a function or aggregate, as the reference writes it.
 pub(crate) fn known_function(name: &str) -> Option<&'static str> {
-    let of_name = |(known, _): &&(&'static str, _)| known.eq_ignore_ascii_case(name);
-    let aggregate = AGGREGATES.iter().find(of_name).map(|(known, _)| *known);
+    let mut aggregates = functions::AGGREGATES.iter().copied();
+    let aggregate = aggregates.find(|known| known.eq_ignore_ascii_case(name));
     aggregate.or_else(|| functions::find(name).map(|function| function.display))
 }
 

@@ -5,9 +5,7 @@ mod changes;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::expression::{
-    AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
-};
+use super::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 use super::{
     CountTree, Direction, EndJoin, IdForm, Inclusion, IndexPart, JoinKind, OnError, Operator,
     PathCount, Plan, RelPattern, SetItem, SortOrder, VarExpandMode, VarId,
@@ -525,19 +523,10 @@ impl Plan {
     }
 
     fn aggregate(&self, call: &AggregateCall) -> String {
-        let name = match call.function {
-            AggregateFunction::CountStar => return "count(*)".to_owned(),
-            AggregateFunction::Count => "count",
-            AggregateFunction::Sum => "sum",
-            AggregateFunction::Min => "min",
-            AggregateFunction::Max => "max",
-            AggregateFunction::Avg => "avg",
-            AggregateFunction::Collect => "collect",
-            AggregateFunction::StDev => "stDev",
-            AggregateFunction::StDevP => "stDevP",
-            AggregateFunction::PercentileCont => "percentileCont",
-            AggregateFunction::PercentileDisc => "percentileDisc",
-        };
+        let name = call.function.name();
+        if call.function == AggregateFunction::CountStar {
+            return name.to_owned();
+        }
         let distinct = if call.distinct { "distinct " } else { "" };
         let arguments: Vec<&Expr> = call.argument.iter().chain(&call.parameter).collect();
         format!(
@@ -661,14 +650,9 @@ impl Plan {
                 predicate,
                 ..
             } => {
-                let word = match kind {
-                    Quantifier::All => "all",
-                    Quantifier::Any => "any",
-                    Quantifier::None => "none",
-                    Quantifier::Single => "single",
-                };
                 format!(
-                    "{word}({} in {} where {})",
+                    "{}({} in {} where {})",
+                    kind.name(),
                     self.variable_name(*var),
                     text(list),
                     text(predicate)

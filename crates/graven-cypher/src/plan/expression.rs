@@ -223,6 +223,19 @@ pub enum Quantifier {
     Single,
 }
 
+impl Quantifier {
+    /// As in a statement.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantifier::All => "all",
+            Quantifier::Any => "any",
+            Quantifier::None => "none",
+            Quantifier::Single => "single",
+        }
+    }
+}
+
 /// Aggregate functions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "each variant is the function of its name")]
@@ -238,6 +251,26 @@ pub enum AggregateFunction {
     StDevP,
     PercentileCont,
     PercentileDisc,
+}
+
+impl AggregateFunction {
+    /// As in a statement; `count(*)` with its star.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            AggregateFunction::CountStar => "count(*)",
+            AggregateFunction::Count => "count",
+            AggregateFunction::Sum => "sum",
+            AggregateFunction::Min => "min",
+            AggregateFunction::Max => "max",
+            AggregateFunction::Avg => "avg",
+            AggregateFunction::Collect => "collect",
+            AggregateFunction::StDev => "stDev",
+            AggregateFunction::StDevP => "stDevP",
+            AggregateFunction::PercentileCont => "percentileCont",
+            AggregateFunction::PercentileDisc => "percentileDisc",
+        }
+    }
 }
 
 /// One aggregate of an aggregation.

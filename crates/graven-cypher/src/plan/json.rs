@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::expression::{
-    AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, Quantifier, UnaryOp,
-};
+use super::describe::binary_sign;
+use super::expression::{AggregateCall, Expr, Literal, UnaryOp};
 use super::{
     Direction, IdForm, Operator, PathCount, Plan, PlanNode, RelPattern, SortOrder, VarExpandMode,
     VarId, VarKind,
@@ -226,19 +225,7 @@ fn expand_mode(mode: &VarExpandMode) -> Value {
 fn aggregate(var: VarId, call: &AggregateCall) -> Value {
     json!({
         "var": var.0,
-        "function": match call.function {
-            AggregateFunction::CountStar => "count(*)",
-            AggregateFunction::Count => "count",
-            AggregateFunction::Sum => "sum",
-            AggregateFunction::Min => "min",
-            AggregateFunction::Max => "max",
-            AggregateFunction::Avg => "avg",
-            AggregateFunction::Collect => "collect",
-            AggregateFunction::StDev => "stDev",
-            AggregateFunction::StDevP => "stDevP",
-            AggregateFunction::PercentileCont => "percentileCont",
-            AggregateFunction::PercentileDisc => "percentileDisc",
-        },
+        "function": call.function.name(),
         "argument": call.argument.as_ref().map(expr),
         "parameter": call.parameter.as_ref().map(expr),
         "distinct": call.distinct,
@@ -284,10 +271,12 @@ fn expr(of: &Expr) -> Value {
         }
         Expr::Binary {
             op, left, right, ..
-        } => json!({"is": "binary", "op": binary(*op), "left": expr(left), "right": expr(right)}),
+        } => {
+            json!({"is": "binary", "op": binary_sign(*op), "left": expr(left), "right": expr(right)})
+        }
         Expr::Chain { first, rest, .. } => {
             let rest = rest.iter();
-            let rest = rest.map(|(op, of)| json!({"op": binary(*op), "value": expr(of)}));
+            let rest = rest.map(|(op, of)| json!({"op": binary_sign(*op), "value": expr(of)}));
             json!({"is": "chain", "first": expr(first), "rest": rest.collect::<Vec<_>>()})
         }
         Expr::HasLabels { base, labels, .. } => {
@@ -330,12 +319,7 @@ fn expr(of: &Expr) -> Value {
             ..
         } => json!({
             "is": "quantifier",
-            "kind": match kind {
-                Quantifier::All => "all",
-                Quantifier::Any => "any",
-                Quantifier::None => "none",
-                Quantifier::Single => "single",
-            },
+            "kind": kind.name(),
             "var": var.0, "list": expr(list), "predicate": expr(predicate),
         }),
         Expr::Reduce {
@@ -360,8 +344,4 @@ fn unary(op: UnaryOp) -> &'static str {
         UnaryOp::IsNull => "is null",
         UnaryOp::IsNotNull => "is not null",
     }
-}
-
-fn binary(op: BinaryOp) -> &'static str {
-    super::describe::binary_sign(op)
 }

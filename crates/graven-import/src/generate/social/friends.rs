@@ -317,7 +317,11 @@ mod tests {
             .unwrap();
             pairs
         });
-        assert!(scratch.spilled() > 2 * WRITE_BYTES as u64, "{}", scratch.spilled());
+        assert!(
+            scratch.spilled() > 2 * WRITE_BYTES as u64,
+            "{}",
+            scratch.spilled()
+        );
         assert_eq!(made[0], made[1]);
         made[0].sort_unstable();
         assert!(made[0].len() > 50_000);
