@@ -16,19 +16,22 @@ use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
 use crate::{
     FunctionView, IndexView, LabelIndex, ParameterNames, Plan, ProcedureView, SchemaView,
-    SourceFault, SourceView, Stored, StoredSize, TableView, ValueCounts, bind, parser, planner,
-    stop,
+    SourceFault, SourceView, Stop, Stored, StoredSize, TableView, ValueCounts, bind, parser,
+    planner, stop,
 };
 
-/// Parses, binds and plans one statement for another engine.
+/// Parses, binds and plans one statement for another engine; `stop` as in
+/// [`crate::parse_and_plan_until`].
 ///
 /// # Errors
-/// As [`crate::parse_and_plan`].
+/// As [`crate::parse_and_plan_until`].
 pub fn parse_and_plan_logical(
     text: &str,
     schema: &dyn SchemaView,
     params: &ParameterNames,
+    stop: Stop,
 ) -> Result<Plan, Diagnostic> {
+    let _asking = stop::Asking::begin(stop);
     let statement = parser::parse(text)?;
     let schema = WithoutIndexes(schema);
     let bound = bind::bind(text, &statement, &schema, params)?;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use graven::{ColumnSlice, Node, PropertyValue, Relationship, Rows, Value};
-use graven_temporal::text;
+use graven_temporal::{Kind, text};
 use napi::Result;
 
 use crate::js::{Any, Js};
@@ -182,7 +182,7 @@ impl Writer {
             }
             other => {
                 let written = text::write(other).unwrap_or_else(|| format!("{other:?}"));
-                let kind = temporal::kind_name(other).unwrap_or_default();
+                let kind = Kind::of(other).map_or("", Kind::name);
                 js.call(self.temporal, &[js.string(kind)?, js.string(&written)?])
             }
         }

@@ -66,29 +66,9 @@ pub(crate) fn moment(value: &PropertyValue) -> Option<Moment> {
         })
 }
 
-/// Name of the type of a date or time, as the function that makes one is called.
-pub(crate) fn kind_name(value: &PropertyValue) -> Option<&'static str> {
-    let kind = match value {
-        PropertyValue::Date(_) => Kind::Date,
-        PropertyValue::LocalTime(_) => Kind::LocalTime,
-        PropertyValue::Time(_) => Kind::Time,
-        PropertyValue::LocalDateTime(_) => Kind::LocalDateTime,
-        PropertyValue::DateTime(_) => Kind::DateTime,
-        _ => return None,
-    };
-    Some(kind.name())
-}
-
 fn kind(name: &str) -> Result<Kind, Told> {
-    let kinds = [
-        Kind::Date,
-        Kind::LocalTime,
-        Kind::Time,
-        Kind::LocalDateTime,
-        Kind::DateTime,
-    ];
-    let known = || kinds.map(Kind::name).join(", ");
-    let found = kinds.into_iter().find(|kind| kind.name() == name);
+    let known = || Kind::ALL.map(Kind::name).join(", ");
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| {
         Told::usage(format!(
             "`{name}` is no type of a date or time: {}",

@@ -48,19 +48,8 @@ pub(crate) fn object<'py>(py: Python<'py>, value: &PropertyValue) -> PyResult<Bo
         return Ok(own);
     }
     let text = text::write(value).unwrap_or_else(|| format!("{value:?}"));
-    let kind = kind(value).map_or("", Kind::name);
+    let kind = Kind::of(value).map_or("", Kind::name);
     classes.temporal.bind(py).call1((text, kind))
-}
-
-fn kind(value: &PropertyValue) -> Option<Kind> {
-    Some(match value {
-        PropertyValue::Date(_) => Kind::Date,
-        PropertyValue::LocalTime(_) => Kind::LocalTime,
-        PropertyValue::Time(_) => Kind::Time,
-        PropertyValue::LocalDateTime(_) => Kind::LocalDateTime,
-        PropertyValue::DateTime(_) => Kind::DateTime,
-        _ => return None,
-    })
 }
 
 fn date<'py>(py: Python<'py>, days: i64) -> PyResult<Option<Bound<'py, PyAny>>> {

@@ -17,19 +17,8 @@ use crate::{DAY, Error, Result, SECOND};
 /// # Errors
 /// A value without day and time; a result beyond the calendar.
 pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<PropertyValue> {
-    let kind = match value {
-        PropertyValue::Date(_) => Kind::Date,
-        PropertyValue::LocalTime(_) => Kind::LocalTime,
-        PropertyValue::Time(_) => Kind::Time,
-        PropertyValue::LocalDateTime(_) => Kind::LocalDateTime,
-        PropertyValue::DateTime(_) => Kind::DateTime,
-        _ => {
-            return Err(Error::Field(format!(
-                "{} is no date or time",
-                value.type_name()
-            )));
-        }
-    };
+    let kind = Kind::of(value)
+        .ok_or_else(|| Error::Field(format!("{} is no date or time", value.type_name())))?;
     let out = || Error::Range("the result");
     let nanos = nanos(duration) * i128::from(sign);
     let mut parts = Parts::of(value).unwrap_or_default();

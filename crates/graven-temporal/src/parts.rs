@@ -22,6 +22,28 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 5] = [
+        Kind::Date,
+        Kind::LocalTime,
+        Kind::Time,
+        Kind::LocalDateTime,
+        Kind::DateTime,
+    ];
+
+    /// That of a value, if it is a date or a time.
+    #[must_use]
+    pub fn of(value: &PropertyValue) -> Option<Kind> {
+        Some(match value {
+            PropertyValue::Date(_) => Kind::Date,
+            PropertyValue::LocalTime(_) => Kind::LocalTime,
+            PropertyValue::Time(_) => Kind::Time,
+            PropertyValue::LocalDateTime(_) => Kind::LocalDateTime,
+            PropertyValue::DateTime(_) => Kind::DateTime,
+            _ => return None,
+        })
+    }
+
     /// Name of the function that makes it.
     #[must_use]
     pub fn name(self) -> &'static str {

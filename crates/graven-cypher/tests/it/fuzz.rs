@@ -39,7 +39,8 @@ fn run(text: &str) {
     if let Ok(plan) = parse_and_plan(text, &Social, &ParameterNames::Any) {
         assert!(!graven_cypher::explain::explain(&plan).is_empty());
     }
-    if let Ok(plan) = parse_and_plan_logical(text, &Social, &ParameterNames::Any) {
+    let go_on = std::rc::Rc::new(|| false);
+    if let Ok(plan) = parse_and_plan_logical(text, &Social, &ParameterNames::Any, go_on) {
         assert!(plan.to_json().starts_with('{'));
     }
 }

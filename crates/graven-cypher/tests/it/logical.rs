@@ -1,12 +1,15 @@
 //! Goal: a logical plan has none of what only this executor can use, and its JSON is whole.
 
+use std::rc::Rc;
+
 use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_logical};
 use serde_json::Value;
 
 use crate::schema::Social;
 
 fn logical(text: &str) -> Value {
-    let plan = parse_and_plan_logical(text, &Social, &ParameterNames::Any);
+    let go_on = Rc::new(|| false);
+    let plan = parse_and_plan_logical(text, &Social, &ParameterNames::Any, go_on);
     let plan = plan.unwrap_or_else(|d| panic!("{text}: {}", d.render()));
     serde_json::from_str(&plan.to_json()).expect("JSON")
 }
@@ -20,6 +23,16 @@ fn operators(node: &Value) -> Vec<String> {
         names.extend(operators(child));
     }
     names
+}
+
+#[test]
+fn it_ends_when_it_is_not_wanted_any_more() {
+    let names = ParameterNames::Any;
+    let text = "MATCH (p:Person) RETURN p.id";
+    let stopped = parse_and_plan_logical(text, &Social, &names, Rc::new(|| true));
+    let error = stopped.expect_err("stopped").render().clone();
+    assert!(error.contains("was stopped"), "{error}");
+    assert!(parse_and_plan_logical(text, &Social, &names, Rc::new(|| false)).is_ok());
 }
 
 #[test]

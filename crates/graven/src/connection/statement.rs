@@ -13,8 +13,10 @@ use crate::result::LocalCursor;
 use crate::schema::{Asked, Schema};
 use crate::statements::StatementGuard;
 use crate::within::{Fate, Within};
-use graven_cypher::{ParameterNames, parse_and_plan, parse_and_plan_logical, parse_and_plan_until};
-use graven_exec::{Deadline, ExecContext, Sources, execute_kept};
+use graven_cypher::{
+    ParameterNames, Stop, parse_and_plan, parse_and_plan_logical, parse_and_plan_until,
+};
+use graven_exec::{Deadline, ExecContext, ExecError, Sources, UserFunctions, execute_kept};
 use graven_storage::Snapshot;
 use std::path::Path;
 use std::rc::Rc;
@@ -23,6 +25,11 @@ use std::time::Instant;
 
 /// What a byte of a statement may come to in its logical plan and in that plan's text.
 const LOGICAL_PLAN_BYTES: u64 = 1024;
+
+/// The question that planning asks from time to time.
+fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
+    Rc::new(move || ended().is_err())
+}
 
 impl Connection {
     /// Starts a statement. Rows of one that reads come as they are asked for; dropping the result
@@ -337,9 +344,11 @@ impl Connection {
         match self.db.backend()? {
             Backend::Local(inner) => {
                 let snapshot = inner.store.snapshot();
-                self.with_schema(&inner, &snapshot, |schema| {
-                    parse_and_plan(text, schema, &ParameterNames::Any)
-                })?;
+                let plan = |schema: &Schema<'_>, _: &Arc<UserFunctions>| {
+                    parse_and_plan(text, schema, &ParameterNames::Any).map(drop)
+                };
+                self.with_schema(&inner, &Params::new(), &snapshot, plan)
+                    .0?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
@@ -352,34 +361,51 @@ impl Connection {
         inner: &Instance,
         text: &str,
         snapshot: &Snapshot,
+        deadline: Option<Deadline>,
     ) -> Result<String, Error> {
         let _reserved = plan_cache::reserved(text, LOGICAL_PLAN_BYTES, &inner.budget)?;
-        let plan = self.with_schema(inner, snapshot, |schema| {
-            parse_and_plan_logical(text, schema, &ParameterNames::Any)
+        let ended = self.ended(deadline);
+        let (plan, _) = self.with_schema(inner, &Params::new(), snapshot, |schema, _| {
+            let stop = stop_when(ended.clone());
+            parse_and_plan_logical(text, schema, &ParameterNames::Any, stop)
         });
+        // A text that was given up is no wrong one.
+        ended()?;
         Ok(plan?.to_json())
     }
 
-    /// Plans a statement whose parameters are not known.
+    /// Whether planning is not wanted any more.
+    fn ended(
+        &self,
+        deadline: Option<Deadline>,
+    ) -> impl Fn() -> Result<(), ExecError> + Clone + use<> {
+        let flag = self.cancel.flag();
+        move || Deadline::check(deadline, &flag)
+    }
+
+    /// Plans with what is known of the data and the functions of programs; and what was asked of
+    /// the data.
     fn with_schema<T>(
         &self,
         inner: &Instance,
+        params: &Params,
         snapshot: &Snapshot,
-        plan: impl FnOnce(&Schema<'_>) -> T,
-    ) -> T {
+        plan: impl FnOnce(&Schema<'_>, &Arc<UserFunctions>) -> T,
+    ) -> (T, Asked) {
         let asked = Asked::default();
-        let params = Params::new();
         let files = (&self.access.files, params.frames(), inner.budget.limit());
         let functions = self.functions.now();
         let own = (&inner.registered, &*functions);
-        plan(&Schema(
+        let schema = Schema(
             snapshot,
             own,
             &inner.tuning,
             &asked,
             files,
             self.of_server(inner),
-        ))
+        );
+        let planned = plan(&schema, &functions);
+        (planned, asked)
     }
 
     /// What tells by which names the database is called.
@@ -406,18 +432,6 @@ impl Connection {
         let texts = params.iter().map(|(_, value)| texts_of(value));
         let frames = params.frames().keys().map(|name| (name.to_string(), None));
         let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
-        let asked = Asked::default();
-        let files = (&self.access.files, params.frames(), inner.budget.limit());
-        let functions = self.functions.now();
-        let own = (&inner.registered, &*functions);
-        let schema = Schema(
-            snapshot,
-            own,
-            &inner.tuning,
-            &asked,
-            files,
-            self.of_server(inner),
-        );
         let memory = match plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {
@@ -425,11 +439,13 @@ impl Connection {
                 plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget)?
             }
         };
-        let flag = self.cancel.flag();
-        let ended = move || Deadline::check(deadline, &flag);
-        let to_stop = ended.clone();
-        let stop = Rc::new(move || to_stop().is_err());
-        let plan = parse_and_plan_until(text, &schema, &known, stop);
+        let ended = self.ended(deadline);
+        let ((plan, functions), asked) =
+            self.with_schema(inner, params, snapshot, |schema, functions| {
+                let stop = stop_when(ended.clone());
+                let plan = parse_and_plan_until(text, schema, &known, stop);
+                (plan, Arc::clone(functions))
+            });
         // A text that was given up is no wrong one.
         ended()?;
         let calls = asked.has_called();

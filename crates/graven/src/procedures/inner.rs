@@ -122,7 +122,8 @@ impl Call<'_> {
     /// The plan of a statement for another engine.
     pub(super) fn logical_plan(&self, text: &str) -> Result<String, ExecError> {
         let on = self.on;
-        let planned = (on.connection).logical_plan(&on.database, text, self.caller.snapshot);
+        let (snapshot, deadline) = (self.caller.snapshot, on.context.deadline);
+        let planned = (on.connection).logical_plan(&on.database, text, snapshot, deadline);
         planned.map_err(|error| self.refused(&error))
     }
 

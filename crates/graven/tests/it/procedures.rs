@@ -484,6 +484,19 @@ fn other_engines_are_told_the_plan_and_the_state_of_the_graph() {
         .expect_err("no statement");
     assert!(error.message().contains("SyntaxError"), "{error}");
 
+    let mut small = graven::Config::default();
+    small.create = true;
+    small.memory = 16 << 20;
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = graven::Database::open(folder.path().join("small.graven"), small).expect("opened");
+    let long = format!("RETURN [{}1]", "1,".repeat(50_000));
+    let error = (small
+        .connect()
+        .query(ask, &Params::new().with("text", long.as_str())))
+    .and_then(|r| r.collect::<Result<Vec<_>, _>>())
+    .expect_err("more than the memory");
+    assert!(error.message().contains("memory limit"), "{error}");
+
     let state = || format!("{:?}", social.rows("CALL graven.snapshot()")[0].values());
     let before = state();
     assert_eq!(state(), before, "SK-3: nothing changed");
