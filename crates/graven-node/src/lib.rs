@@ -14,9 +14,8 @@
 //!
 //! # Invariants
 //! * ND-1 No value is changed on the way: an integer beyond 2^53 is a BigInt, and what a `Date`
-//!   cannot hold (a type, nanoseconds, a zone) stands beside it. What goes back is
-//!   what came, but for a float that is whole: as a parameter that is an integer, unless it is given
-//!   as a `Float`.
+//!   cannot hold (a type, nanoseconds, a zone) stands beside it. What goes back is what came, but
+//!   for a float that is whole: as a parameter that is an integer, unless it is given as a `Float`.
 //! * ND-2 No statement runs and no file is opened on the thread of JavaScript, but by methods that
 //!   say so: those that end in `Sync`, `getNumTuples`, and `hasNext` where no row is at hand.
 //! * ND-3 After a database was closed nothing of it is open: closing waits for the statements that
