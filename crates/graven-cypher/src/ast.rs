@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::plan::expression::{BinaryOp, Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::{Direction, LoadSource, OnError, OptionValue, PlanMode, SortOrder};
+use crate::stop;
 use crate::token::Span;
 
 /// A name with its place.
@@ -554,6 +555,7 @@ impl Expr {
     /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries
     /// not.
     pub(crate) fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        stop::tick();
         match &self.kind {
             ExprKind::Null
             | ExprKind::Boolean(_)

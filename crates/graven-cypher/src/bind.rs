@@ -654,12 +654,10 @@ impl Binder<'_> {
     }
 
     fn notice_unknown(&mut self, name: &Name, code: &'static str, what: &str) {
-        if self.notices.len() >= NOTICES_MAX
-            || self.written.contains(&name.text)
-            || stop::ask(self.text).is_err()
-        {
+        if self.notices.len() >= NOTICES_MAX || self.written.contains(&name.text) {
             return;
         }
+        stop::ask();
         let names = self.names.get_or_insert_with(|| self.schema.names());
         let mut message = format!("no {what} `{}` in this database", name.text);
         if let Some(near) = closest(&name.text, names.iter().map(String::as_str)) {

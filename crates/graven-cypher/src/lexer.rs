@@ -41,7 +41,7 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens, Diagnostic> {
     let mut list = Vec::with_capacity(text.len() / 4 + 1);
     let mut lexer = TokenKind::lexer(text);
     while let Some(result) = lexer.next() {
-        stop::tick(text)?;
+        stop::tick();
         let range = lexer.span();
         let span = Span::new(range.start as u32, range.end as u32);
         match result {

@@ -156,7 +156,6 @@ pub fn parse_and_plan(
 ) -> Result<Plan, Diagnostic> {
     let statement = parser::parse(text)?;
     let bound = bind::bind(text, &statement, schema, params)?;
-    stop::ask(text)?;
     planner::plan(bound, schema)
 }
 
@@ -170,6 +169,5 @@ pub fn parse_and_plan_until(
     params: &ParameterNames,
     stop: Stop,
 ) -> Result<Plan, Diagnostic> {
-    let _asking = stop::Asking::begin(stop);
-    parse_and_plan(text, schema, params)
+    stop::run(text, stop, || parse_and_plan(text, schema, params))
 }

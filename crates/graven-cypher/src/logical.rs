@@ -31,12 +31,12 @@ pub fn parse_and_plan_logical(
     params: &ParameterNames,
     stop: Stop,
 ) -> Result<Plan, Diagnostic> {
-    let _asking = stop::Asking::begin(stop);
-    let statement = parser::parse(text)?;
-    let schema = WithoutIndexes(schema);
-    let bound = bind::bind(text, &statement, &schema, params)?;
-    stop::ask(text)?;
-    planner::plan_logical(bound, &schema)
+    stop::run(text, stop, || {
+        let statement = parser::parse(text)?;
+        let schema = WithoutIndexes(schema);
+        let bound = bind::bind(text, &statement, &schema, params)?;
+        planner::plan_logical(bound, &schema)
+    })
 }
 
 /// What is known of the data, but for its indexes.

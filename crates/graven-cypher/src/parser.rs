@@ -238,7 +238,7 @@ impl Parser<'_> {
 
     /// A name: a word or something in backticks.
     fn name(&mut self, what: &str) -> Result<Name> {
-        stop::tick(self.text)?;
+        stop::tick();
         let token = self.token();
         let text: Arc<str> = match token.kind {
             TokenKind::Word => token.span.slice(self.text).into(),

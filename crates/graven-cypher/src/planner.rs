@@ -16,7 +16,7 @@ use crate::schema_view::SchemaView;
 /// It has more steps than a plan may have.
 pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let mut plan = built(bound, schema)?;
-    plan::rules::apply(&mut plan, schema)?;
+    plan::rules::apply(&mut plan, schema);
     plan.root = plan::depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {
         plan.estimates = plan::resource_estimate::estimate(&plan, schema);
@@ -30,7 +30,7 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
 /// As [`plan`].
 pub(crate) fn plan_logical(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let mut plan = built(bound, schema)?;
-    plan::rules::apply_logical(&mut plan)?;
+    plan::rules::apply_logical(&mut plan);
     Ok(plan)
 }
 

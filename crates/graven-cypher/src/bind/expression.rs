@@ -81,7 +81,7 @@ impl Binder<'_> {
 
     /// Any expression, with its place in the text.
     pub(super) fn expression(&mut self, expr: &ast::Expr) -> Result<Typed> {
-        stop::tick(self.text)?;
+        stop::tick();
         let (bound, ty) = self.bound(expr)?;
         Ok((bound.standing_at(expr.span), ty))
     }

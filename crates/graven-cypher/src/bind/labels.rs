@@ -64,7 +64,7 @@ impl Binder<'_> {
 
     /// A label expression as a condition on `base`.
     pub(super) fn label_condition(&mut self, base: &Expr, labels: &LabelExpr) -> Result<Expr> {
-        stop::tick(self.text)?;
+        stop::tick();
         let several = |binder: &mut Self, op: BinaryOp, items: &[LabelExpr]| -> Result<Expr> {
             let conditions = items.iter().map(|item| binder.label_condition(base, item));
             let all = joined(op, conditions.collect::<Result<_>>()?);

@@ -17,7 +17,7 @@ use crate::token::{Span, TokenKind};
 
 impl Parser<'_> {
     pub(super) fn atom(&mut self) -> Result<Expr> {
-        stop::tick(self.text)?;
+        stop::tick();
         let token = self.token();
         let kind = match token.kind {
             TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal => {

@@ -20,6 +20,7 @@ use super::{Direction, VarId, VarKind, Variable};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::cost::{Cost, Hop, Owner};
 use crate::plan::candidate::Candidate;
+use crate::stop;
 
 /// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
 const BEAM: [usize; 3] = [64, 12, 2];
@@ -555,6 +556,7 @@ fn turned(op: BinaryOp) -> Option<BinaryOp> {
 
 /// Share of rows a condition leaves.
 pub(crate) fn share(cost: &Cost<'_>, owners: &Owners<'_>, condition: &Expr) -> f64 {
+    stop::tick();
     if let Expr::Binary {
         op, left, right, ..
     } = condition

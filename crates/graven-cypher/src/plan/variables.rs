@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use super::VarId;
 use super::expression::{BinaryOp, Expr};
 use crate::functions;
+use crate::stop;
 use crate::token::Span;
 
 impl Expr {
     /// Visits the direct sub-expressions.
     pub fn for_each_child<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
+        stop::tick();
         match self {
             Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => {}
             Expr::Property { base, .. } | Expr::HasLabels { base, .. } => visit(base),
@@ -55,6 +57,7 @@ impl Expr {
 
     /// As [`Expr::for_each_child`], for changing them.
     pub fn for_each_child_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        stop::tick();
         match self {
             Expr::Literal(_) | Expr::Parameter(..) | Expr::Variable(_) => {}
             Expr::Property { base, .. } | Expr::HasLabels { base, .. } => visit(base),

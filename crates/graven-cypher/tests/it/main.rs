@@ -4,6 +4,7 @@ mod fuzz;
 mod logical;
 mod plans;
 mod schema;
+mod stop;
 mod tck;
 #[cfg(debug_assertions)]
 mod watched;

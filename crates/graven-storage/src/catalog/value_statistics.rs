@@ -48,6 +48,8 @@ pub struct ValueStatistics {
     class: u8,
     of_class: u64,
     registers: Box<[u8; REGISTERS]>,
+    /// Estimated from the registers once: the planner asks for it with each comparison.
+    distinct: u64,
     /// Ascending.
     bounds: Vec<u64>,
 }
@@ -136,6 +138,7 @@ impl Sketch {
             values,
             class,
             of_class: (of_class.round() as u64).min(values),
+            distinct: distinct(&registers, values),
             registers,
             bounds: bounds(&weighed, of_class),
         }
@@ -161,6 +164,19 @@ fn bounds(weighed: &[(u8, u64, f64)], total: f64) -> Vec<u64> {
     bounds
 }
 
+/// Different values among so many, by the registers of their hashes.
+fn distinct(registers: &[u8; REGISTERS], values: u64) -> u64 {
+    let groups = REGISTERS as f64;
+    let sum: f64 = registers.iter().map(|r| (-f64::from(*r)).exp2()).sum();
+    let raw = 0.7213 / (1.0 + 1.079 / groups) * groups * groups / sum;
+    let empty = registers.iter().filter(|r| **r == 0).count();
+    let estimate = match empty {
+        1.. if raw <= 2.5 * groups => groups * (groups / empty as f64).ln(),
+        _ => raw,
+    };
+    (estimate.round() as u64).clamp(1, values.max(1))
+}
+
 impl ValueStatistics {
     /// Values, nulls aside.
     #[must_use]
@@ -171,15 +187,7 @@ impl ValueStatistics {
     /// Different values, an estimate.
     #[must_use]
     pub fn distinct(&self) -> u64 {
-        let groups = REGISTERS as f64;
-        let sum: f64 = self.registers.iter().map(|r| (-f64::from(*r)).exp2()).sum();
-        let raw = 0.7213 / (1.0 + 1.079 / groups) * groups * groups / sum;
-        let empty = self.registers.iter().filter(|r| **r == 0).count();
-        let estimate = match empty {
-            1.. if raw <= 2.5 * groups => groups * (groups / empty as f64).ln(),
-            _ => raw,
-        };
-        (estimate.round() as u64).clamp(1, self.values.max(1))
+        self.distinct
     }
 
     /// Share of the values that equal one; without it, a usual one.
@@ -291,6 +299,7 @@ impl ValueStatistics {
             values,
             class,
             of_class,
+            distinct: distinct(&registers, values),
             registers,
             bounds,
         })
