@@ -22,6 +22,9 @@
 //! what the process holds. Where that has fallen by 8 MiB ([`FALLEN`]), and by an eighth of what it
 //! was, `malloc_trim` gives the free pages within all heaps back to the system.
 //!
+//! Under a small memory limit all this would be more than the limit itself: [`keep_less`] lowers it
+//! to shares of the limit, and lets threads share heaps.
+//!
 //! # Concurrency
 //! Each thread counts for itself and adds to the shared count once for each [`STEP`] bytes. One
 //! thread at a time gives memory back; the others go on without.
@@ -48,13 +51,20 @@ const SMALL: usize = 1032;
 /// Bytes after which a thread tells what it has counted.
 const STEP: isize = 256 << 10;
 
-/// Bytes by which what is held falls before free pages are given back.
+/// Bytes by which what is held falls before free pages are given back, unless the memory limit is
+/// small.
 const FALLEN: isize = 8 << 20;
+
+/// Memory limits below this lower what is kept.
+const SMALL_LIMIT: u64 = 128 << 20;
 
 thread_local! {
     /// Bytes allocated less those freed on this thread that [`HELD`] does not know of.
     static COUNTED: Cell<isize> = const { Cell::new(0) };
 }
+
+/// [`FALLEN`], or what a small memory limit makes of it.
+static FALL: AtomicIsize = AtomicIsize::new(FALLEN);
 
 /// Bytes allocated and not freed; what it was at most since free pages were given back.
 static HELD: AtomicIsize = AtomicIsize::new(0);
@@ -76,15 +86,16 @@ fn count(bytes: isize) {
 }
 
 /// Whether what is held has fallen enough for free pages to be given back.
-fn has_fallen(most: isize, held: isize) -> bool {
-    most - held > FALLEN.max(most / 8)
+fn has_fallen(most: isize, held: isize, fall: isize) -> bool {
+    most - held > fall.max(most / 8)
 }
 
 #[cold]
 fn tell(counted: isize) {
     let held = HELD.fetch_add(counted, Ordering::Relaxed) + counted;
     let most = MOST.fetch_max(held, Ordering::Relaxed).max(held);
-    if has_fallen(most, held) && !GIVING.swap(true, Ordering::Acquire) {
+    if has_fallen(most, held, FALL.load(Ordering::Relaxed)) && !GIVING.swap(true, Ordering::Acquire)
+    {
         MOST.store(held, Ordering::Relaxed);
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         // SAFETY: it may be called at any time, by any thread, that holds no lock of the allocator;
@@ -150,6 +161,28 @@ pub(crate) fn keep_freed_memory() {
     }
 }
 
+/// To be called with the memory limit before there are other threads: under a small one less of what
+/// is freed is kept.
+pub(crate) fn keep_less(limit: u64) {
+    if limit >= SMALL_LIMIT {
+        return;
+    }
+    let limit = libc::c_int::try_from(limit).expect("a small limit");
+    FALL.store(fall_of(limit) as isize, Ordering::Relaxed);
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: as in `keep_freed_memory`.
+    unsafe {
+        libc::mallopt(libc::M_TRIM_THRESHOLD, limit / 32);
+        // A heap keeps most of a megabyte, whether or not its thread still runs.
+        libc::mallopt(libc::M_ARENA_MAX, (limit >> 23).max(2));
+    }
+}
+
+/// What a memory limit makes of [`FALLEN`].
+fn fall_of(limit: libc::c_int) -> libc::c_int {
+    (limit / 16).max(1 << 20)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,10 +191,11 @@ mod tests {
     #[test]
     fn free_pages_are_given_back_by_what_was_held() {
         const MIB: isize = 1 << 20;
-        assert!(!has_fallen(20 * MIB, 12 * MIB));
-        assert!(has_fallen(20 * MIB, 11 * MIB));
-        assert!(!has_fallen(800 * MIB, 710 * MIB));
-        assert!(has_fallen(800 * MIB, 690 * MIB));
-        assert!(has_fallen(0, -9 * MIB));
+        assert!(!has_fallen(20 * MIB, 12 * MIB, FALLEN));
+        assert!(has_fallen(20 * MIB, 11 * MIB, FALLEN));
+        assert!(!has_fallen(800 * MIB, 710 * MIB, FALLEN));
+        assert!(has_fallen(800 * MIB, 690 * MIB, FALLEN));
+        assert!(has_fallen(0, -9 * MIB, FALLEN));
+        assert_eq!([1, 16, 64].map(|mib| fall_of(mib << 20) >> 20), [1, 1, 4]);
     }
 }

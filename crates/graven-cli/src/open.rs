@@ -7,6 +7,7 @@ use clap::Args;
 use graven::pagecache::pools::Pools;
 use graven::{Config, Database, IoMode, Touches, pagecache, touches};
 
+use crate::allocator;
 use crate::argument;
 use crate::control::Control;
 use crate::failure::Failure;
@@ -101,11 +102,12 @@ pub(crate) fn close(db: &Database) -> Result<(), Failure> {
 }
 
 impl How {
-    /// The configuration that this asks for.
+    /// The configuration that this asks for; the allocator is told of a small memory limit.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::default();
         if let Some(memory) = self.memory {
             config.memory = memory;
+            allocator::keep_less(memory);
         }
         if let Some(threads) = self.threads {
             config.threads = threads.get();

@@ -136,8 +136,7 @@ pub const ITEMS: [Item; 86] = [
     item(Document::S0, "a verdict for each claim, the same every \
         time", "graven lab compare FIRST.json \
             SECOND.json", "neo4j-study: \
-                verdicts", State::InPart("two full runs have not been compared on a quiet \
-                    machine")),
+                verdicts", State::Works),
     item(Document::S1, "slots, hits, faults, evictions as a replay counts \
         them", "graven lab replay --trace TRACE --size 10% --evictor \
             synchronous", "", State::Works),
@@ -184,8 +183,7 @@ pub const ITEMS: [Item; 86] = [
     item(Document::S1, "LFU, LIRS, 2Q, generations; transactions; the \
         list", "graven lab transactions DATA --policy lru,gclock:max=3 --running \
             64", "neo4j-study: policies; \
-                transactions", State::InPart("its hit counts on update streams are not taken \
-                    yet")),
+                transactions", State::Works),
     item(Document::S1, "policies hear of hints at \
         insertion", "cargo test -p graven-policy \
             a_scan_passes_through_its_share", "", State::Works),
@@ -277,8 +275,7 @@ pub const ITEMS: [Item; 86] = [
             static:4KiB=75%,256KiB=25%", "kuzu-pages: completion", State::Works),
     item(Document::S4, "size classes, addresses reserved, memory as \
         loaded", "graven lab report kuzu-pages --only \
-            memory", "kuzu-pages: memory", State::InPart("verdicts of two full runs have not been \
-                compared")),
+            memory", "kuzu-pages: memory", State::Works),
     item(Document::S4, "classes up to one page of the whole \
         pool", "cargo test -p graven-pagecache \
             a_page_may_be_most_of_the_pool", "", State::InPart("pages have up to 128 MiB, hash \

@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod error;
 pub mod figure;
+pub mod forecast;
 pub mod founding;
 pub mod livelock;
 pub mod machine;

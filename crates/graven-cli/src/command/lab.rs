@@ -2,6 +2,7 @@
 
 mod budget;
 mod compare;
+mod forecast;
 mod founding;
 mod generate;
 mod livelock;
@@ -35,6 +36,7 @@ enum What {
     Mrc(mrc::Mrc),
     Livelock(livelock::Livelock),
     Budget(budget::Budget),
+    Forecast(forecast::Forecast),
     Policies(policies::Policies),
     Founding(founding::Founding),
     Gen(generate::Generate),
@@ -54,6 +56,7 @@ impl Lab {
             What::Mrc(command) => command.run(),
             What::Livelock(command) => command.run(),
             What::Budget(command) => command.run(),
+            What::Forecast(command) => command.run(),
             What::Policies(command) => command.run(),
             What::Founding(command) => command.run(),
             What::Gen(command) => command.run(),

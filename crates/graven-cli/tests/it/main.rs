@@ -4,6 +4,7 @@
 mod bench;
 mod completions;
 mod export;
+mod forecast;
 mod import;
 mod lab;
 mod maintenance;
