@@ -460,6 +460,10 @@ impl DatabaseManager for DatabaseFolder {
         self.settings.set_home(user, home.as_deref())
     }
 
+    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.settings.copy_home(from, to)
+    }
+
     fn change(&self, change: Change) -> Result<(), Error> {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.checked(change)?;

@@ -346,6 +346,25 @@ impl Transaction {
         })
     }
 
+    /// Gives a user another name, which none has.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn rename_user(&self, from: &str, to: &str) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let mut users = schema.users.iter_mut();
+            if let Some(user) = users.find(|user| &*user.name == from) {
+                user.name = to.into();
+                schema.users.sort_by(|a, b| a.name.cmp(&b.name));
+                self.write_set.set_schema(schema);
+                state.schema_changed = true;
+                state.counters.users_changed += 1;
+            }
+            Ok(())
+        })
+    }
+
     /// Removes the user of this name; whether there was one.
     ///
     /// # Errors

@@ -190,6 +190,9 @@ fn changed_users_are_counted_apart() {
     );
     assert_eq!(changed("ALTER USER ada SET STATUS SUSPENDED"), one);
     assert_eq!(changed("GRANT ROLE writer TO ada"), one);
+    assert_eq!(changed("RENAME USER ada TO eve"), one);
+    assert_eq!(changed("RENAME USER ada IF EXISTS TO bob"), []);
+    assert_eq!(changed("RENAME USER eve TO ada"), one);
     assert_eq!(changed("DROP USER ada"), one);
     assert_eq!(changed("DROP USER ada IF EXISTS"), []);
 }
