@@ -191,7 +191,7 @@ mod tests {
                 "CALL { USE graph.byName($a) RETURN 1 AS x } RETURN x",
                 Some("$a"),
             ),
-            ("USE graph.byName([() | 'x'][0]) RETURN 1", None),
+            ("USE graph.byName(toString(EXISTS { () })) RETURN 1", None),
             ("USE graph.byName('x') RETURN 1", None),
         ] {
             let address = address_of(text).expect(text);

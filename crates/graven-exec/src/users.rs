@@ -18,7 +18,7 @@ use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use graven_cypher::plan::users::{Given, UserCommand, UserSettings};
-use graven_storage::{Role, UserDescription};
+use graven_storage::{Role, SchemaClash, UserDescription};
 
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
@@ -148,8 +148,8 @@ fn missing(name: &str) -> ExecError {
 }
 
 fn taken(name: &str) -> ExecError {
-    let (what, name, taken) = ("user", name.to_owned(), true);
-    graven_storage::Error::SchemaExists { what, name, taken }.into()
+    let (what, name, clash) = ("user", name.to_owned(), SchemaClash::Name);
+    graven_storage::Error::SchemaExists { what, name, clash }.into()
 }
 
 /// Runs one.

@@ -451,7 +451,7 @@ impl DatabaseManager for DatabaseFolder {
     fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
         if must_exist && !self.settings.users()?.iter().any(|known| known == user) {
             let message = format!("there is no user {user}; SHOW USERS lists them");
-            return Err(Error::of_database_manager("Schema.NotFound", message));
+            return Err(Error::of_database_manager("Schema.UserNotFound", message));
         }
         let home = match home {
             None => None,

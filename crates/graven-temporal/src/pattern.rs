@@ -15,9 +15,7 @@
 //! # Source
 //! The documentation of `java.time.format.DateTimeFormatter`.
 
-use crate::calendar::{
-    civil, date, day_of_week, day_of_year, ordinal_date, week, week_date, week_year_start,
-};
+use crate::calendar::{civil, date, day_of_week, day_of_year, ordinal_date, week, week_date};
 use crate::parts::Parts;
 use crate::zone::parse_offset;
 use crate::{Error, Result, SECOND, Zone};
@@ -93,6 +91,12 @@ const NAMED: &[(&str, &str)] = &[
 /// Letters that stand for something.
 const LETTERS: &str = "GyuYMLQqdDwEeaHkKhmsSAnNVzOXxZf";
 
+/// Optional parts within each other.
+const DEPTH_MAX: usize = 16;
+
+/// How often a letter is repeated.
+const COUNT_MAX: usize = 19;
+
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
     Text(String),
@@ -126,7 +130,7 @@ impl Pattern {
         let named = NAMED.iter().find(|(name, _)| *name == lower);
         let chars: Vec<char> = named.map_or(text, |(_, pattern)| pattern).chars().collect();
         let mut at = 0;
-        let items = items(&chars, &mut at, named.is_some())
+        let items = items(&chars, &mut at, named.is_some(), 0)
             .filter(|_| at == chars.len())
             .ok_or_else(|| Error::Text {
                 what: "pattern of dates and times, such as yyyy-MM-dd HH:mm:ss",
@@ -174,7 +178,7 @@ impl Pattern {
 }
 
 /// Items up to the end or a closing bracket; none where the pattern is wrong.
-fn items(chars: &[char], at: &mut usize, is_named: bool) -> Option<Vec<Item>> {
+fn items(chars: &[char], at: &mut usize, is_named: bool, depth: usize) -> Option<Vec<Item>> {
     let mut items = Vec::new();
     let text = |items: &mut Vec<Item>, c: char| match items.last_mut() {
         Some(Item::Text(last)) => last.push(c),
@@ -200,24 +204,27 @@ fn items(chars: &[char], at: &mut usize, is_named: bool) -> Option<Vec<Item>> {
                 }
             },
             '[' => {
-                items.push(Item::Optional(self::items(chars, at, is_named)?));
-                if chars.get(*at - 1) != Some(&']') {
+                if depth == DEPTH_MAX {
                     return None;
                 }
+                items.push(Item::Optional(self::items(chars, at, is_named, depth + 1)?));
             }
-            ']' => return Some(items),
+            ']' => return (depth > 0).then_some(items),
             c if c.is_ascii_alphabetic() => {
                 if !LETTERS.contains(c) || (c == 'f' && !is_named) {
                     return None;
                 }
                 let more = chars[*at..].iter().take_while(|next| **next == c).count();
                 *at += more;
+                if more >= COUNT_MAX {
+                    return None;
+                }
                 items.push(Item::Letter(c, 1 + more));
             }
             c => text(&mut items, c),
         }
     }
-    Some(items)
+    (depth == 0).then_some(items)
 }
 
 /// Writes items; the letter that the value lacks, if one is.
@@ -364,10 +371,10 @@ impl Found {
                     None => date(year, self.month.unwrap_or(1), self.day.unwrap_or(1))?,
                 })
             }
-            (None, Some(year)) => Some(match self.week {
-                Some(week) => week_date(year, week, self.day_of_week.unwrap_or(1))?,
-                None => week_year_start(year),
-            }),
+            (None, Some(year)) => {
+                let (week, day) = (self.week.unwrap_or(1), self.day_of_week.unwrap_or(1));
+                Some(week_date(year, week, day)?)
+            }
             (None, None) => None,
         };
         let limit = |name: &str, value: Option<i64>, most: i64| {
@@ -647,11 +654,14 @@ mod tests {
             ("HH:mm", "24:00"),
             ("MMM", "Foo"),
             ("X", "Paris"),
+            ("y", "99999999999999999"),
+            ("Y w", "-99999999999999999 99"),
         ] {
             let read = Pattern::parse(pattern).and_then(|it| it.read(text));
             assert!(read.is_err(), "{pattern} {text}: {read:?}");
         }
-        for pattern in ["yyyy'T", "[yyyy", "yyyy]", "yyyy-bb", "f"] {
+        let (deep, long) = ("[".repeat(5000), "y".repeat(100_000));
+        for pattern in ["yyyy'T", "[yyyy", "yyyy]", "yyyy-bb", "f", &deep, &long] {
             assert!(Pattern::parse(pattern).is_err(), "{pattern}");
         }
     }

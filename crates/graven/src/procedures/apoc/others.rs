@@ -67,9 +67,7 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Write,
         &[],
-        Body::Statement(
-            "WITH $node AS node SET node[$key] = apoc.convert.toJson($value) RETURN 1",
-        ),
+        Body::Statement("WITH $node AS node SET node[$key] = apoc.convert.toJson($value) RETURN 1"),
     ),
     procedure(
         "apoc.help",
@@ -123,10 +121,7 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[("nodes", TypeSet::ANY)], 1),
         Right::Read,
         &[("node", TypeSet::NODE)],
-        Body::Statement(
-            "UNWIND $nodes AS one WITH CASE WHEN one IS :: INTEGER THEN one ELSE id(one) END AS own \
-                MATCH (node) WHERE id(node) = own RETURN node",
-        ),
+        Body::Statement("UNWIND $nodes AS node RETURN node"),
     ),
     procedure(
         "apoc.nodes.link",
