@@ -1,8 +1,9 @@
 //! For which database of a server a statement is, told by its text alone.
 //!
 //! # How it works
-//! `USE name` names one, and `USE graph.byName(name)` one that may have to be computed first. Commands about users, databases and aliases are for `system`, wherever
-//! they are said. Other statements are for the database that their session has chosen.
+//! `USE name` names one, and `USE graph.byName(name)` one that may have to be computed first.
+//! Commands about users, databases and aliases are for `system`, wherever they are said. Other
+//! statements are for the database that their session has chosen.
 //!
 //! # Invariants
 //! * CD-2 A statement that may run on `system` reads no graph: it has no pattern, changes no graph

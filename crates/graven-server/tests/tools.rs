@@ -1,5 +1,5 @@
 //! Goal: tools that stand on Neo4j's drivers start, read the schema, write and ask. `tools.py` and
-//! `tools.cjs` say what each does; a tool whose package is missing is left out. `PYTHON` names an
+//! `tools.cjs` say what each does; a tool without its package is left out. `PYTHON` names an
 //! interpreter that has the packages, `JAVASCRIPT` a folder.
 
 use std::ffi::OsString;

@@ -123,7 +123,8 @@ impl Pattern {
     /// ```
     /// use graven_temporal::pattern::Pattern;
     /// let day = Pattern::parse("d MMM yyyy").and_then(|it| it.read("3 Feb 2024"));
-    /// assert_eq!(Pattern::parse("yyyy-MM-dd").and_then(|it| it.write(&day?)), Ok("2024-02-03".into()));
+    /// let written = Pattern::parse("yyyy-MM-dd").and_then(|it| it.write(&day?));
+    /// assert_eq!(written, Ok("2024-02-03".into()));
     /// ```
     pub fn parse(text: &str) -> Result<Pattern> {
         let lower = text.to_ascii_lowercase();

@@ -4,8 +4,8 @@
 //! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here
 //! (passwords that were hashed elsewhere, providers of authentication) is refused by name. A home
 //! database is none of what a database keeps of a user: to set, remove or take it along is a call
-//! before the command (`parser/databases.rs`). A statement that may hold a password shows nothing of its text in
-//! errors ([`may_hold_password`]).
+//! before the command (`parser/databases.rs`). A statement that may hold a password shows nothing
+//! of its text in errors ([`may_hold_password`]).
 
 use super::databases::COPY_HOME;
 use super::{Parser, Result};

@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! A client names a database with each transaction (`db`), or means its home. A statement may say
-//! otherwise: `USE name`, whose name may have to be computed first, and what is about users or databases, which is for `system` wherever it
-//! is said. The first statement of a transaction may still move it; the others stay. A server of
-//! one file has nothing to choose, and reads no text for this.
+//! otherwise: `USE name`, where the name may have to be computed first, and what is about users or
+//! databases, which is for `system` wherever it is said. The first statement of a transaction may
+//! still move it; the others stay. A server of one file has nothing to choose, and reads no text
+//! for this.
 //!
 //! # Invariants
 //! * BD-1 All statements of a transaction run on one database.

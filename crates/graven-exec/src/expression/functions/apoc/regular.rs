@@ -1,5 +1,5 @@
-//! `apoc.text.replace`, `regreplace`, `regexGroups` and `split`, and Kuzu's `regexp_replace`: what a regular
-//! expression finds within a text.
+//! `apoc.text.replace`, `regreplace`, `regexGroups` and `split`, and Kuzu's `regexp_replace`: what
+//! a regular expression finds within a text.
 //!
 //! # Costs
 //! Each match starts the engine again behind the one before; texts and lists are charged as they
