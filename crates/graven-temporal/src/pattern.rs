@@ -45,7 +45,8 @@ const DAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// Names of patterns. `f` is the fraction of a second with its dot, if it is not zero.
+/// Names of patterns. `f` is the fraction of a second with its dot, if it is not zero; `o` is the
+/// offset with its colon, or `Z`.
 const NAMED: &[(&str, &str)] = &[
     ("basic_date", "yyyyMMdd"),
     ("basic_date_time", "yyyyMMdd'T'HHmmss.SSSZ"),
@@ -57,31 +58,28 @@ const NAMED: &[(&str, &str)] = &[
     ("date_hour", "yyyy-MM-dd'T'HH"),
     ("date_hour_minute", "yyyy-MM-dd'T'HH:mm"),
     ("date_hour_minute_second", "yyyy-MM-dd'T'HH:mm:ss"),
-    ("date_optional_time", "yyyy-MM-dd['T'HH:mm[:ss]f[XXX]]"),
-    ("date_time", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"),
-    ("date_time_no_millis", "yyyy-MM-dd'T'HH:mm:ssXXX"),
+    ("date_optional_time", "yyyy-MM-dd['T'HH:mm[:ss]f[o]]"),
+    ("date_time", "yyyy-MM-dd'T'HH:mm:ss.SSSo"),
+    ("date_time_no_millis", "yyyy-MM-dd'T'HH:mm:sso"),
     ("hour", "HH"),
     ("hour_minute", "HH:mm"),
     ("hour_minute_second", "HH:mm:ss"),
-    ("iso_date", "yyyy-MM-dd[XXX]"),
-    ("iso_date_time", "yyyy-MM-dd'T'HH:mm[:ss]f[XXX]['['VV']']"),
-    ("iso_instant", "yyyy-MM-dd'T'HH:mm:ssfXXX"),
+    ("iso_date", "yyyy-MM-dd[o]"),
+    ("iso_date_time", "yyyy-MM-dd'T'HH:mm[:ss]f[o]['['VV']']"),
+    ("iso_instant", "yyyy-MM-dd'T'HH:mm:ssfo"),
     ("iso_local_date", "yyyy-MM-dd"),
     ("iso_local_date_time", "yyyy-MM-dd'T'HH:mm[:ss]f"),
     ("iso_local_time", "HH:mm[:ss]f"),
-    ("iso_offset_date", "yyyy-MM-ddXXX"),
-    ("iso_offset_date_time", "yyyy-MM-dd'T'HH:mm[:ss]fXXX"),
-    ("iso_offset_time", "HH:mm[:ss]fXXX"),
-    ("iso_ordinal_date", "yyyy-DDD[XXX]"),
-    ("iso_time", "HH:mm[:ss]f[XXX]"),
-    ("iso_week_date", "YYYY-'W'ww-e[XXX]"),
-    (
-        "iso_zoned_date_time",
-        "yyyy-MM-dd'T'HH:mm[:ss]fXXX['['VV']']",
-    ),
+    ("iso_offset_date", "yyyy-MM-ddo"),
+    ("iso_offset_date_time", "yyyy-MM-dd'T'HH:mm[:ss]fo"),
+    ("iso_offset_time", "HH:mm[:ss]fo"),
+    ("iso_ordinal_date", "yyyy-DDD[o]"),
+    ("iso_time", "HH:mm[:ss]f[o]"),
+    ("iso_week_date", "YYYY-'W'ww-e[o]"),
+    ("iso_zoned_date_time", "yyyy-MM-dd'T'HH:mm[:ss]fo['['VV']']"),
     ("ordinal_date", "yyyy-DDD"),
-    ("time", "HH:mm:ss.SSSXXX"),
-    ("time_no_millis", "HH:mm:ssXXX"),
+    ("time", "HH:mm:ss.SSSo"),
+    ("time_no_millis", "HH:mm:sso"),
     ("week_date", "YYYY-'W'ww-e"),
     ("year", "yyyy"),
     ("year_month", "yyyy-MM"),
@@ -89,7 +87,7 @@ const NAMED: &[(&str, &str)] = &[
 ];
 
 /// Letters that stand for something.
-const LETTERS: &str = "GyuYMLQqdDwEeaHkKhmsSAnNVzOXxZf";
+const LETTERS: &str = "GyuYMLQqdDwEeaHkKhmsSAnNVzOXxZfo";
 
 /// Optional parts within each other.
 const DEPTH_MAX: usize = 16;
@@ -212,7 +210,7 @@ fn items(chars: &[char], at: &mut usize, is_named: bool, depth: usize) -> Option
             }
             ']' => return (depth > 0).then_some(items),
             c if c.is_ascii_alphabetic() => {
-                if !LETTERS.contains(c) || (c == 'f' && !is_named) {
+                if !LETTERS.contains(c) || ("fo".contains(c) && !is_named) {
                     return None;
                 }
                 let more = chars[*at..].iter().take_while(|next| **next == c).count();
@@ -260,7 +258,7 @@ fn name(names: &[&str], number: i64, count: usize) -> String {
 fn letter_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
     let number = |value: i64| Some(format!("{value:0count$}"));
     match letter {
-        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' => return zone_text(letter, count, parts),
+        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' => return zone_text(letter, count, parts),
         'a' | 'H' | 'k' | 'K' | 'h' | 'm' | 's' | 'S' | 'A' | 'n' | 'N' | 'f' => {
             let nanos = parts.nanos?;
             let (seconds, fraction) = (nanos / SECOND, nanos % SECOND);
@@ -331,12 +329,13 @@ fn zone_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
             (None, _) => with_colon(),
         },
         'O' => gmt(count == 4),
-        'X' if offset == 0 => "Z".to_owned(),
+        'X' | 'o' if offset == 0 => "Z".to_owned(),
         'Z' if count == 4 => gmt(true),
         'Z' if count == 5 && offset == 0 => "Z".to_owned(),
         'X' | 'x' if count == 1 && minute == 0 => format!("{sign}{hour:02}"),
         'X' | 'x' if count == 3 || count == 5 => with_colon(),
         'Z' if count == 5 => with_colon(),
+        'o' => with_colon(),
         _ => format!("{sign}{hour:02}{minute:02}"),
     })
 }
@@ -500,7 +499,7 @@ fn read_letter<'a>(
             found.fraction = Some(value * 10_i64.pow(9 - digits as u32));
             return Some(rest);
         }
-        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' => return read_zone(letter, text, found),
+        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' => return read_zone(letter, text, found),
         _ => {}
     }
     if !is_number(letter, count) {
@@ -587,8 +586,8 @@ mod tests {
             ("EEEE MMMM Q DDD", "Saturday February 1 034"),
             ("SSS SSSSSS n", "012 012000 12000000"),
             (
-                "X XX XXX Z ZZZZZ OOOO VV",
-                "+01 +0100 +01:00 +0100 +01:00 GMT+01:00 Europe/Paris",
+                "X XX Z ZZZZZ OOOO VV",
+                "+01 +0100 +0100 +01:00 GMT+01:00 Europe/Paris",
             ),
             ("iso_offset_date_time", "2024-02-03T16:05:09.012+01:00"),
             (

@@ -15,7 +15,7 @@ use graven_storage::{Direction, NodeId, TypeId};
 
 use super::{integer, list, text, wrong};
 use crate::error::{ExecError, Result};
-use crate::expression::function::lookup;
+use crate::expression::functions::graph;
 use crate::expression::signature::Function;
 use crate::query_context::QueryContext;
 use crate::value::{Path, Value};
@@ -106,6 +106,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     same_as!("apoc.rel.startnode", "startnode"),
     same_as!("apoc.rel.type", "type"),
 ];
+
+/// The function of the language of this name.
+fn lookup(name: &str) -> Option<&'static Function> {
+    graph::FUNCTIONS.iter().find(|known| known.name == name)
+}
 
 /// What hangs on a node.
 #[derive(Default)]
