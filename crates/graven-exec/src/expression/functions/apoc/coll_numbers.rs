@@ -47,7 +47,7 @@ fn average_duration(_: &QueryContext, args: &[Value]) -> Result<Value> {
     for item in items {
         let own = match item {
             Value::Stored(stored) => match &**stored {
-                PropertyValue::Duration(own) => own.clone(),
+                PropertyValue::Duration(own) => *own,
                 _ => return Err(wrong(name, "durations", item)),
             },
             _ => return Err(wrong(name, "durations", item)),

@@ -151,7 +151,7 @@ fn bytes(_: &QueryContext, args: &[Value]) -> Result<Value> {
 fn hexadecimal(value: i64) -> Value {
     Value::text(&match value {
         0..=0xffff => format!("{value:04X}"),
-        0..=0xffff_ffff => format!("{value:08X}"),
+        0x1_0000..=0xffff_ffff => format!("{value:08X}"),
         _ => format!("{value:016X}"),
     })
 }
