@@ -1,8 +1,9 @@
 //! For which database of a server a statement is, told by its text alone.
 //!
 //! # How it works
-//! `USE name` names one. Commands about users, databases and aliases are for `system`, wherever
-//! they are said. Other statements are for the database that their session has chosen.
+//! `USE name` names one, and `USE graph.byName(name)` one that may have to be computed first.
+//! Commands about users, databases and aliases are for `system`, wherever they are said. Other
+//! statements are for the database that their session has chosen.
 //!
 //! # Invariants
 //! * CD-2 A statement that may run on `system` reads no graph: it has no pattern, changes no graph
@@ -14,7 +15,8 @@ use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, ProcedureCall, Projection, Query, SingleQuery,
 };
 use crate::parser;
-use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, SET_HOME};
+use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, COPY_HOME, SET_HOME};
+use crate::parser::used_database::CHECK;
 use crate::plan::schema::SchemaCommand;
 
 /// What the text of a statement says of its database.
@@ -22,6 +24,8 @@ use crate::plan::schema::SchemaCommand;
 pub struct Address {
     /// The first name behind `USE`.
     pub used: Option<Arc<str>>,
+    /// The text of the first name behind `USE graph.byName` that is computed, if it reads no graph.
+    pub computed: Option<Arc<str>>,
     /// It is about users, databases or aliases.
     pub administers: bool,
     /// It may run on a database that has no graph.
@@ -62,6 +66,9 @@ pub fn address_of(text: &str) -> Option<Address> {
     let administers = query.first.clauses.iter().any(administers);
     Some(Address {
         used: statement.used.first().map(|name| Arc::clone(&name.text)),
+        computed: computed(query)
+            .filter(|name| !of_expression(name))
+            .map(|name| name.span.slice(text).into()),
         administers,
         needs_no_graph: administers || !reads(query),
     })
@@ -70,9 +77,24 @@ pub fn address_of(text: &str) -> Option<Address> {
 fn administers(clause: &Clause) -> bool {
     match &clause.kind {
         ClauseKind::Schema(SchemaCommand::User(_)) => true,
-        ClauseKind::Call(call) => [CHANGE, CHANGE_AND_WAIT, SET_HOME].contains(&&*call.name.text),
+        ClauseKind::Call(call) => {
+            [CHANGE, CHANGE_AND_WAIT, COPY_HOME, SET_HOME].contains(&&*call.name.text)
+        }
         _ => false,
     }
+}
+
+/// The first computed name behind `USE`.
+fn computed(query: &Query) -> Option<&Expr> {
+    let unions = query.unions.iter().map(|union| &union.query);
+    let mut queries = std::iter::once(&query.first).chain(unions);
+    queries.find_map(|query| {
+        query.clauses.iter().find_map(|clause| match &clause.kind {
+            ClauseKind::Call(call) if *call.name.text == *CHECK => call.args.as_ref()?.first(),
+            ClauseKind::Subquery { query, .. } => computed(query),
+            _ => None,
+        })
+    })
 }
 
 /// Whether a query reads or changes a graph.
@@ -164,5 +186,17 @@ mod tests {
         let used = address_of("USE a.b DROP DATABASE c").expect("a statement");
         assert_eq!(used.used.as_deref(), Some("a.b"));
         assert!(used.administers);
+        for (text, name) in [
+            ("USE graph.byName( $a + 'b' ) RETURN 1", Some("$a + 'b'")),
+            (
+                "CALL { USE graph.byName($a) RETURN 1 AS x } RETURN x",
+                Some("$a"),
+            ),
+            ("USE graph.byName(toString(EXISTS { () })) RETURN 1", None),
+            ("USE graph.byName('x') RETURN 1", None),
+        ] {
+            let address = address_of(text).expect(text);
+            assert_eq!(address.computed.as_deref(), name, "{text}");
+        }
     }
 }

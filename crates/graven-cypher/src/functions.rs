@@ -12,11 +12,43 @@
 //! * CY-30 Names in the table are lower case, sorted and unique; [`crate::plan::Expr::Call`]
 //!   carries them so.
 
+mod apoc;
 mod table;
 
-pub use table::FUNCTIONS;
-
 use crate::types::TypeSet;
+
+/// All functions, sorted by lower-case name.
+pub const FUNCTIONS: &[Function] =
+    &merged::<{ table::LANGUAGE.len() + apoc::APOC.len() }>(table::LANGUAGE, apoc::APOC);
+
+/// Two sorted tables as one.
+const fn merged<const N: usize>(a: &[Function], b: &[Function]) -> [Function; N] {
+    let mut all = [a[0]; N];
+    let (mut of_a, mut of_b) = (0, 0);
+    while of_a + of_b < N {
+        let at = of_a + of_b;
+        if of_b == b.len() || (of_a < a.len() && is_before(a[of_a].name, b[of_b].name)) {
+            all[at] = a[of_a];
+            of_a += 1;
+        } else {
+            all[at] = b[of_b];
+            of_b += 1;
+        }
+    }
+    all
+}
+
+const fn is_before(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() {
+        if a[at] != b[at] {
+            return a[at] < b[at];
+        }
+        at += 1;
+    }
+    a.len() < b.len()
+}
 
 /// Whether a function can be called in this build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

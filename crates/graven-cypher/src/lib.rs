@@ -18,6 +18,7 @@ mod parser;
 pub mod plan;
 mod planner;
 pub mod schema_view;
+mod search;
 mod stop;
 pub mod token;
 pub mod types;

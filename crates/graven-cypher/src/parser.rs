@@ -30,7 +30,7 @@ mod schema;
 mod show;
 mod tables;
 mod type_name;
-mod used_database;
+pub(crate) mod used_database;
 mod users;
 
 use std::collections::HashMap;

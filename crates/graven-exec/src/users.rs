@@ -18,7 +18,7 @@ use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use graven_cypher::plan::users::{Given, UserCommand, UserSettings};
-use graven_storage::{Role, UserDescription};
+use graven_storage::{Role, SchemaClash, UserDescription};
 
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
@@ -147,6 +147,11 @@ fn missing(name: &str) -> ExecError {
     graven_storage::Error::NoSuchSchema { what, name }.into()
 }
 
+fn taken(name: &str) -> ExecError {
+    let (what, name, clash) = ("user", name.to_owned(), SchemaClash::Name);
+    graven_storage::Error::SchemaExists { what, name, clash }.into()
+}
+
 /// Runs one.
 pub(crate) fn run(command: &UserCommand, rt: &QueryContext) -> Result<()> {
     let transaction = rt.writer()?.transaction();
@@ -164,12 +169,7 @@ pub(crate) fn run(command: &UserCommand, rt: &QueryContext) -> Result<()> {
                 if *if_not_exists {
                     return Ok(());
                 }
-                let error = graven_storage::Error::SchemaExists {
-                    what: "user",
-                    name: name.to_string(),
-                    taken: true,
-                };
-                return Err(error.into());
+                return Err(taken(&name));
             }
             let mut user = UserDescription {
                 name,
@@ -222,6 +222,24 @@ pub(crate) fn run(command: &UserCommand, rt: &QueryContext) -> Result<()> {
             user.password = hash_password(&to)?;
             user.change_required = false;
             transaction.put_user(user)?;
+        }
+        UserCommand::Rename {
+            from,
+            to,
+            if_exists,
+        } => {
+            let (from, to) = (user_name(from)?, user_name(to)?);
+            if known(&from).is_none() {
+                return if *if_exists {
+                    Ok(())
+                } else {
+                    Err(missing(&from))
+                };
+            }
+            if known(&to).is_some() {
+                return Err(taken(&to));
+            }
+            transaction.rename_user(&from, &to)?;
         }
         UserCommand::Drop { name, if_exists } => {
             let name = user_name(name)?;

@@ -174,6 +174,7 @@ fn code(own: &str) -> &'static str {
         ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
         ("ProcedureError", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
         ("Schema", "Exists") => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ("Schema", "IndexExists") => "Neo.ClientError.Schema.IndexAlreadyExists",
         ("Schema", "ConstraintExists") => "Neo.ClientError.Schema.ConstraintAlreadyExists",
         ("Schema", "IndexNameTaken") => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
         ("Schema", "ConstraintNameTaken") => {

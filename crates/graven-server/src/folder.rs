@@ -451,13 +451,17 @@ impl DatabaseManager for DatabaseFolder {
     fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
         if must_exist && !self.settings.users()?.iter().any(|known| known == user) {
             let message = format!("there is no user {user}; SHOW USERS lists them");
-            return Err(Error::of_database_manager("Schema.NotFound", message));
+            return Err(Error::of_database_manager("Schema.UserNotFound", message));
         }
         let home = match home {
             None => None,
             Some(name) => Some(self.resolve(name).ok_or_else(|| not_found(name))?),
         };
         self.settings.set_home(user, home.as_deref())
+    }
+
+    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.settings.copy_home(from, to)
     }
 
     fn change(&self, change: Change) -> Result<(), Error> {

@@ -70,6 +70,11 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "error: data exception - equivalent index already exists",
     ),
     (
+        "Schema.IndexAlreadyExists",
+        "22N70",
+        "error: data exception - equivalent index already exists",
+    ),
+    (
         "Schema.ConstraintAlreadyExists",
         "22N65",
         "error: data exception - equivalent constraint already exists",

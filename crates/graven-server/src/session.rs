@@ -460,7 +460,7 @@ impl<W: Write> Session<W> {
         extra: &Map,
     ) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        let target = self.target(Some(text), extra.get("db"))?;
+        let target = self.target(Some((text, params)), extra.get("db"))?;
         self.move_to(target);
         let (connection, timer) = self.with_options(extra)?;
         self.timer = timer;
@@ -488,7 +488,7 @@ impl<W: Write> Session<W> {
 
     fn run_in_transaction(&mut self, text: &Arc<str>, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        self.stay_or_move(text)?;
+        self.stay_or_move(text, params)?;
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let writes = |connection: &Connection| connection.would_write(text, params);

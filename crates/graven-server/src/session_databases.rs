@@ -24,6 +24,10 @@ enum Waiting {
         home: Option<String>,
         must_exist: bool,
     },
+    CopyHome {
+        from: String,
+        to: String,
+    },
 }
 
 /// A folder for one client.
@@ -73,12 +77,16 @@ impl SessionDatabases {
                 home,
                 must_exist,
             } => self.folder.set_home(&user, home.as_deref(), must_exist),
+            Waiting::CopyHome { from, to } => self.folder.copy_home(&from, &to),
         }
     }
 
     /// Makes it, or keeps it for the commit.
     fn take(&self, asked: Waiting) -> Result<(), Error> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        // A home that goes along with a user is a part of what changes the user.
+        if !matches!(asked, Waiting::CopyHome { .. }) {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+        }
         match &mut *self.waiting() {
             Some(waiting) => waiting.push(asked),
             None => return self.make(asked),
@@ -120,6 +128,11 @@ impl DatabaseManager for SessionDatabases {
             home,
             must_exist,
         })
+    }
+
+    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.take(Waiting::CopyHome { from, to })
     }
 
     fn change(&self, change: Change) -> Result<(), Error> {

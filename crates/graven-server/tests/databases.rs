@@ -100,6 +100,24 @@ fn clients_choose_among_databases() {
             "shop",
         ),
         (
+            run("USE graph.byName('sh' + toLower('OP')) MATCH (n) RETURN count(n)"),
+            1,
+            "shop",
+        ),
+        (
+            run_with_name("USE graph.byName($name) MATCH (n) RETURN count(n)", "SHOP"),
+            1,
+            "shop",
+        ),
+        (
+            run_with_name(
+                "CALL { USE graph.byName($name) MATCH (n) RETURN count(n) AS n } RETURN n",
+                "shop",
+            ),
+            1,
+            "shop",
+        ),
+        (
             run_on("USE neo4j MATCH (n) RETURN count(n)", "shop"),
             2,
             "neo4j",
@@ -124,6 +142,7 @@ fn clients_choose_among_databases() {
         ["[2]"]
     );
     for message in [
+        run_with_name("USE graph.byName($name) RETURN 1", "other"),
         run_on("RETURN 1", "other"),
         run("USE other RETURN 1"),
         begin_on("other"),
@@ -405,6 +424,24 @@ fn users_and_rights_are_the_same_in_all() {
         let message = run_on("CREATE (:Item)", database);
         assert_eq!(refused(&mut bob, &message), FORBIDDEN);
     }
+    // The home goes along with a new name; a connection under the old one has no rights any more.
+    root.rows("GRANT ROLE writer TO bob");
+    let (_, tail) = root.rows("RENAME USER bob TO rob");
+    assert!(matches!(&tail["stats"], Value::Map(stats) if stats["system-updates"] == 1.into()));
+    let homes = "SHOW USERS YIELD user, home WHERE home = 'shop' RETURN user ORDER BY user";
+    assert_eq!(shown(&mut root, homes), ["[\"ada\"]", "[\"rob\"]"]);
+    let message = run_on("MATCH (n) RETURN n", "shop");
+    assert_eq!(refused(&mut bob, &message), FORBIDDEN);
+    let mut rob = Client::of(&server, "rob", "abc");
+    assert_eq!(rob.rows("CREATE (:Item)").1["db"], "shop".into());
+    root.rows("RENAME USER mallory IF EXISTS TO ada");
+    for text in ["RENAME USER rob TO ada", "RENAME USER bob TO eve"] {
+        assert!(refused(&mut root, &run(text)).starts_with("Neo."), "{text}");
+    }
+    root.rows("ALTER USER rob REMOVE HOME DATABASE SET STATUS ACTIVE SET ROLE reader");
+    assert_eq!(shown(&mut root, homes), ["[\"ada\"]"]);
+    root.rows("ALTER USER rob SET HOME DATABASE shop SET STATUS ACTIVE");
+    root.rows("RENAME USER rob TO bob");
     // A user that is made anew has no home of the one before.
     root.rows("DROP USER bob");
     root.rows("CREATE USER bob SET PASSWORD 'abc'");

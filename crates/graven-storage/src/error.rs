@@ -9,6 +9,17 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What two indexes or constraints, or two users or tables, have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SchemaClash {
+    /// The name alone.
+    Name,
+    /// What they do; their names differ.
+    Rule,
+    /// Both.
+    Both,
+}
+
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -290,8 +301,8 @@ pub enum Error {
         what: &'static str,
         /// Its name.
         name: String,
-        /// It has the name that was asked for; otherwise it does the same.
-        taken: bool,
+        /// What is the same.
+        clash: SchemaClash,
     },
     /// There is no such index or constraint.
     #[error("there is no {what} {name}")]

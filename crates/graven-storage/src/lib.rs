@@ -53,7 +53,7 @@ pub use check::{Problem, Report};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
 pub use column::writer::ColumnWriter;
 pub use column::{Column, is_consecutive};
-pub use error::{Error, Result};
+pub use error::{Error, Result, SchemaClash};
 pub use free_space::{Extent, FreeSpace};
 pub use graven_types::PropertyValue;
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};

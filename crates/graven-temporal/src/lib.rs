@@ -26,6 +26,7 @@ pub mod component;
 pub mod duration;
 pub mod fields;
 pub mod parts;
+pub mod pattern;
 pub mod text;
 pub mod truncate;
 pub mod zone;

@@ -228,7 +228,7 @@ mod tests {
         }
         assert_eq!(
             code(&own, "CREATE USER eve SET PASSWORD 'SECRET'"),
-            "Schema.Exists"
+            "Schema.UserExists"
         );
         assert!(database.has_users().expect("asked"));
         assert!(database.is_user("eve", "SECRET").expect("asked"));
@@ -358,5 +358,17 @@ mod tests {
         assert!(!database.is_user("eve", "y").expect("asked"));
         assert_eq!(code(&own, "DROP USER eve"), "done");
         assert_eq!(code(&of("eve"), "RETURN 1"), forbidden);
+        // A user with another name keeps password and role.
+        assert_eq!(code(&of("bob"), "RENAME USER bob TO rob"), forbidden);
+        assert_eq!(code(&own, "GRANT ROLE writer TO bob"), "done");
+        assert_eq!(code(&own, "RENAME USER bob TO ada"), "Schema.UserExists");
+        assert_eq!(code(&own, "RENAME USER bob TO bob"), "Schema.UserExists");
+        assert_eq!(code(&own, "RENAME USER eve TO rob"), "Schema.UserNotFound");
+        assert_eq!(code(&own, "RENAME USER eve IF EXISTS TO rob"), "done");
+        assert_eq!(code(&own, "RENAME USER bob TO Aaron"), "done");
+        assert!(database.is_user("Aaron", "SECRET").expect("asked"));
+        assert!(!database.is_user("bob", "SECRET").expect("asked"));
+        assert_eq!(code(&of("Aaron"), "CREATE (:N)"), "done");
+        assert_eq!(code(&of("bob"), "RETURN 1"), forbidden);
     }
 }

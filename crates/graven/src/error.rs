@@ -392,7 +392,7 @@ fn duplicate(
 
 impl From<graven_storage::Error> for Error {
     fn from(error: graven_storage::Error) -> Self {
-        use graven_storage::Error as Storage;
+        use graven_storage::{Error as Storage, SchemaClash};
         let durable = error.durable();
         let mut converted = match error {
             Storage::Io(error) => error.into(),
@@ -444,11 +444,13 @@ impl From<graven_storage::Error> for Error {
             Storage::NoSuchNode { .. } | Storage::NoSuchRelationship { .. } => {
                 Error::new("EntityNotFound.DeletedEntityAccess", error.to_string())
             }
-            Storage::SchemaExists { what, taken, .. } => {
-                let code = match (what, taken) {
-                    ("constraint", true) => "Schema.ConstraintNameTaken",
-                    ("index", true) => "Schema.IndexNameTaken",
-                    ("constraint", false) => "Schema.ConstraintExists",
+            Storage::SchemaExists { what, clash, .. } => {
+                let code = match (what, clash) {
+                    ("user", _) => "Schema.UserExists",
+                    ("constraint", SchemaClash::Name) => "Schema.ConstraintNameTaken",
+                    ("index", SchemaClash::Name) => "Schema.IndexNameTaken",
+                    ("constraint", SchemaClash::Rule) => "Schema.ConstraintExists",
+                    ("index", SchemaClash::Rule) => "Schema.IndexExists",
                     _ => "Schema.Exists",
                 };
                 Error::new(code, error.to_string())
@@ -456,6 +458,7 @@ impl From<graven_storage::Error> for Error {
             Storage::NoSuchSchema { what, .. } => {
                 let code = match what {
                     "constraint" => "Schema.ConstraintNotFound",
+                    "user" => "Schema.UserNotFound",
                     _ => "Schema.NotFound",
                 };
                 Error::new(code, error.to_string())

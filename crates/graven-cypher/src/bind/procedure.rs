@@ -8,6 +8,7 @@ use crate::ast::{self, Name, Yields};
 use crate::diagnostic::Code;
 use crate::plan::{Expr, VarId};
 use crate::schema_view::ProcedureView;
+use crate::search;
 use crate::types::Type;
 
 impl Binder<'_> {
@@ -18,8 +19,16 @@ impl Binder<'_> {
         steps: &mut Vec<Step>,
     ) -> Result<Option<Columns>> {
         let Some(view) = self.schema.procedure(&call.name.text) else {
-            let message = format!("there is no procedure `{}`", call.name.text);
-            return Err(self.error(call.name.span, Code::ProcedureNotFound, message));
+            let kind = search::kind_of_procedure(&call.name.text);
+            let why = kind.map_or(String::new(), |kind| {
+                format!(": {kind} indexes are not available")
+            });
+            let message = format!("there is no procedure `{}`{why}", call.name.text);
+            let error = self.error(call.name.span, Code::ProcedureNotFound, message);
+            return Err(match kind {
+                Some(kind) => error.with_hint(search::instead_of(kind)),
+                None => error,
+            });
         };
         let args = self.procedure_arguments(call, &view, standalone)?;
         let yields = self.procedure_yields(call, &view, standalone)?;

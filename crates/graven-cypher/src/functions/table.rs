@@ -6,25 +6,25 @@ use super::{
 };
 use crate::types::TypeSet;
 
-const ANY: TypeSet = TypeSet::ANY;
+pub(super) const ANY: TypeSet = TypeSet::ANY;
 const NUM: TypeSet = TypeSet::NUMBER;
-const INT: TypeSet = TypeSet::INTEGER;
-const FLOAT: TypeSet = TypeSet::FLOAT;
-const STR: TypeSet = TypeSet::STRING;
-const BOOL: TypeSet = TypeSet::BOOLEAN;
-const LIST: TypeSet = TypeSet::LIST;
-const MAP: TypeSet = TypeSet::MAP;
-const NODE: TypeSet = TypeSet::NODE;
-const REL: TypeSet = TypeSet::RELATIONSHIP;
-const PATH: TypeSet = TypeSet::PATH;
+pub(super) const INT: TypeSet = TypeSet::INTEGER;
+pub(super) const FLOAT: TypeSet = TypeSet::FLOAT;
+pub(super) const STR: TypeSet = TypeSet::STRING;
+pub(super) const BOOL: TypeSet = TypeSet::BOOLEAN;
+pub(super) const LIST: TypeSet = TypeSet::LIST;
+pub(super) const MAP: TypeSet = TypeSet::MAP;
+pub(super) const NODE: TypeSet = TypeSet::NODE;
+pub(super) const REL: TypeSet = TypeSet::RELATIONSHIP;
+pub(super) const PATH: TypeSet = TypeSet::PATH;
 const ENTITY: TypeSet = TypeSet::ENTITY;
-const TEMPORAL: TypeSet = TypeSet::TEMPORAL;
-const DURATION: TypeSet = TypeSet::DURATION;
+pub(super) const TEMPORAL: TypeSet = TypeSet::TEMPORAL;
+pub(super) const DURATION: TypeSet = TypeSet::DURATION;
 const POINT: TypeSet = TypeSet::POINT;
 const SIZED: TypeSet = STR.or(LIST);
 const SCALAR: TypeSet = STR.or(NUM).or(BOOL);
 
-const fn function(
+pub(super) const fn function(
     display: &'static str,
     name: &'static str,
     args: (u8, u8),
@@ -58,394 +58,17 @@ const fn internal(function: Function) -> Function {
     }
 }
 
-const fn volatile(function: Function) -> Function {
+pub(super) const fn volatile(function: Function) -> Function {
     Function {
         deterministic: false,
         ..function
     }
 }
 
-/// All functions, sorted by lower-case name.
-pub const FUNCTIONS: &[Function] = &[
+/// The functions of the language, sorted by lower-case name.
+pub(super) const LANGUAGE: &[Function] = &[
     function("abs", "abs", (1, 1), NUM, NUM),
     function("acos", "acos", (1, 1), NUM, FLOAT),
-    function(
-        "apoc.any.properties",
-        "apoc.any.properties",
-        (1, 2),
-        ANY,
-        MAP,
-    ),
-    function("apoc.any.property", "apoc.any.property", (2, 2), ANY, ANY),
-    function("apoc.coll.avg", "apoc.coll.avg", (1, 1), ANY, FLOAT),
-    function(
-        "apoc.coll.contains",
-        "apoc.coll.contains",
-        (2, 2),
-        ANY,
-        BOOL,
-    ),
-    function(
-        "apoc.coll.containsAll",
-        "apoc.coll.containsall",
-        (2, 2),
-        ANY,
-        BOOL,
-    ),
-    function(
-        "apoc.coll.containsDuplicates",
-        "apoc.coll.containsduplicates",
-        (1, 1),
-        ANY,
-        BOOL,
-    ),
-    function(
-        "apoc.coll.different",
-        "apoc.coll.different",
-        (1, 1),
-        ANY,
-        BOOL,
-    ),
-    function(
-        "apoc.coll.disjunction",
-        "apoc.coll.disjunction",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.dropDuplicateNeighbors",
-        "apoc.coll.dropduplicateneighbors",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.duplicates",
-        "apoc.coll.duplicates",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function("apoc.coll.fill", "apoc.coll.fill", (2, 2), ANY, LIST),
-    function("apoc.coll.flatten", "apoc.coll.flatten", (1, 2), ANY, LIST),
-    function(
-        "apoc.coll.frequencies",
-        "apoc.coll.frequencies",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.frequenciesAsMap",
-        "apoc.coll.frequenciesasmap",
-        (1, 1),
-        ANY,
-        MAP,
-    ),
-    function("apoc.coll.indexOf", "apoc.coll.indexof", (2, 2), ANY, INT),
-    function("apoc.coll.insert", "apoc.coll.insert", (3, 3), ANY, LIST),
-    function(
-        "apoc.coll.insertAll",
-        "apoc.coll.insertall",
-        (3, 3),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.intersection",
-        "apoc.coll.intersection",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.isEqualCollection",
-        "apoc.coll.isequalcollection",
-        (2, 2),
-        ANY,
-        BOOL,
-    ),
-    function("apoc.coll.max", "apoc.coll.max", (1, 1), ANY, ANY),
-    function("apoc.coll.min", "apoc.coll.min", (1, 1), ANY, ANY),
-    function(
-        "apoc.coll.occurrences",
-        "apoc.coll.occurrences",
-        (2, 2),
-        ANY,
-        INT,
-    ),
-    function("apoc.coll.pairs", "apoc.coll.pairs", (1, 1), ANY, LIST),
-    function(
-        "apoc.coll.pairsMin",
-        "apoc.coll.pairsmin",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function("apoc.coll.remove", "apoc.coll.remove", (2, 3), ANY, LIST),
-    function("apoc.coll.set", "apoc.coll.set", (3, 3), ANY, LIST),
-    function("apoc.coll.sort", "apoc.coll.sort", (1, 1), ANY, LIST),
-    function(
-        "apoc.coll.sortMaps",
-        "apoc.coll.sortmaps",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.sortNodes",
-        "apoc.coll.sortnodes",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.coll.subtract",
-        "apoc.coll.subtract",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function("apoc.coll.sum", "apoc.coll.sum", (1, 1), ANY, FLOAT),
-    function("apoc.coll.toSet", "apoc.coll.toset", (1, 1), ANY, LIST),
-    function("apoc.coll.union", "apoc.coll.union", (2, 2), ANY, LIST),
-    function(
-        "apoc.coll.unionAll",
-        "apoc.coll.unionall",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function("apoc.coll.zip", "apoc.coll.zip", (2, 2), ANY, LIST),
-    function(
-        "apoc.convert.fromJsonList",
-        "apoc.convert.fromjsonlist",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function(
-        "apoc.convert.fromJsonMap",
-        "apoc.convert.fromjsonmap",
-        (1, 1),
-        ANY,
-        MAP,
-    ),
-    function(
-        "apoc.convert.toJson",
-        "apoc.convert.tojson",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.convert.toList",
-        "apoc.convert.tolist",
-        (1, 1),
-        ANY,
-        LIST,
-    ),
-    function("apoc.convert.toMap", "apoc.convert.tomap", (1, 1), ANY, MAP),
-    volatile(function(
-        "apoc.create.uuid",
-        "apoc.create.uuid",
-        (0, 0),
-        ANY,
-        STR,
-    )),
-    function("apoc.map.clean", "apoc.map.clean", (3, 3), ANY, MAP),
-    function("apoc.map.flatten", "apoc.map.flatten", (1, 2), ANY, MAP),
-    function("apoc.map.fromLists", "apoc.map.fromlists", (2, 2), ANY, MAP),
-    function("apoc.map.fromPairs", "apoc.map.frompairs", (1, 1), ANY, MAP),
-    function(
-        "apoc.map.fromValues",
-        "apoc.map.fromvalues",
-        (1, 1),
-        ANY,
-        MAP,
-    ),
-    function("apoc.map.get", "apoc.map.get", (2, 4), ANY, ANY),
-    function("apoc.map.groupBy", "apoc.map.groupby", (2, 2), ANY, MAP),
-    function(
-        "apoc.map.groupByMulti",
-        "apoc.map.groupbymulti",
-        (2, 2),
-        ANY,
-        MAP,
-    ),
-    function("apoc.map.merge", "apoc.map.merge", (2, 2), ANY, MAP),
-    function("apoc.map.mergeList", "apoc.map.mergelist", (1, 1), ANY, MAP),
-    function("apoc.map.mget", "apoc.map.mget", (2, 4), ANY, LIST),
-    function("apoc.map.removeKey", "apoc.map.removekey", (2, 3), ANY, MAP),
-    function(
-        "apoc.map.removeKeys",
-        "apoc.map.removekeys",
-        (2, 3),
-        ANY,
-        MAP,
-    ),
-    function("apoc.map.setEntry", "apoc.map.setentry", (3, 3), ANY, MAP),
-    function("apoc.map.setKey", "apoc.map.setkey", (3, 3), ANY, MAP),
-    function("apoc.map.setLists", "apoc.map.setlists", (3, 3), ANY, MAP),
-    function("apoc.map.setPairs", "apoc.map.setpairs", (2, 2), ANY, MAP),
-    function("apoc.map.setValues", "apoc.map.setvalues", (2, 2), ANY, MAP),
-    function(
-        "apoc.map.sortedProperties",
-        "apoc.map.sortedproperties",
-        (1, 2),
-        ANY,
-        LIST,
-    ),
-    function("apoc.map.submap", "apoc.map.submap", (2, 4), ANY, MAP),
-    function("apoc.map.values", "apoc.map.values", (1, 3), ANY, LIST),
-    function(
-        "apoc.meta.cypher.type",
-        "apoc.meta.cypher.type",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.meta.cypher.types",
-        "apoc.meta.cypher.types",
-        (1, 1),
-        ANY,
-        MAP,
-    ),
-    function(
-        "apoc.text.camelCase",
-        "apoc.text.camelcase",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.capitalize",
-        "apoc.text.capitalize",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.capitalizeAll",
-        "apoc.text.capitalizeall",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function("apoc.text.charAt", "apoc.text.charat", (2, 2), ANY, INT),
-    function("apoc.text.clean", "apoc.text.clean", (1, 1), ANY, STR),
-    function("apoc.text.code", "apoc.text.code", (1, 1), ANY, STR),
-    function(
-        "apoc.text.compareCleaned",
-        "apoc.text.comparecleaned",
-        (2, 2),
-        ANY,
-        BOOL,
-    ),
-    function(
-        "apoc.text.decapitalize",
-        "apoc.text.decapitalize",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.decapitalizeAll",
-        "apoc.text.decapitalizeall",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function("apoc.text.distance", "apoc.text.distance", (2, 2), ANY, INT),
-    function(
-        "apoc.text.hammingDistance",
-        "apoc.text.hammingdistance",
-        (2, 2),
-        ANY,
-        INT,
-    ),
-    function("apoc.text.indexOf", "apoc.text.indexof", (2, 4), ANY, INT),
-    function("apoc.text.join", "apoc.text.join", (2, 2), ANY, STR),
-    function(
-        "apoc.text.levenshteinDistance",
-        "apoc.text.levenshteindistance",
-        (2, 2),
-        ANY,
-        INT,
-    ),
-    function(
-        "apoc.text.levenshteinSimilarity",
-        "apoc.text.levenshteinsimilarity",
-        (2, 2),
-        ANY,
-        FLOAT,
-    ),
-    function("apoc.text.lpad", "apoc.text.lpad", (2, 3), ANY, STR),
-    function(
-        "apoc.text.regexGroups",
-        "apoc.text.regexgroups",
-        (2, 2),
-        ANY,
-        LIST,
-    ),
-    function("apoc.text.repeat", "apoc.text.repeat", (2, 2), ANY, STR),
-    function("apoc.text.replace", "apoc.text.replace", (3, 3), ANY, STR),
-    function("apoc.text.rpad", "apoc.text.rpad", (2, 3), ANY, STR),
-    function("apoc.text.slug", "apoc.text.slug", (1, 2), ANY, STR),
-    function(
-        "apoc.text.snakeCase",
-        "apoc.text.snakecase",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.sorensenDiceSimilarity",
-        "apoc.text.sorensendicesimilarity",
-        (2, 3),
-        ANY,
-        FLOAT,
-    ),
-    function("apoc.text.split", "apoc.text.split", (2, 3), ANY, LIST),
-    function("apoc.text.swapCase", "apoc.text.swapcase", (1, 1), ANY, STR),
-    function(
-        "apoc.text.toUpperCase",
-        "apoc.text.touppercase",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.upperCamelCase",
-        "apoc.text.uppercamelcase",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.urldecode",
-        "apoc.text.urldecode",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.text.urlencode",
-        "apoc.text.urlencode",
-        (1, 1),
-        ANY,
-        STR,
-    ),
-    function(
-        "apoc.util.validatePredicate",
-        "apoc.util.validatepredicate",
-        (3, 3),
-        ANY,
-        BOOL,
-    ),
-    function("apoc.version", "apoc.version", (0, 0), ANY, STR),
     function("asin", "asin", (1, 1), NUM, FLOAT),
     function("atan", "atan", (1, 1), NUM, FLOAT),
     function("atan2", "atan2", (2, 2), NUM, FLOAT),

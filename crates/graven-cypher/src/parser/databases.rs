@@ -24,6 +24,9 @@ pub(crate) const CHANGE_AND_WAIT: &str = "graven.databases.changeAndWait";
 /// Sets or takes away the home database of a user.
 pub(crate) const SET_HOME: &str = "graven.databases.setHome";
 
+/// Gives one user the home database of another one.
+pub(crate) const COPY_HOME: &str = "graven.databases.copyHome";
+
 /// What begins a command.
 const VERBS: &[&str] = &["CREATE", "DROP", "ALTER", "START", "STOP"];
 
@@ -212,7 +215,7 @@ impl Parser<'_> {
     }
 }
 
-fn call(procedure: &str, args: Vec<Expr>, span: Span) -> Clause {
+pub(super) fn call(procedure: &str, args: Vec<Expr>, span: Span) -> Clause {
     let kind = ClauseKind::Call(ProcedureCall::of(procedure, args, span));
     Clause { kind, span }
 }

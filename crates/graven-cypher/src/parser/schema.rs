@@ -11,6 +11,7 @@ use crate::ast::{Clause, ClauseKind, ExprKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
+use crate::search;
 use crate::token::TokenKind;
 
 /// Words for the kind of index that stands for all.
@@ -106,7 +107,7 @@ impl Parser<'_> {
                     let message = format!("{other} indexes are not available");
                     return Err(self
                         .error(kind.span, Code::FeatureNotAvailable, message)
-                        .with_hint("CREATE INDEX makes one for equality, ranges and order"));
+                        .with_hint(search::instead_of(other)));
                 }
                 _ => {}
             }

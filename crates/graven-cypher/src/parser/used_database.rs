@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::token::{Span, TokenKind};
 
 /// The procedure that fails unless its argument names the database.
-const CHECK: &str = "graven.database.check";
+pub(crate) const CHECK: &str = "graven.database.check";
 
 impl Parser<'_> {
     /// `USE`, if it is next; what has to run before the query, if anything has.

@@ -1,19 +1,20 @@
-//! `CREATE USER`, `ALTER USER`, `DROP USER`, `GRANT ROLE` and `REVOKE ROLE`.
+//! `CREATE USER`, `ALTER USER`, `RENAME USER`, `DROP USER`, `GRANT ROLE` and `REVOKE ROLE`.
 //!
 //! # How it works
 //! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here
 //! (passwords that were hashed elsewhere, providers of authentication) is refused by name. A home
-//! database is none of what a database keeps of a user: it becomes a call before the command
-//! (`parser/databases.rs`). A statement that may hold a password shows nothing of its text in
-//! errors ([`may_hold_password`]).
+//! database is none of what a database keeps of a user: to set, remove or take it along is a call
+//! before the command (`parser/databases.rs`). A statement that may hold a password shows nothing
+//! of its text in errors ([`may_hold_password`]).
 
+use super::databases::COPY_HOME;
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name};
 use crate::diagnostic::Code;
 use crate::lexer;
 use crate::plan::schema::SchemaCommand;
 use crate::plan::users::{Given, UserCommand, UserSettings};
-use crate::token::TokenKind;
+use crate::token::{Span, TokenKind};
 
 /// Whether a statement that could not be read may hold a password.
 pub(super) fn may_hold_password(text: &str) -> bool {
@@ -79,12 +80,12 @@ impl Parser<'_> {
         );
         let keeps = home.is_none() || !sets_nothing;
         let mut clauses = Vec::new();
+        if let UserCommand::Rename { from, to, .. } = &command {
+            let (from, to) = (self.given(from, span)?, self.given(to, span)?);
+            clauses.push(super::databases::call(COPY_HOME, vec![from, to], span));
+        }
         if let Some(home) = home {
-            let kind = match name {
-                Given::Text(text) => ExprKind::String(text),
-                Given::Parameter(text) => ExprKind::Parameter(Name { text, span }),
-            };
-            let user = self.make(kind, span)?;
+            let user = self.given(&name, span)?;
             // The command behind it finds the user, or makes it.
             let must_exist = !keeps && !may_be_missing;
             clauses.push(self.home_of_user((user, must_exist), home, span)?);
@@ -95,6 +96,15 @@ impl Parser<'_> {
             clauses.push(Clause { kind, span });
         }
         Ok(Some(clauses))
+    }
+
+    /// A name as an expression.
+    fn given(&mut self, name: &Given, span: Span) -> Result<Expr> {
+        let kind = match name.clone() {
+            Given::Text(text) => ExprKind::String(text),
+            Given::Parameter(text) => ExprKind::Parameter(Name { text, span }),
+        };
+        self.make(kind, span)
     }
 
     fn command_of_user(&mut self, home: &mut Home) -> Result<Option<UserCommand>> {
@@ -114,11 +124,8 @@ impl Parser<'_> {
             self.next += 2;
             let name = self.given_name("the name of a user")?;
             let if_exists = self.words(&["IF", "EXISTS"])?;
-            let settings = match self.words(&["REMOVE", "HOME", "DATABASE"])? {
-                true => {
-                    *home = Some(None);
-                    UserSettings::default()
-                }
+            let settings = match self.removes_home(home)? && !self.is_word("SET") {
+                true => UserSettings::default(),
                 false => self.user_settings(home)?,
             };
             return Ok(Some(UserCommand::Alter {
@@ -136,6 +143,18 @@ impl Parser<'_> {
             self.expect_word("TO")?;
             let to = self.given_password()?;
             return Ok(Some(UserCommand::SetOwnPassword { from, to }));
+        }
+        if first(self, "RENAME", "USER") {
+            self.next += 2;
+            let from = self.given_name("the name of a user")?;
+            let if_exists = self.words(&["IF", "EXISTS"])?;
+            self.expect_word("TO")?;
+            let to = self.given_name("the new name of the user")?;
+            return Ok(Some(UserCommand::Rename {
+                from,
+                to,
+                if_exists,
+            }));
         }
         if first(self, "DROP", "USER") {
             self.next += 2;
@@ -175,6 +194,24 @@ impl Parser<'_> {
             if_not_exists,
             settings,
         })
+    }
+
+    /// `REMOVE HOME DATABASE`, which stands before what is set.
+    fn removes_home(&mut self, home: &mut Home) -> Result<bool> {
+        let mut removes = false;
+        while self.eat_word("REMOVE") {
+            if self.is_word("ALL") || self.is_word("AUTH") {
+                let message = "of a user is removed: HOME DATABASE";
+                return Err(self.error(self.token().span, Code::FeatureNotAvailable, message));
+            }
+            self.expect_word("HOME")?;
+            self.expect_word("DATABASE")?;
+            if home.replace(None).is_some() {
+                return Err(self.unexpected("each setting once"));
+            }
+            removes = true;
+        }
+        Ok(removes)
     }
 
     /// `SET PASSWORD ... CHANGE NOT REQUIRED SET STATUS ACTIVE SET ROLE ...`, each at most once, in
@@ -342,6 +379,18 @@ mod tests {
                 ..
             }
         ));
+        assert!(parse("ALTER USER a REMOVE HOME DATABASE SET STATUS ACTIVE").is_ok());
+        for wrong in [
+            "ALTER USER a",
+            "ALTER USER a SET STATUS ACTIVE REMOVE HOME DATABASE",
+            "ALTER USER a REMOVE HOME DATABASE SET HOME DATABASE b",
+            "ALTER USER a REMOVE HOME DATABASE REMOVE HOME DATABASE",
+            "ALTER USER a REMOVE AUTH 'native'",
+            "RENAME USER a",
+            "RENAME USER a TO b IF EXISTS",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
         assert!(parse("CREATE user = (a)-[:T]->(b) RETURN user").is_ok());
     }
 

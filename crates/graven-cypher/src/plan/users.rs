@@ -54,6 +54,12 @@ pub enum UserCommand {
     },
     /// `ALTER CURRENT USER SET PASSWORD FROM ... TO ...`.
     SetOwnPassword { from: Given, to: Given },
+    /// `RENAME USER from IF EXISTS TO to`.
+    Rename {
+        from: Given,
+        to: Given,
+        if_exists: bool,
+    },
     /// `DROP USER name IF EXISTS`.
     Drop { name: Given, if_exists: bool },
     /// `GRANT ROLE ... TO ...`.
@@ -83,6 +89,7 @@ impl fmt::Display for UserCommand {
             UserCommand::Create { .. } => "CREATE USER",
             UserCommand::Alter { .. } => "ALTER USER",
             UserCommand::SetOwnPassword { .. } => "ALTER CURRENT USER SET PASSWORD",
+            UserCommand::Rename { .. } => "RENAME USER",
             UserCommand::Drop { .. } => "DROP USER",
             UserCommand::Grant { .. } => "GRANT ROLE",
             UserCommand::Revoke { .. } => "REVOKE ROLE",

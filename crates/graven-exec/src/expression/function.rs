@@ -19,11 +19,18 @@ pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     [
         functions::apoc::coll::FUNCTIONS,
+        functions::apoc::coll_numbers::FUNCTIONS,
+        functions::apoc::coll_parts::FUNCTIONS,
         functions::apoc::convert::FUNCTIONS,
+        functions::apoc::date::FUNCTIONS,
+        functions::apoc::digest::FUNCTIONS,
         functions::apoc::entity::FUNCTIONS,
+        functions::apoc::graph::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,
+        functions::apoc::math::FUNCTIONS,
         functions::apoc::regular::FUNCTIONS,
         functions::apoc::text::FUNCTIONS,
+        functions::apoc::text_format::FUNCTIONS,
         functions::cast::FUNCTIONS,
         functions::graph::FUNCTIONS,
         functions::list::FUNCTIONS,

@@ -11,7 +11,8 @@ use graven_cypher::plan::constraint::ConstraintKind;
 use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
 use graven_storage::{
     self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
-    NodeId, PropertyType, RelId, RelationshipEnds, SchemaEntity, Snapshot, Transaction,
+    NodeId, PropertyType, RelId, RelationshipEnds, SchemaClash, SchemaEntity, Snapshot,
+    Transaction,
 };
 
 use crate::error::{ExecError, Result};
@@ -480,7 +481,7 @@ fn exists(what: &'static str, name: &str) -> ExecError {
     Error::SchemaExists {
         what,
         name: name.to_owned(),
-        taken: true,
+        clash: SchemaClash::Name,
     }
     .into()
 }

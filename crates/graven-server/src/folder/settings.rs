@@ -111,6 +111,15 @@ impl Settings {
         }
     }
 
+    /// The home of one user is that of another one, too.
+    pub(super) fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+        let params = Params::new().with("from", from).with("to", to);
+        self.change(
+            "MATCH (h:Home {user: $from}) MERGE (n:Home {user: $to}) SET n.database = h.database",
+            &params,
+        )
+    }
+
     /// Homes of users that are gone are forgotten.
     pub(super) fn keep_homes_of_users(&self) -> Result<(), Error> {
         let users = self.users()?;

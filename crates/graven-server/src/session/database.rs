@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! A client names a database with each transaction (`db`), or means its home. A statement may say
-//! otherwise: `USE name`, and what is about users or databases, which is for `system` wherever it
-//! is said. The first statement of a transaction may still move it; the others stay. A server of
-//! one file has nothing to choose, and reads no text for this.
+//! otherwise: `USE name`, where the name may have to be computed first, and what is about users or
+//! databases, which is for `system` wherever it is said. The first statement of a transaction may
+//! still move it; the others stay. A server of one file has nothing to choose, and reads no text
+//! for this.
 //!
 //! # Invariants
 //! * BD-1 All statements of a transaction run on one database.
@@ -15,7 +16,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Connection, QueryResult, Value, address_of};
+use graven::{Connection, Params, QueryResult, Value, address_of};
 
 use super::{Answer, Session};
 use crate::Version;
@@ -95,7 +96,7 @@ impl<W: Write> Session<W> {
     /// The database that a statement, or a transaction, is for, where the client says `named`.
     pub(super) fn target(
         &self,
-        text: Option<&str>,
+        statement: Option<(&str, &Params)>,
         named: Option<&Value>,
     ) -> Result<Arc<Opened>, Failure> {
         let named = match named {
@@ -105,7 +106,7 @@ impl<W: Write> Session<W> {
         };
         let chosen = named.as_deref().unwrap_or(&self.home);
         let databases = &self.service.databases;
-        let (Databases::Folder(_), Some(text)) = (databases, text) else {
+        let (Databases::Folder(_), Some((text, params))) = (databases, statement) else {
             return databases.named(chosen);
         };
         let of_system = chosen.eq_ignore_ascii_case(SYSTEM);
@@ -117,7 +118,11 @@ impl<W: Write> Session<W> {
         if address.administers {
             return databases.named(SYSTEM);
         }
-        let target = databases.named(address.used.as_deref().unwrap_or(chosen))?;
+        let computed = address.computed;
+        let used = address
+            .used
+            .or_else(|| self.computed_name(&computed?, params));
+        let target = databases.named(used.as_deref().unwrap_or(chosen))?;
         if target.name == SYSTEM && !address.needs_no_graph {
             return Err(Failure::new(
                 "Neo.ClientError.Statement.UnsupportedAdministrationCommand",
@@ -126,6 +131,16 @@ impl<W: Write> Session<W> {
             ));
         }
         Ok(target)
+    }
+
+    /// The name that an expression behind `USE` gives; none where it gives none, which the
+    /// statement itself tells when it runs.
+    fn computed_name(&self, expression: &str, params: &Params) -> Option<Arc<str>> {
+        let access = self.access.clone().reading_only(true);
+        let connection = self.connection.clone().with_access(access);
+        let text = format!("RETURN {expression}");
+        let row = connection.query(&text, params).ok()?.next_row().ok()??;
+        row.values().first()?.as_str().map(Arc::from)
     }
 
     /// From now on what begins is on this database.
@@ -138,12 +153,12 @@ impl<W: Write> Session<W> {
     }
 
     /// A statement comes in a transaction: the first one may be for another database.
-    pub(super) fn stay_or_move(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) fn stay_or_move(&mut self, text: &str, params: &Params) -> Result<(), Failure> {
         if self.database_manager.is_none() {
             return Ok(());
         }
         let own = Value::from(self.at.name.as_str());
-        let target = self.target(Some(text), Some(&own))?;
+        let target = self.target(Some((text, params)), Some(&own))?;
         if Arc::ptr_eq(&self.at, &target) {
             return Ok(());
         }

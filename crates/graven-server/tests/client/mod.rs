@@ -31,16 +31,16 @@ pub(crate) const DISCARD_ALL: &[u8] = &[0xb1, 0x2f, 0xa1, 0x81, b'n', 0xff];
 pub(crate) const PULL_TWO: &[u8] = &[0xb1, 0x3f, 0xa1, 0x81, b'n', 2];
 
 pub(crate) fn run(text: &str) -> Vec<u8> {
-    run_with(text, &[0xa0])
+    run_with(text, &[0xa0], &[0xa0])
 }
 
-/// With what is said beside the text and its parameters: a map in bytes.
-fn run_with(text: &str, extra: &[u8]) -> Vec<u8> {
+/// With parameters and with what is said besides: maps in bytes.
+fn run_with(text: &str, params: &[u8], extra: &[u8]) -> Vec<u8> {
     let length = u16::try_from(text.len()).expect("short");
     let mut message = vec![0xb3, 0x10, 0xd1];
     message.extend(length.to_be_bytes());
     message.extend(text.as_bytes());
-    message.push(0xa0);
+    message.extend(params);
     message.extend(extra);
     message
 }
@@ -63,10 +63,15 @@ fn map(entries: &[(&str, &str)]) -> Vec<u8> {
 
 /// A statement on the database of this name.
 pub(crate) fn run_on(text: &str, database: &str) -> Vec<u8> {
-    run_with(text, &map(&[("db", database)]))
+    run_with(text, &[0xa0], &map(&[("db", database)]))
 }
 
 /// The begin of a transaction on the database of this name.
+/// A statement with the parameter `name`.
+pub(crate) fn run_with_name(text: &str, name: &str) -> Vec<u8> {
+    run_with(text, &map(&[("name", name)]), &[0xa0])
+}
+
 pub(crate) fn begin_on(database: &str) -> Vec<u8> {
     [&[0xb1, 0x11][..], &map(&[("db", database)])].concat()
 }

@@ -19,7 +19,7 @@ use crate::schema::{
 };
 use crate::users::UserDescription;
 use crate::version::schema::Schema;
-use crate::{Error, Result, Snapshot};
+use crate::{Error, Result, SchemaClash, Snapshot};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -126,23 +126,12 @@ impl Transaction {
     ) -> Result<(Arc<str>, u32)> {
         let mut schema = (*self.write_set.schema()).clone();
         check_keys(&spec.keys)?;
-        let name = self.free_name(
-            &schema,
-            spec.name.as_deref(),
-            prefix,
-            spec.entity,
-            &spec.keys,
-        )?;
         let same = |index: &&IndexDescription| {
             (index.entity, index.kind) == (spec.entity, spec.kind) && index.keys == spec.keys
         };
-        if let Some(index) = schema.indexes.iter().find(same) {
-            return Err(Error::SchemaExists {
-                what: "index",
-                name: index.name.to_string(),
-                taken: false,
-            });
-        }
+        let same = schema.indexes.iter().find(same).map(|it| &*it.name);
+        let about = (prefix, spec.entity, &spec.keys[..]);
+        let name = self.new_name(&schema, ("index", same), spec.name.as_deref(), about)?;
         let number = schema.next_index;
         let mut index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
         index.kind = spec.kind;
@@ -245,21 +234,11 @@ impl Transaction {
                     && it.keys == spec.keys
                     && std::mem::discriminant(&it.kind) == std::mem::discriminant(&spec.kind)
             };
-            if let Some(known) = before.constraints.iter().find(same) {
-                return Err(Error::SchemaExists {
-                    what: "constraint",
-                    name: known.name.to_string(),
-                    taken: false,
-                });
-            }
+            let same = before.constraints.iter().find(same).map(|it| &*it.name);
             let prefix = "constraint";
-            let name = self.free_name(
-                &before,
-                spec.name.as_deref(),
-                prefix,
-                spec.entity,
-                &spec.keys,
-            )?;
+            let about = (prefix, spec.entity, &spec.keys[..]);
+            let name = spec.name.as_deref();
+            let name = self.new_name(&before, (prefix, same), name, about)?;
             let mut constraint = ConstraintDescription {
                 name: name.clone(),
                 kind: spec.kind.clone(),
@@ -346,6 +325,25 @@ impl Transaction {
         })
     }
 
+    /// Gives a user another name, which none has.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn rename_user(&self, from: &str, to: &str) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let mut users = schema.users.iter_mut();
+            if let Some(user) = users.find(|user| &*user.name == from) {
+                user.name = to.into();
+                schema.users.sort_by(|a, b| a.name.cmp(&b.name));
+                self.write_set.set_schema(schema);
+                state.schema_changed = true;
+                state.counters.users_changed += 1;
+            }
+            Ok(())
+        })
+    }
+
     /// Removes the user of this name; whether there was one.
     ///
     /// # Errors
@@ -365,15 +363,25 @@ impl Transaction {
         })
     }
 
-    /// The name asked for, or one made of what it is about; not in use yet.
-    fn free_name(
+    /// The name of a new rule: the one asked for, or one made of what it is about; not in use yet.
+    /// There may be no rule that does the same: `same` is the name of one.
+    fn new_name(
         &self,
         schema: &Schema,
+        (what, same): (&'static str, Option<&str>),
         name: Option<&str>,
-        prefix: &str,
-        entity: SchemaEntity,
-        keys: &[crate::KeyId],
+        about: (&str, SchemaEntity, &[crate::KeyId]),
     ) -> Result<Arc<str>> {
+        let stem = self.made_name(about);
+        let exists = |what, name: &str, clash| {
+            let name = name.to_owned();
+            Err(Error::SchemaExists { what, name, clash })
+        };
+        if let Some(same) = same
+            && same == name.unwrap_or(&stem)
+        {
+            return exists(what, same, SchemaClash::Both);
+        }
         let taken = |name: &str| {
             if schema.constraints.iter().any(|it| &*it.name == name) {
                 return Some("constraint");
@@ -381,16 +389,28 @@ impl Transaction {
             let index = schema.indexes.iter().any(|it| &*it.name == name);
             index.then_some("index")
         };
-        if let Some(name) = name {
-            return match taken(name) {
-                None => Ok(name.into()),
-                Some(what) => Err(Error::SchemaExists {
-                    what,
-                    name: name.to_owned(),
-                    taken: true,
-                }),
-            };
+        if let Some(name) = name
+            && let Some(what) = taken(name)
+        {
+            return exists(what, name, SchemaClash::Name);
         }
+        if let Some(same) = same {
+            return exists(what, same, SchemaClash::Rule);
+        }
+        if let Some(name) = name {
+            return Ok(name.into());
+        }
+        let mut made = stem.clone();
+        let mut more = 1;
+        while taken(&made).is_some() {
+            more += 1;
+            made = format!("{stem}_{more}");
+        }
+        Ok(made.into())
+    }
+
+    /// A name made of what a rule is about.
+    fn made_name(&self, (prefix, entity, keys): (&str, SchemaEntity, &[crate::KeyId])) -> String {
         let names = self.write_set.allocator().names();
         let of = match entity {
             SchemaEntity::Node(label) => names.labels.get(label.0),
@@ -401,13 +421,7 @@ impl Transaction {
             made.push('_');
             made.push_str(names.keys.get(key.0).map_or("?", |name| name));
         }
-        let stem = made.clone();
-        let mut more = 1;
-        while taken(&made).is_some() {
-            more += 1;
-            made = format!("{stem}_{more}");
-        }
-        Ok(made.into())
+        made
     }
 }
 

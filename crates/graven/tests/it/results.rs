@@ -190,6 +190,61 @@ fn changed_users_are_counted_apart() {
     );
     assert_eq!(changed("ALTER USER ada SET STATUS SUSPENDED"), one);
     assert_eq!(changed("GRANT ROLE writer TO ada"), one);
+    assert_eq!(changed("RENAME USER ada TO eve"), one);
+    assert_eq!(changed("RENAME USER ada IF EXISTS TO bob"), []);
+    assert_eq!(changed("RENAME USER eve TO ada"), one);
     assert_eq!(changed("DROP USER ada"), one);
     assert_eq!(changed("DROP USER ada IF EXISTS"), []);
+}
+
+#[test]
+fn what_exists_already_is_told_by_its_name_or_by_what_it_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = graven::Config::default();
+    config.create = true;
+    let db = graven::Database::open(folder.path().join("s.graven"), config).expect("opened");
+    let code = |text: &str| {
+        let ran = db.connect().query(text, &Params::new());
+        ran.map_or_else(|error| error.code().to_owned(), |_| "done".to_owned())
+    };
+    for (text, wanted) in [
+        ("CREATE INDEX a FOR (n:T) ON (n.x)", "done"),
+        ("CREATE INDEX a FOR (n:T) ON (n.x)", "Schema.Exists"),
+        ("CREATE INDEX b FOR (n:T) ON (n.x)", "Schema.IndexExists"),
+        ("CREATE INDEX FOR (n:T) ON (n.x)", "Schema.IndexExists"),
+        ("CREATE INDEX a FOR (n:T) ON (n.y)", "Schema.IndexNameTaken"),
+        ("CREATE INDEX FOR (n:T) ON (n.z)", "done"),
+        ("CREATE INDEX FOR (n:T) ON (n.z)", "Schema.Exists"),
+        ("CREATE INDEX IF NOT EXISTS FOR (n:T) ON (n.z)", "done"),
+        ("CREATE INDEX a IF NOT EXISTS FOR (n:T) ON (n.y)", "done"),
+        (
+            "CREATE CONSTRAINT c FOR (n:U) REQUIRE n.x IS UNIQUE",
+            "done",
+        ),
+        (
+            "CREATE CONSTRAINT c FOR (n:U) REQUIRE n.x IS UNIQUE",
+            "Schema.Exists",
+        ),
+        (
+            "CREATE CONSTRAINT d FOR (n:U) REQUIRE n.x IS UNIQUE",
+            "Schema.ConstraintExists",
+        ),
+        (
+            "CREATE CONSTRAINT c FOR (n:U) REQUIRE n.y IS UNIQUE",
+            "Schema.ConstraintNameTaken",
+        ),
+        (
+            "CREATE CONSTRAINT a FOR (n:U) REQUIRE n.y IS UNIQUE",
+            "Schema.IndexNameTaken",
+        ),
+        (
+            "CREATE CONSTRAINT e FOR (n:T) REQUIRE n.x IS UNIQUE",
+            "Schema.IndexExists",
+        ),
+        ("CREATE INDEX c FOR (n:U) ON (n.x)", "Schema.Exists"),
+        ("DROP INDEX nothing", "Schema.NotFound"),
+        ("DROP USER nothing", "Schema.UserNotFound"),
+    ] {
+        assert_eq!(code(text), wanted, "{text}");
+    }
 }

@@ -5,14 +5,21 @@
 //! of a set is that of a Java hash table, the order here is that of first appearance.
 //!
 //! # Source
-//! Neo4j APOC Core 5, documentation of `apoc.coll`, `apoc.map`, `apoc.text`, `apoc.convert`.
+//! Neo4j APOC Core 5, documentation of each namespace.
 
 pub(in crate::expression) mod coll;
+pub(in crate::expression) mod coll_numbers;
+pub(in crate::expression) mod coll_parts;
 pub(in crate::expression) mod convert;
+pub(in crate::expression) mod date;
+pub(in crate::expression) mod digest;
 pub(in crate::expression) mod entity;
+pub(in crate::expression) mod graph;
 pub(in crate::expression) mod map;
+pub(in crate::expression) mod math;
 pub(in crate::expression) mod regular;
 pub(in crate::expression) mod text;
+pub(in crate::expression) mod text_format;
 
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};

@@ -170,7 +170,7 @@ pub(super) fn random_uuid() -> String {
 }
 
 /// A number in `0..1` from a generator of this thread (xorshift*).
-fn random() -> f64 {
+pub(super) fn random() -> f64 {
     thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
     STATE.with(|state| {
         let mut x = state.get();

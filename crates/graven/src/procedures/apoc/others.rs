@@ -1,4 +1,4 @@
-//! Procedures of APOC that stand alone: schema, checks, pauses, files, help.
+//! Procedures of APOC that stand alone: lists, nodes, schema, checks, pauses, files, help.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,57 @@ use crate::right::Right;
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "apoc.coll.partition",
+        "the list in parts of so many elements",
+        (
+            &[("coll", TypeSet::LIST), ("batchSize", TypeSet::INTEGER)],
+            2,
+        ),
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "UNWIND range(0, size($coll) - 1, $batchSize) AS at \
+                RETURN $coll[at..at + $batchSize] AS value",
+        ),
+    ),
+    procedure(
+        "apoc.coll.split",
+        "the parts of a list between elements with a value",
+        (&[("coll", TypeSet::LIST), ("value", TypeSet::ANY)], 2),
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "WITH [-1] + [at IN range(0, size($coll) - 1) WHERE $coll[at] = $value] + size($coll) \
+                AS cuts UNWIND range(0, size(cuts) - 2) AS k \
+                WITH $coll[cuts[k] + 1..cuts[k + 1]] AS value WHERE size(value) > 0 RETURN value",
+        ),
+    ),
+    procedure(
+        "apoc.coll.zipToRows",
+        "the elements of two lists as pairs",
+        (&[("list1", TypeSet::LIST), ("list2", TypeSet::LIST)], 2),
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "UNWIND range(0, size($list1) - 1) AS at RETURN [$list1[at], $list2[at]] AS value",
+        ),
+    ),
+    procedure(
+        "apoc.convert.setJsonProperty",
+        "sets a property to a value as JSON",
+        (
+            &[
+                ("node", TypeSet::NODE),
+                ("key", TypeSet::STRING),
+                ("value", TypeSet::ANY),
+            ],
+            3,
+        ),
+        Right::Write,
+        &[],
+        Body::Statement("WITH $node AS node SET node[$key] = apoc.convert.toJson($value) RETURN 1"),
+    ),
     procedure(
         "apoc.help",
         "procedures and functions whose name or description contains a text",
@@ -49,6 +100,39 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         VALUE,
         Body::Streams(load_json),
+    ),
+    procedure(
+        "apoc.nodes.delete",
+        "deletes nodes with their relationships",
+        (
+            &[("nodes", TypeSet::ANY), ("batchSize", TypeSet::INTEGER)],
+            2,
+        ),
+        Right::Write,
+        &[("value", TypeSet::INTEGER)],
+        Body::Statement(
+            "UNWIND $nodes AS node WITH DISTINCT node WHERE node IS NOT NULL \
+                DETACH DELETE node RETURN count(*) AS value",
+        ),
+    ),
+    procedure(
+        "apoc.nodes.get",
+        "each of the nodes",
+        (&[("nodes", TypeSet::ANY)], 1),
+        Right::Read,
+        &[("node", TypeSet::NODE)],
+        Body::Statement("UNWIND $nodes AS node RETURN node"),
+    ),
+    procedure(
+        "apoc.nodes.link",
+        "relationships from each of the nodes to the next one",
+        (&[("nodes", TypeSet::LIST), ("type", TypeSet::STRING)], 2),
+        Right::Write,
+        &[],
+        Body::Statement(
+            "UNWIND range(0, size($nodes) - 2) AS at WITH $nodes[at] AS a, $nodes[at + 1] AS b \
+                CREATE (a)-[:$($type)]->(b) RETURN count(*) AS n",
+        ),
     ),
     procedure(
         "apoc.schema.properties.distinct",

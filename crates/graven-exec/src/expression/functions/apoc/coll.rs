@@ -39,9 +39,14 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     function!("disjunction", (2, 2), disjunction),
     function!("dropduplicateneighbors", (1, 1), drop_duplicate_neighbours),
     function!("duplicates", (1, 1), duplicates),
+    function!("duplicateswithcount", (1, 1), |_, args| {
+        counts("apoc.coll.duplicatesWithCount", &args[0], 2)
+    }),
     function!("fill", (2, 2), fill),
     function!("flatten", (1, 2), flatten),
-    function!("frequencies", (1, 1), frequencies),
+    function!("frequencies", (1, 1), |_, args| {
+        counts("apoc.coll.frequencies", &args[0], 1)
+    }),
     function!("frequenciesasmap", (1, 1), frequencies_as_map),
     function!("indexof", (2, 2), index_of),
     function!("insert", (3, 3), |_, args| insert(args, false)),
@@ -108,7 +113,7 @@ fn count(n: usize) -> Value {
 }
 
 /// Each value once, in the order of first appearance.
-fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Value {
+pub(super) fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Value {
     let mut seen = Set::default();
     let items = items.filter(|item| seen.insert(Element(item)));
     Value::list(items.cloned().collect())
@@ -230,12 +235,14 @@ fn in_order(items: &[Value]) -> Vec<(&Value, usize)> {
     firsts.map(|item| (item, counts[&Element(item)])).collect()
 }
 
-fn frequencies(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(items) = list("apoc.coll.frequencies", &args[0])? else {
-        return Ok(Value::list(Vec::new()));
-    };
+/// Each value that is there so often at least, with how often it is there.
+fn counts(function: &str, value: &Value, least: usize) -> Result<Value> {
+    let items = list(function, value)?.unwrap_or_default();
     let mut rows = Items::default();
-    for (item, times) in in_order(items) {
+    for (item, times) in in_order(items)
+        .into_iter()
+        .filter(|(_, times)| *times >= least)
+    {
         let row = vec![
             ("item".into(), item.clone()),
             ("count".into(), count(times)),

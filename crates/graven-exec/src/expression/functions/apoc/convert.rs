@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::{list, map, text, wrong};
+use super::coll::distinct;
+use super::{list, map, property, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Text, charge, work};
@@ -17,26 +18,34 @@ const VERSION: &str = "5.26.0";
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.convert.fromjsonlist",
-        arity: (1, 1),
+        arity: (1, 3),
         body: |_, args| {
-            from_json(
-                "apoc.convert.fromJsonList",
-                &args[0],
-                Json::is_array,
-                "a list",
-            )
+            let name = "apoc.convert.fromJsonList";
+            from_json(name, (&args[0], args.get(1)), Json::is_array, "a list")
         },
     },
     Function {
         name: "apoc.convert.fromjsonmap",
-        arity: (1, 1),
+        arity: (1, 3),
         body: |_, args| {
-            from_json(
-                "apoc.convert.fromJsonMap",
-                &args[0],
-                Json::is_object,
-                "a map",
-            )
+            let name = "apoc.convert.fromJsonMap";
+            from_json(name, (&args[0], args.get(1)), Json::is_object, "a map")
+        },
+    },
+    Function {
+        name: "apoc.convert.getjsonproperty",
+        arity: (2, 4),
+        body: |rt, args| {
+            let name = "apoc.convert.getJsonProperty";
+            json_property(rt, name, args, |_| true, "a value")
+        },
+    },
+    Function {
+        name: "apoc.convert.getjsonpropertymap",
+        arity: (2, 4),
+        body: |rt, args| {
+            let name = "apoc.convert.getJsonPropertyMap";
+            json_property(rt, name, args, Json::is_object, "a map")
         },
     },
     Function {
@@ -69,6 +78,50 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "apoc.convert.tonode",
+        arity: (1, 1),
+        body: |_, args| Ok(kept(&args[0], is_node)),
+    },
+    Function {
+        name: "apoc.convert.tonodelist",
+        arity: (1, 1),
+        body: |_, args| all_kept("apoc.convert.toNodeList", &args[0], is_node),
+    },
+    Function {
+        name: "apoc.convert.torelationship",
+        arity: (1, 1),
+        body: |_, args| Ok(kept(&args[0], is_relationship)),
+    },
+    Function {
+        name: "apoc.convert.torelationshiplist",
+        arity: (1, 1),
+        body: |_, args| all_kept("apoc.convert.toRelationshipList", &args[0], is_relationship),
+    },
+    Function {
+        name: "apoc.convert.toset",
+        arity: (1, 1),
+        body: |_, args| {
+            let items = list("apoc.convert.toSet", &args[0])?;
+            Ok(items.map_or(Value::Null, |items| distinct(items.iter())))
+        },
+    },
+    Function {
+        name: "apoc.convert.tosortedjsonmap",
+        arity: (1, 2),
+        body: to_sorted_json,
+    },
+    Function {
+        name: "apoc.meta.cypher.istype",
+        arity: (2, 2),
+        body: |_, args| {
+            let name = "apoc.meta.cypher.isType";
+            let wanted = text(name, &args[1])?;
+            Ok(wanted.map_or(Value::Null, |wanted| {
+                Value::Boolean(type_name(&args[0]).eq_ignore_ascii_case(wanted))
+            }))
+        },
+    },
+    Function {
         name: "apoc.meta.cypher.type",
         arity: (1, 1),
         body: |_, args| Ok(Value::text(&type_name(&args[0]))),
@@ -88,9 +141,82 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 /// Nesting of JSON that is read.
 const DEPTH_MAX: usize = 100;
 
+fn is_node(value: &Value) -> bool {
+    value.type_name() == "Node"
+}
+
+fn is_relationship(value: &Value) -> bool {
+    value.type_name() == "Relationship"
+}
+
+/// The value, if it is of that kind; null otherwise.
+fn kept(value: &Value, is: fn(&Value) -> bool) -> Value {
+    match is(value) {
+        true => value.clone(),
+        false => Value::Null,
+    }
+}
+
+fn all_kept(function: &str, value: &Value, is: fn(&Value) -> bool) -> Result<Value> {
+    let Some(items) = list(function, value)? else {
+        return Ok(Value::Null);
+    };
+    let kept = items.iter().filter(|item| is(item)).cloned();
+    Ok(Value::list(kept.collect()))
+}
+
+/// What a property holds as JSON, or the part of it at a path.
+fn json_property(
+    rt: &QueryContext,
+    function: &str,
+    args: &[Value],
+    fits: fn(&Json) -> bool,
+    wanted: &str,
+) -> Result<Value> {
+    let Some(key) = text(function, &args[1])? else {
+        return Ok(Value::Null);
+    };
+    let held = property(rt, function, &args[0], key)?.unwrap_or_default();
+    from_json(function, (&held, args.get(2)), fits, wanted)
+}
+
+/// The part of a value at a path such as `$.a[0].b`; none where there is none.
+fn at_path<'a>(function: &str, of: &'a Json, path: &str) -> Result<Option<&'a Json>> {
+    let wrong = || ExecError::Argument {
+        message: format!(
+            "{function}() reads no path `{path}`: write it as $.name[0]['other name']"
+        ),
+    };
+    let mut at = Some(of);
+    let mut rest = path.strip_prefix('$').unwrap_or(path);
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix('[') {
+            let (part, behind) = inner.split_once(']').ok_or_else(wrong)?;
+            rest = behind;
+            let quoted = part.strip_prefix(['\'', '"']);
+            let name = quoted.and_then(|name| name.strip_suffix(['\'', '"']));
+            at = match (name, part.parse::<usize>()) {
+                (Some(name), _) => at.and_then(|at| at.get(name)),
+                (None, Ok(place)) => at.and_then(|at| at.get(place)),
+                (None, Err(_)) => return Err(wrong()),
+            };
+            continue;
+        }
+        let name = rest.strip_prefix('.').unwrap_or(rest);
+        let length = name.find(['.', '[']).unwrap_or(name.len());
+        let (name, behind) = name.split_at(length);
+        if name.is_empty() || name == "*" {
+            return Err(wrong());
+        }
+        at = at.and_then(|at| at.get(name));
+        rest = behind;
+    }
+    Ok(at)
+}
+
 fn from_json(
     function: &str,
-    value: &Value,
+    (value, path): (&Value, Option<&Value>),
     fits: fn(&Json) -> bool,
     wanted: &str,
 ) -> Result<Value> {
@@ -105,13 +231,15 @@ fn from_json(
     charge(of.len().saturating_mul(48))?;
     work(of.len())?;
     let read: Json = serde_json::from_str(of).map_err(|error| wrong(&error))?;
-    if read.is_null() {
+    let path = path.map(|path| text(function, path)).transpose()?;
+    let found = at_path(function, &read, path.flatten().map_or("", |path| path))?;
+    let Some(found) = found.filter(|found| !found.is_null()) else {
         return Ok(Value::Null);
-    }
-    if !fits(&read) {
+    };
+    if !fits(found) {
         return Err(wrong(&"the text holds another value"));
     }
-    value_of(&read, DEPTH_MAX).ok_or_else(|| wrong(&"it is nested too deeply"))
+    value_of(found, DEPTH_MAX).ok_or_else(|| wrong(&"it is nested too deeply"))
 }
 
 fn value_of(json: &Json, left: usize) -> Option<Value> {
@@ -140,6 +268,20 @@ fn value_of(json: &Json, left: usize) -> Option<Value> {
 fn to_json(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let mut out = Text::default();
     write_json(rt, &args[0], &mut out)?;
+    out.value()
+}
+
+/// A map, or the properties of a node or relationship, as JSON with its keys in their order.
+fn to_sorted_json(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let Some(mut entries) = rt.property_entries(&args[0])? else {
+        return Ok(Value::Null);
+    };
+    match args.get(1) {
+        Some(Value::Boolean(false)) => entries.sort_by(|a, b| a.0.cmp(&b.0)),
+        _ => entries.sort_by_cached_key(|(key, _)| key.to_lowercase()),
+    }
+    let mut out = Text::default();
+    write_entries(rt, &entries, &mut out)?;
     out.value()
 }
 
@@ -185,8 +327,12 @@ fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
 }
 
 fn write_map(rt: &QueryContext, map: &Map, out: &mut Text) -> Result<()> {
+    write_entries(rt, map.entries(), out)
+}
+
+fn write_entries(rt: &QueryContext, entries: &[(Arc<str>, Value)], out: &mut Text) -> Result<()> {
     out.push("{")?;
-    for (at, (key, item)) in map.entries().iter().enumerate() {
+    for (at, (key, item)) in entries.iter().enumerate() {
         if at > 0 {
             out.push(",")?;
         }

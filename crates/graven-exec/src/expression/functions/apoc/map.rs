@@ -1,8 +1,9 @@
 //! `apoc.map`: maps made of lists and of other maps, and parts of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Set, key, list, map, property, set, text, wrong};
+use super::{Element, Set, key, list, map, property, set, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
@@ -81,6 +82,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         args,
         true
     )),
+    function!("unflatten", (1, 2), unflatten),
+    function!("updatetree", (3, 3), update_tree),
     function!("values", (1, 3), values),
 ];
 
@@ -368,6 +371,88 @@ fn group_by(rt: &QueryContext, args: &[Value], all: bool) -> Result<Value> {
         false => (value, items.pop().unwrap_or_default()),
     });
     made(entries.collect())
+}
+
+/// Keys such as `a.b` as maps within the map.
+fn unflatten(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.map.unflatten";
+    let Some(of) = map(name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let between = args.get(1).map(|value| text(name, value)).transpose()?;
+    let between = between.flatten().map_or(".", |text| text);
+    nested(of.entries().to_vec(), between, DEPTH_MAX)
+}
+
+/// Maps that are made within each other of one key.
+const DEPTH_MAX: usize = 64;
+
+fn nested(entries: Entries, between: &str, left: usize) -> Result<Value> {
+    work(entries.len())?;
+    charge(
+        entries
+            .len()
+            .saturating_mul(2 * size_of::<(Arc<str>, Value)>()),
+    )?;
+    let mut made: Entries = Vec::new();
+    let mut within: HashMap<Arc<str>, Entries> = HashMap::new();
+    for (key, value) in entries {
+        let parts = key
+            .split_once(between)
+            .filter(|_| !between.is_empty() && left > 0);
+        match parts {
+            Some((first, rest)) => {
+                let within = within.entry(first.into()).or_default();
+                within.push((rest.into(), value));
+            }
+            None => made.push((key, value)),
+        }
+    }
+    for (key, entries) in within {
+        made.push((key, nested(entries, between, left.saturating_sub(1))?));
+    }
+    Ok(Value::map(made))
+}
+
+/// Each map of a tree of maps and lists, with the entries that stand beside the value of its key.
+fn update_tree(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.map.updateTree";
+    let (Some(_), Some(by)) = (map(name, &args[0])?, text(name, &args[1])?) else {
+        return Ok(Value::Null);
+    };
+    let mut more = Vec::new();
+    for row in list(name, &args[2])?.unwrap_or_default() {
+        match list(name, row)? {
+            Some([value, entries]) => more.push((value, map(name, entries)?)),
+            _ => return Err(wrong(name, "a List of pairs of a value and a Map", row)),
+        }
+    }
+    updated(&args[0], by, &more)
+}
+
+fn updated(tree: &Value, by: &str, more: &[(&Value, Option<&Map>)]) -> Result<Value> {
+    work(1)?;
+    match tree {
+        Value::List(items) => {
+            let items = items.iter().map(|item| updated(item, by, more));
+            Ok(Value::list(items.collect::<Result<_>>()?))
+        }
+        Value::Map(of) => {
+            let mut entries: Entries = Vec::new();
+            for (key, value) in of.entries() {
+                entries.push((Arc::clone(key), updated(value, by, more)?));
+            }
+            let own = of.get(by);
+            let found = more
+                .iter()
+                .filter(|(value, _)| own.is_some_and(|own| Element(own) == Element(value)));
+            for (_, new) in found {
+                entries.extend(new.iter().flat_map(|new| new.entries().iter().cloned()));
+            }
+            made(entries)
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 fn sorted_properties(_: &QueryContext, args: &[Value]) -> Result<Value> {

@@ -1,5 +1,5 @@
-//! `apoc.text.replace`, `regexGroups` and `split`, and Kuzu's `regexp_replace`: what a regular
-//! expression finds within a text.
+//! `apoc.text.replace`, `regreplace`, `regexGroups` and `split`, and Kuzu's `regexp_replace`: what
+//! a regular expression finds within a text.
 //!
 //! # Costs
 //! Each match starts the engine again behind the one before; texts and lists are charged as they
@@ -18,6 +18,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "apoc.text.replace",
         arity: (3, 3),
         body: |rt, args| replaced(rt, "apoc.text.replace", args, '$', true),
+    },
+    Function {
+        name: "apoc.text.regreplace",
+        arity: (3, 3),
+        body: |rt, args| replaced(rt, "apoc.text.regreplace", args, '$', true),
     },
     Function {
         name: "apoc.text.regexgroups",

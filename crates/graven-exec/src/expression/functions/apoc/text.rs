@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::{integer, list, size, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::growth::{Text, charge, work};
+use crate::growth::{Items, Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 
@@ -62,7 +62,19 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         decapitalized
     )),
     function!("distance", (2, 2), |_, args| distance(args)),
+    function!("fuzzymatch", (2, 2), |_, args| {
+        let [Some(a), Some(b)] = both("apoc.text.fuzzyMatch", args)? else {
+            return Ok(Value::Null);
+        };
+        let allowed = match a.chars().count() {
+            0..3 => 0,
+            3..5 => 1,
+            _ => 2,
+        };
+        Ok(Value::Boolean(levenshtein(a, b)? <= allowed))
+    }),
     function!("hammingdistance", (2, 2), hamming),
+    function!("indexesof", (2, 4), indexes_of),
     function!("indexof", (2, 4), index_of),
     function!("join", (2, 2), join),
     function!("levenshteindistance", (2, 2), |_, args| distance(args)),
@@ -308,20 +320,45 @@ fn sorensen_dice(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(Value::Float(2.0 * shared as f64 / all as f64))
 }
 
-fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let [Some(of), Some(wanted)] = both("apoc.text.indexOf", args)? else {
-        return Ok(Value::Null);
-    };
+/// The part of a text between the positions of the third and fourth argument, and the first of
+/// them.
+fn bounded(function: &str, of: &str, args: &[Value]) -> Result<(String, i64)> {
     let bound = |at: usize, default: i64| {
         args.get(at)
-            .map_or(Ok(default), |value| integer("apoc.text.indexOf", value))
+            .map_or(Ok(default), |value| integer(function, value))
     };
     let (from, to) = (bound(2, 0)?.max(0), bound(3, -1)?);
     let to = if to < 0 { i64::MAX } else { to };
     let length = to.saturating_sub(from);
     let start = of.chars().skip(usize::try_from(from).unwrap_or(usize::MAX));
     charge(of.len())?;
-    let part: String = start.take(usize::try_from(length).unwrap_or(0)).collect();
+    let part = start.take(usize::try_from(length).unwrap_or(0)).collect();
+    Ok((part, from))
+}
+
+/// All positions, also of parts that overlap.
+fn indexes_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.text.indexesOf";
+    let [Some(of), Some(wanted)] = both(name, args)? else {
+        return Ok(Value::Null);
+    };
+    let (part, from) = bounded(name, of, args)?;
+    let mut found = Items::default();
+    for (number, (at, _)) in (from..).zip(part.char_indices()) {
+        work(1)?;
+        if !wanted.is_empty() && part[at..].starts_with(wanted) {
+            found.push(Value::Integer(number))?;
+        }
+    }
+    found.value()
+}
+
+fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.text.indexOf";
+    let [Some(of), Some(wanted)] = both(name, args)? else {
+        return Ok(Value::Null);
+    };
+    let (part, from) = bounded(name, of, args)?;
     Ok(Value::Integer(part.find(wanted).map_or(-1, |at| {
         let before = part[..at].chars().count();
         i64::try_from(before)

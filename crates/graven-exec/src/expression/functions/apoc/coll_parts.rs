@@ -1,0 +1,230 @@
+//! `apoc.coll`: elements chosen from lists, by chance, by order, or all combinations of them.
+
+use std::cmp::Ordering;
+
+use super::{Element, integer, list, map, set, size, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::functions::number::random;
+use crate::expression::signature::Function;
+use crate::growth::{Items, work};
+use crate::query_context::QueryContext;
+use crate::value::Value;
+use crate::value::order::total_order;
+
+/// A function of lists.
+macro_rules! function {
+    ($name:literal, $arity:expr, $body:expr) => {
+        Function {
+            name: concat!("apoc.coll.", $name),
+            arity: $arity,
+            body: $body,
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    function!("combinations", (2, 3), combinations),
+    function!("containsallsorted", (2, 2), |_, args| {
+        let name = "apoc.coll.containsAllSorted";
+        let (Some(items), Some(wanted)) = (list(name, &args[0])?, list(name, &args[1])?) else {
+            return Ok(Value::Boolean(false));
+        };
+        Ok(Value::Boolean(
+            wanted.iter().all(|one| is_among(items, one)),
+        ))
+    }),
+    function!("containssorted", (2, 2), |_, args| {
+        let items = list("apoc.coll.containsSorted", &args[0])?.unwrap_or_default();
+        Ok(Value::Boolean(is_among(items, &args[1])))
+    }),
+    function!("pairwithoffset", (2, 2), pair_with_offset),
+    function!("randomitem", (1, 1), |_, args| {
+        let items = list("apoc.coll.randomItem", &args[0])?.unwrap_or_default();
+        Ok(items.get(below(items.len())).cloned().unwrap_or_default())
+    }),
+    function!("randomitems", (2, 3), random_items),
+    function!("removeall", (2, 2), remove_all),
+    function!("shuffle", (1, 1), |_, args| {
+        let items = list("apoc.coll.shuffle", &args[0])?.unwrap_or_default();
+        shuffled(items, items.len())
+    }),
+    function!("sortmulti", (1, 4), sort_multi),
+    function!("sorttext", (1, 2), sort_text),
+];
+
+/// A random place below a count.
+fn below(count: usize) -> usize {
+    ((random() * count as f64) as usize).min(count.saturating_sub(1))
+}
+
+/// So many of the elements, in a random order.
+fn shuffled(items: &[Value], count: usize) -> Result<Value> {
+    work(items.len())?;
+    let mut all: Vec<&Value> = items.iter().collect();
+    let mut chosen = Items::default();
+    for at in 0..count.min(all.len()) {
+        let other = at + below(all.len() - at);
+        all.swap(at, other);
+        chosen.push(all[at].clone())?;
+    }
+    chosen.value()
+}
+
+fn random_items(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.randomItems";
+    let items = list(name, &args[0])?.unwrap_or_default();
+    let count = size(name, &args[1])?;
+    if !matches!(args.get(2), Some(Value::Boolean(true))) {
+        return shuffled(items, count);
+    }
+    let mut chosen = Items::default();
+    for _ in 0..if items.is_empty() { 0 } else { count } {
+        chosen.push(items[below(items.len())].clone())?;
+    }
+    chosen.value()
+}
+
+/// Whether a sorted list has a value.
+fn is_among(items: &[Value], wanted: &Value) -> bool {
+    items
+        .binary_search_by(|item| total_order(item, wanted))
+        .is_ok()
+}
+
+/// All lists of so many of the elements, in the order of the list, shorter ones first.
+fn combinations(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.combinations";
+    let items = list(name, &args[0])?.unwrap_or_default();
+    let least = integer(name, &args[1])?;
+    let most = match args.get(2) {
+        None | Some(Value::Null | Value::Integer(-1)) => least,
+        Some(value) => integer(name, value)?,
+    };
+    let mut all = Items::default();
+    let sizes = usize::try_from(least).unwrap_or(0)..=usize::try_from(most).unwrap_or(0);
+    if *sizes.start() == 0 || *sizes.end() > items.len() {
+        return all.value();
+    }
+    for size in sizes {
+        let mut places: Vec<usize> = (0..size).collect();
+        loop {
+            let mut one = Items::with_room(size)?;
+            for at in &places {
+                one.push(items[*at].clone())?;
+            }
+            all.push(one.value()?)?;
+            // The last place that can still go on; those behind it follow it closely.
+            let moves = (0..size)
+                .rev()
+                .find(|at| places[*at] < items.len() - size + at);
+            let Some(moves) = moves else {
+                break;
+            };
+            places[moves] += 1;
+            for at in moves + 1..size {
+                places[at] = places[at - 1] + 1;
+            }
+        }
+    }
+    all.value()
+}
+
+/// Each element with the one that is so many places behind it, or null.
+fn pair_with_offset(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.pairWithOffset";
+    let Some(items) = list(name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let offset = integer(name, &args[1])?;
+    let mut pairs = Items::with_room(items.len())?;
+    for (at, item) in (0_i64..).zip(items) {
+        let other = at
+            .checked_add(offset)
+            .and_then(|at| usize::try_from(at).ok());
+        let other = other.and_then(|at| items.get(at)).cloned();
+        pairs.push(Value::list(vec![item.clone(), other.unwrap_or_default()]))?;
+    }
+    pairs.value()
+}
+
+/// The list without all elements of another one.
+fn remove_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.removeAll";
+    let Some(items) = list(name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let gone = set(list(name, &args[1])?.unwrap_or_default());
+    let mut kept = Items::default();
+    for item in items.iter().filter(|item| !gone.contains(&Element(item))) {
+        kept.push(item.clone())?;
+    }
+    kept.value()
+}
+
+/// Maps by several keys, each from the largest value on, or from the smallest with `^`.
+fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.sortMulti";
+    let items = list(name, &args[0])?.unwrap_or_default();
+    work(items.len())?;
+    let given = args
+        .get(1)
+        .map(|value| list(name, value))
+        .transpose()?
+        .flatten();
+    let mut keys = Vec::new();
+    for key in given.unwrap_or_default() {
+        let Value::String(key) = key else {
+            return Err(wrong(name, "keys as Strings", key));
+        };
+        keys.push(match key.strip_prefix('^') {
+            Some(key) => (key, false),
+            None => (&**key, true),
+        });
+    }
+    let mut maps = Vec::with_capacity(items.len());
+    for item in items {
+        maps.push((map(name, item)?, item));
+    }
+    let null = Value::Null;
+    maps.sort_by(|(a, _), (b, _)| {
+        let ordered = keys.iter().map(|(key, falls)| {
+            let [a, b] = [a, b].map(|map| map.and_then(|map| map.get(key)).unwrap_or(&null));
+            match falls {
+                true => total_order(b, a),
+                false => total_order(a, b),
+            }
+        });
+        ordered.fold(Ordering::Equal, Ordering::then)
+    });
+    let bound = |at: usize| match args.get(at) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => Ok::<_, ExecError>(usize::try_from(integer(name, value)?).ok()),
+    };
+    let (limit, skip) = (bound(2)?.unwrap_or(usize::MAX), bound(3)?.unwrap_or(0));
+    let mut sorted = Items::default();
+    for (_, item) in maps.into_iter().skip(skip).take(limit) {
+        sorted.push(item.clone())?;
+    }
+    sorted.value()
+}
+
+/// Texts as a dictionary has them: letter case counts only between texts that are equal without it.
+fn sort_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.sortText";
+    let items = list(name, &args[0])?.unwrap_or_default();
+    let mut texts = Vec::with_capacity(items.len());
+    for item in items {
+        let text = super::text(name, item)?;
+        work(1)?;
+        let folded = text.map(|text| text.to_lowercase());
+        // Small letters come first.
+        let cases = text.map(|text| text.chars().map(char::is_uppercase).collect::<Vec<_>>());
+        texts.push((folded, cases, item));
+    }
+    texts.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    let mut sorted = Items::default();
+    for (_, _, item) in texts {
+        sorted.push(item.clone())?;
+    }
+    sorted.value()
+}

@@ -1,0 +1,302 @@
+//! `apoc.node`, `apoc.rel`, `apoc.label`, `apoc.path` and `apoc.any.isDeleted`: what nodes,
+//! relationships and paths are.
+//!
+//! # How it works
+//! Types are named as in `KNOWS>|<LIKES|OWNS`: with a direction, or in both. No name means all
+//! types.
+//!
+//! # Cost
+//! A degree reads the lists of one node, of each type that is named.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use graven_storage::{Direction, NodeId, TypeId};
+
+use super::{integer, list, text, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::functions::graph;
+use crate::expression::signature::Function;
+use crate::query_context::QueryContext;
+use crate::value::{Path, Value};
+
+/// A function that is one of the language under another name.
+macro_rules! same_as {
+    ($name:literal, $known:literal) => {
+        Function {
+            name: $name,
+            arity: (1, 1),
+            body: |rt, args| {
+                let known = lookup($known).expect("a function of the language");
+                (known.body)(rt, args)
+            },
+        }
+    };
+}
+
+/// A function of a node and types.
+macro_rules! of_types {
+    ($name:literal, $body:expr) => {
+        Function {
+            name: $name,
+            arity: (1, 2),
+            body: $body,
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "apoc.any.isdeleted",
+        arity: (1, 1),
+        body: is_deleted,
+    },
+    Function {
+        name: "apoc.label.exists",
+        arity: (2, 2),
+        body: |rt, args| {
+            let known = lookup("graven.has_all_labels").expect("a function of the language");
+            (known.body)(rt, args)
+        },
+    },
+    of_types!("apoc.node.degree", |rt, args| degree(rt, args, None)),
+    of_types!("apoc.node.degree.in", |rt, args| {
+        degree(rt, args, Some(Direction::In))
+    }),
+    of_types!("apoc.node.degree.out", |rt, args| {
+        degree(rt, args, Some(Direction::Out))
+    }),
+    same_as!("apoc.node.id", "id"),
+    same_as!("apoc.node.labels", "labels"),
+    of_types!("apoc.node.relationship.exists", |rt, args| {
+        let name = "apoc.node.relationship.exists";
+        let found = relationships(rt, name, &args[0], args.get(1), None)?;
+        Ok(found.map_or(Value::Null, |found| Value::Boolean(found.total > 0)))
+    }),
+    of_types!("apoc.node.relationship.types", |rt, args| {
+        let name = "apoc.node.relationship.types";
+        let Some(found) = relationships(rt, name, &args[0], args.get(1), None)? else {
+            return Ok(Value::Null);
+        };
+        let names = found.types.into_iter().map(Value::String);
+        Ok(Value::list(names.collect()))
+    }),
+    Function {
+        name: "apoc.path.combine",
+        arity: (2, 2),
+        body: combine,
+    },
+    Function {
+        name: "apoc.path.create",
+        arity: (1, 2),
+        body: create,
+    },
+    Function {
+        name: "apoc.path.elements",
+        arity: (1, 1),
+        body: elements,
+    },
+    Function {
+        name: "apoc.path.slice",
+        arity: (1, 3),
+        body: slice,
+    },
+    same_as!("apoc.rel.endnode", "endnode"),
+    same_as!("apoc.rel.id", "id"),
+    same_as!("apoc.rel.startnode", "startnode"),
+    same_as!("apoc.rel.type", "type"),
+];
+
+/// The function of the language of this name.
+fn lookup(name: &str) -> Option<&'static Function> {
+    graph::FUNCTIONS.iter().find(|known| known.name == name)
+}
+
+/// What hangs on a node.
+#[derive(Default)]
+struct Found {
+    total: usize,
+    types: BTreeSet<Arc<str>>,
+}
+
+/// The types and directions that a text names; all of them where it names none.
+fn named_types(
+    rt: &QueryContext,
+    function: &str,
+    value: Option<&Value>,
+    only: Option<Direction>,
+) -> Result<Vec<(TypeId, Direction)>> {
+    let both = [Direction::Out, Direction::In];
+    let given = value
+        .map(|value| text(function, value))
+        .transpose()?
+        .flatten();
+    let mut found = Vec::new();
+    let mut add = |rel_type: TypeId, directions: &[Direction]| {
+        let wanted = directions
+            .iter()
+            .filter(|own| only.is_none_or(|only| only == **own));
+        found.extend(wanted.map(|direction| (rel_type, *direction)));
+    };
+    for part in given.map_or("", |text| text).split('|') {
+        let part = part.trim();
+        let (name, directions) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
+            (Some(name), None) => (name, &both[1..]),
+            (None, Some(name)) => (name, &both[..1]),
+            _ => (part.trim_matches(['<', '>']), &both[..]),
+        };
+        match name.trim_start_matches(':') {
+            "" => {
+                let count = rt.snapshot.catalog().types().len();
+                (0..count).for_each(|at| add(TypeId(at as u32), directions));
+            }
+            name => rt
+                .type_id(name)
+                .into_iter()
+                .for_each(|own| add(own, directions)),
+        }
+    }
+    found.sort_unstable_by_key(|(rel_type, direction)| (rel_type.0, *direction == Direction::In));
+    found.dedup();
+    Ok(found)
+}
+
+/// Counts relationships of a node; a loop hangs on it twice. None of null.
+fn relationships(
+    rt: &QueryContext,
+    function: &str,
+    node: &Value,
+    types: Option<&Value>,
+    only: Option<Direction>,
+) -> Result<Option<Found>> {
+    let id = match node {
+        Value::Null => return Ok(None),
+        Value::Node(id) => *id,
+        other => return Err(wrong(function, "a Node", other)),
+    };
+    let mut found = Found::default();
+    for (rel_type, direction) in named_types(rt, function, types, only)? {
+        let count = rt
+            .snapshot
+            .adjacency(rel_type, direction)?
+            .degree(NodeId(id.0))?;
+        if count > 0 {
+            found.types.insert(rt.type_name(rel_type));
+        }
+        found.total += count as usize;
+    }
+    Ok(Some(found))
+}
+
+fn degree(rt: &QueryContext, args: &[Value], only: Option<Direction>) -> Result<Value> {
+    let found = relationships(rt, "apoc.node.degree", &args[0], args.get(1), only)?;
+    let total = found.map(|found| i64::try_from(found.total).unwrap_or(i64::MAX));
+    Ok(total.map_or(Value::Null, Value::Integer))
+}
+
+fn is_deleted(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let is_there = match &args[0] {
+        Value::Null => return Ok(Value::Boolean(true)),
+        Value::Node(id) => rt.node_exists(id.0),
+        Value::Relationship(id) => rt.endpoints(id.0).is_ok(),
+        other => return Err(wrong("apoc.any.isDeleted", "a Node or Relationship", other)),
+    };
+    Ok(Value::Boolean(!is_there))
+}
+
+/// A path; none of null.
+fn path<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Path>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Path(path) => Ok(Some(path)),
+        other => Err(wrong(function, "a Path", other)),
+    }
+}
+
+fn combine(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.path.combine";
+    let (Some(first), Some(second)) = (path(name, &args[0])?, path(name, &args[1])?) else {
+        return Ok(Value::Null);
+    };
+    if first.nodes.last() != second.nodes.first() {
+        return Err(ExecError::Argument {
+            message: format!(
+                "{name}(): the second path begins at another node than the first ends"
+            ),
+        });
+    }
+    let mut whole = first.clone();
+    whole.nodes.extend(&second.nodes[1..]);
+    whole.relationships.extend(&second.relationships);
+    Ok(Value::Path(Arc::new(whole)))
+}
+
+/// A path of a node and relationships that hang on each other.
+fn create(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.path.create";
+    let start = match &args[0] {
+        Value::Null => return Ok(Value::Null),
+        Value::Node(id) => *id,
+        other => return Err(wrong(name, "a Node", other)),
+    };
+    let mut made = Path {
+        nodes: vec![start],
+        relationships: Vec::new(),
+    };
+    let steps = args.get(1).map(|value| list(name, value)).transpose()?;
+    for step in steps.flatten().unwrap_or_default() {
+        let Value::Relationship(id) = step else {
+            return Err(wrong(name, "a List of Relationships", step));
+        };
+        let (from, to) = rt.endpoints(id.0)?;
+        let last = *made.nodes.last().expect("it has a start");
+        let next = match (from == last, to == last) {
+            (true, _) => to,
+            (false, true) => from,
+            (false, false) => {
+                let place = made.relationships.len();
+                return Err(ExecError::Argument {
+                    message: format!(
+                        "{name}(): the relationship at position {place} does not begin where the \
+                         one before it ends"
+                    ),
+                });
+            }
+        };
+        made.nodes.push(next);
+        made.relationships.push(*id);
+    }
+    Ok(Value::Path(Arc::new(made)))
+}
+
+/// Nodes and relationships in turn.
+fn elements(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let Some(path) = path("apoc.path.elements", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let mut all = vec![Value::Node(path.nodes[0])];
+    for (relationship, node) in path.relationships.iter().zip(&path.nodes[1..]) {
+        all.extend([Value::Relationship(*relationship), Value::Node(*node)]);
+    }
+    Ok(Value::list(all))
+}
+
+/// So many relationships of a path from one on; all that follow where no number is given.
+fn slice(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.path.slice";
+    let Some(path) = path(name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let bound = |at: usize, default: i64| {
+        args.get(at)
+            .map_or(Ok(default), |value| integer(name, value))
+    };
+    let length = path.relationships.len();
+    let from = usize::try_from(bound(1, 0)?).unwrap_or(0).min(length);
+    let count = usize::try_from(bound(2, -1)?).unwrap_or(length);
+    let to = from.saturating_add(count).min(length);
+    Ok(Value::Path(Arc::new(Path {
+        nodes: path.nodes[from..=to].to_vec(),
+        relationships: path.relationships[from..to].to_vec(),
+    })))
+}

@@ -1,0 +1,118 @@
+//! `apoc.math`, `apoc.bitwise` and `apoc.number`: limits of Java's numbers, curves, operations on
+//! bits, numbers in texts.
+
+use super::{integer, text, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::signature::Function;
+use crate::query_context::QueryContext;
+use crate::value::Value;
+use crate::value::arithmetic::as_float;
+
+/// A limit of a type of Java.
+macro_rules! limit {
+    ($name:literal, $value:expr) => {
+        Function {
+            name: concat!("apoc.math.", $name),
+            arity: (0, 0),
+            body: |_, _| Ok($value),
+        }
+    };
+}
+
+/// A function of one number.
+macro_rules! curve {
+    ($name:literal, $f:expr) => {
+        Function {
+            name: concat!("apoc.math.", $name),
+            arity: (1, 1),
+            body: |_, args| {
+                let f: fn(f64) -> f64 = $f;
+                match (&args[0], as_float(&args[0])) {
+                    (Value::Null, _) => Ok(Value::Null),
+                    (_, Some(x)) => Ok(Value::Float(f(x))),
+                    (other, None) => Err(wrong(concat!("apoc.math.", $name), "a number", other)),
+                }
+            },
+        }
+    };
+}
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "apoc.bitwise.op",
+        arity: (3, 3),
+        body: bitwise,
+    },
+    curve!("cosh", f64::cosh),
+    curve!("coth", |x| 1.0 / x.tanh()),
+    curve!("csch", |x| 1.0 / x.sinh()),
+    limit!("maxbyte", Value::Integer(i8::MAX as i64)),
+    limit!("maxdouble", Value::Float(f64::MAX)),
+    limit!("maxint", Value::Integer(i32::MAX as i64)),
+    limit!("maxlong", Value::Integer(i64::MAX)),
+    limit!("minbyte", Value::Integer(i8::MIN as i64)),
+    // The least positive one, as in Java.
+    limit!("mindouble", Value::Float(f64::from_bits(1))),
+    limit!("minint", Value::Integer(i32::MIN as i64)),
+    limit!("minlong", Value::Integer(i64::MIN)),
+    curve!("sech", |x| 1.0 / x.cosh()),
+    curve!("sigmoid", sigmoid),
+    curve!("sigmoidprime", |x| sigmoid(x) * (1.0 - sigmoid(x))),
+    curve!("sinh", f64::sinh),
+    curve!("tanh", f64::tanh),
+    Function {
+        name: "apoc.number.parsefloat",
+        arity: (1, 3),
+        body: |_, args| {
+            let name = "apoc.number.parseFloat";
+            let of = text(name, &args[0])?;
+            let read = of.and_then(|of| of.replace(',', "").trim().parse().ok());
+            Ok(read.map_or(Value::Null, Value::Float))
+        },
+    },
+    Function {
+        name: "apoc.number.parseint",
+        arity: (1, 3),
+        body: |_, args| {
+            let name = "apoc.number.parseInt";
+            let of = text(name, &args[0])?.map(|of| of.replace(',', ""));
+            // What is behind the point is cut off.
+            let whole = of
+                .as_deref()
+                .map(|of| of.split_once('.').map_or(of, |(whole, _)| whole));
+            let read = whole.and_then(|whole| whole.trim().parse().ok());
+            Ok(read.map_or(Value::Null, Value::Integer))
+        },
+    },
+];
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+fn bitwise(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.bitwise.op";
+    let Some(operation) = text(name, &args[1])? else {
+        return Ok(Value::Null);
+    };
+    if args[0].is_null() || args[2].is_null() {
+        return Ok(Value::Null);
+    }
+    let (a, b) = (integer(name, &args[0])?, integer(name, &args[2])?);
+    // Java shifts by the last six bits.
+    let by = (b & 63) as u32;
+    Ok(Value::Integer(match &*operation.to_lowercase() {
+        "&" | "and" => a & b,
+        "|" | "or" => a | b,
+        "^" | "xor" => a ^ b,
+        "~" | "not" => !a,
+        "<<" | "left shift" => a << by,
+        ">>" | "right shift" => a >> by,
+        ">>>" | "right shift unsigned" => (a.cast_unsigned() >> by).cast_signed(),
+        other => {
+            let message =
+                format!("{name}() knows no operation `{other}`: give &, |, ^, ~, <<, >> or >>>");
+            return Err(ExecError::Argument { message });
+        }
+    }))
+}
