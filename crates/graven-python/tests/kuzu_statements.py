@@ -6,7 +6,8 @@ Run it by hand, it is no unit test::
 
 ``FOLDER`` has ``test/test_files`` and ``dataset`` of Kuzu's sources. ``PYTHONPATH`` must name a folder with the package
 ``graven``. Each ``-CASE`` gets a new database with its data set. Of a value with an id only the rest is compared, since ids
-are Kuzu's own; a map is compared as a struct. ``agree``: the rows, the success or the failure are Kuzu's; ``differ``: other
+are Kuzu's own; a map is compared as a struct. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
+``COMMIT`` are some. ``agree``: the rows, the success or the failure are Kuzu's; ``differ``: other
 rows; ``refused``: an error where Kuzu has none; ``accepted``: none where Kuzu has one.
 """
 
@@ -23,6 +24,7 @@ import tempfile
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import graven
+from graven import kuzu
 
 OUTCOMES = ("agree", "differ", "refused", "accepted")
 TIMEOUT_MS = 10_000
@@ -202,12 +204,13 @@ def last_rows(connection: Any, text: str) -> List[List[Any]]:
     result = connection.execute(text)
     if isinstance(result, list):
         result = result[-1]
-    return [list(row) for row in result.get_all()]
+    # The values as Graven has them: those of Kuzu's package are less than what its files show.
+    return [list(row) for row in result._inner.get_all()]
 
 
 def open_database(folder: str) -> Any:
     """A connection to the database of a case."""
-    connection = graven.Connection(graven.Database(os.path.join(folder, "db")))
+    connection = kuzu.Connection(kuzu.Database(os.path.join(folder, "db")))
     connection.set_query_timeout(TIMEOUT_MS)
     return connection
 

@@ -15,6 +15,9 @@ use crate::diagnostic::Code;
 use crate::plan::expression::Quantifier;
 use crate::token::{Span, TokenKind};
 
+/// `concat_ws`: the texts of a list with the separator between them; nulls are left out.
+const JOINED: &str = "apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL], $0)";
+
 impl Parser<'_> {
     /// A call of a function of Kuzu that is read in a way of its own: lambdas, named values.
     pub(super) fn kuzu_form(&mut self) -> Result<Option<ExprKind>> {
@@ -140,21 +143,26 @@ impl Parser<'_> {
         args: &mut Vec<Expr>,
     ) -> Result<Option<ExprKind>> {
         let lower = name.text.to_ascii_lowercase();
-        if lower == "concat" && args.len() > 1 {
-            let mut args = std::mem::take(args).into_iter();
-            let mut whole: Option<Expr> = None;
-            for arg in args.by_ref() {
+        if matches!(&*lower, "concat" | "concat_ws") && args.len() > 1 {
+            let mut texts = Vec::with_capacity(args.len());
+            for arg in std::mem::take(args) {
                 let wanted = self.make(ExprKind::String("STRING".into()), name.span)?;
-                let text = self.called("cast", vec![arg, wanted], name.span)?;
-                whole = Some(match whole {
-                    None => text,
-                    Some(left) => {
-                        let (left, right) = (Box::new(left), Box::new(text));
-                        self.make(ExprKind::Concatenate { left, right }, name.span)?
-                    }
-                });
+                texts.push(self.called("cast", vec![arg, wanted], name.span)?);
             }
-            return Ok(whole.map(|whole| whole.kind));
+            if lower == "concat_ws" {
+                let separator = texts.remove(0);
+                let joined = self.make(ExprKind::List(texts), name.span)?;
+                return self
+                    .of_template(JOINED, name.span, &[separator, joined])
+                    .map(Some);
+            }
+            let mut texts = texts.into_iter();
+            let mut whole = texts.next().expect("two arguments");
+            for text in texts {
+                let (left, right) = (Box::new(whole), Box::new(text));
+                whole = self.make(ExprKind::Concatenate { left, right }, name.span)?;
+            }
+            return Ok(Some(whole.kind));
         }
         if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
@@ -410,6 +418,37 @@ mod tests {
                 usize::from(known.args_min) <= *count && *count <= usize::from(known.args_max)
             });
             assert!(taken.is_none(), "{name} is a function of the language");
+        }
+    }
+
+    /// Goal: calls of any number of arguments are read as the same expression, written out.
+    #[test]
+    fn any_number_of_arguments() {
+        let cast = |text: &str| format!("cast({text}, 'STRING')");
+        let [a, b, c] = ["1", "x", "null"].map(cast);
+        let listed = format!("[{b}, {c}]");
+        for (call, same) in [
+            ("concat(1, x, null)", format!("{a} || {b} || {c}")),
+            (
+                "CONCAT_WS(1, x, null)",
+                JOINED.replace("$1", &listed).replace("$0", &a),
+            ),
+        ] {
+            let read = |text: &str| {
+                let query = format!("WITH 2 AS x RETURN {text} AS it");
+                let statement = super::super::parse(&query).expect(text);
+                // The text of a tree, without places and heights.
+                let text = format!("{statement:?}");
+                let mut parts = text.split("span: Span {");
+                let mut kept = parts.next().expect("a part").to_owned();
+                for part in parts {
+                    let (_, rest) = part.split_once('}').expect("a span");
+                    let rest = rest.strip_prefix(", height: ").unwrap_or(rest);
+                    kept += rest.trim_start_matches(|c: char| c.is_ascii_digit());
+                }
+                kept
+            };
+            assert_eq!(read(call), read(&same), "{call}");
         }
     }
 }

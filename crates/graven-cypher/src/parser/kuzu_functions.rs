@@ -116,6 +116,12 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
         2,
         "2 * vector.similarity.cosine($0, $1) - 1",
     ),
+    (
+        "array_cross_product",
+        2,
+        "[$0[1] * $1[2] - $0[2] * $1[1], $0[2] * $1[0] - $0[0] * $1[2], \
+            $0[0] * $1[1] - $0[1] * $1[0]]",
+    ),
     // Texts.
     ("contains", 2, "$0 CONTAINS $1"),
     ("starts_with", 2, "$0 STARTS WITH $1"),
@@ -192,6 +198,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("gen_random_uuid", 0, "randomUUID()"),
     ("uuid", 1, "cast($0, 'UUID')"),
     ("blob", 1, "cast($0, 'BLOB')"),
+    ("to_blob", 1, "cast($0, 'BLOB')"),
     ("to_int64", 1, "cast($0, 'INT64')"),
     ("to_int32", 1, "cast($0, 'INT32')"),
     ("to_int16", 1, "cast($0, 'INT16')"),
@@ -265,6 +272,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
             'September', 'October', 'November', 'December'][$0.month - 1]",
     ),
     ("century", 1, "cast(ceil($0.year / 100.0), 'INT64')"),
+    ("to_epoch_ms", 1, "datetime($0).epochMillis"),
     ("epoch_ms", 1, "localdatetime(datetime.fromEpochMillis($0))"),
     (
         "to_timestamp",
@@ -417,6 +425,7 @@ const OTHER_NAMES: &[&str] = &[
     "struct_pack",
     "union_value",
     "concat",
+    "concat_ws",
     "list_creation",
     "list_value",
     "array_value",

@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! Options choose among ways of running a statement that this database does not have: those of
-//! Neo4j are read and have no meaning, others are refused. The one version is 5.
+//! Neo4j are read and have no meaning, others are refused. The one version is 5. Kuzu has a
+//! logical plan and a physical one; here is one plan, and `EXPLAIN LOGICAL` shows it.
 
 use super::{Parser, Result};
 use crate::diagnostic::Code;
@@ -56,6 +57,7 @@ impl Parser<'_> {
         loop {
             if prefix.mode == PlanMode::Execute && self.eat_word("EXPLAIN") {
                 prefix.mode = PlanMode::Explain;
+                self.eat_word("LOGICAL");
             } else if prefix.mode == PlanMode::Execute && self.eat_word("PROFILE") {
                 prefix.mode = PlanMode::Profile;
             } else if !options && self.eat_word("CYPHER") {
@@ -116,5 +118,27 @@ impl Parser<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parser::parse;
+    use crate::plan::PlanMode;
+
+    /// Goal: `EXPLAIN LOGICAL` of Kuzu is `EXPLAIN`, and the word means nothing anywhere else.
+    #[test]
+    fn a_logical_plan_is_the_plan() {
+        for text in ["EXPLAIN RETURN 1", "explain logical RETURN 1"] {
+            let statement = parse(text).expect(text);
+            assert_eq!(statement.mode, PlanMode::Explain, "{text}");
+        }
+        for text in [
+            "LOGICAL RETURN 1",
+            "PROFILE LOGICAL RETURN 1",
+            "EXPLAIN LOGICAL LOGICAL RETURN 1",
+        ] {
+            parse(text).expect_err(text);
+        }
     }
 }

@@ -13,13 +13,17 @@ Statements, files and transactions are those of :mod:`graven`; what differs is t
 * A statement that cannot be prepared says so by ``is_success()``. No row can be read once the database is closed.
 """
 
+from typing import TYPE_CHECKING
+
 from .._graven import __version__, storage_version
 from .._graven import __version__ as version
 from ..types import Type
-from .asynchronous import AsyncConnection
 from .connection import Connection, PreparedStatement
 from .database import Database
 from .result import QueryResult
+
+if TYPE_CHECKING:
+    from .asynchronous import AsyncConnection
 
 __all__ = [
     "AsyncConnection",
@@ -32,3 +36,12 @@ __all__ = [
     "storage_version",
     "version",
 ]
+
+
+def __getattr__(name):
+    """As in :mod:`graven`: asyncio is loaded by the programs that use it."""
+    if name == "AsyncConnection":
+        from .asynchronous import AsyncConnection
+
+        return AsyncConnection
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
