@@ -161,8 +161,8 @@ pub(crate) fn keep_freed_memory() {
     }
 }
 
-/// To be called with the memory limit before there are other threads: under a small one less of what
-/// is freed is kept.
+/// To be called with the memory limit before there are other threads: under a small one less of
+/// what is freed is kept.
 pub(crate) fn keep_less(limit: u64) {
     if limit >= SMALL_LIMIT {
         return;
