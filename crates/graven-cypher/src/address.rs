@@ -3,7 +3,8 @@
 //! # How it works
 //! `USE name` names one, and `USE graph.byName(name)` one that may have to be computed first.
 //! Commands about users, databases and aliases are for `system`, wherever they are said. Other
-//! statements are for the database that their session has chosen.
+//! statements are for the database that their session has chosen. So is one that reads a graph
+//! outside of the subquery that says `USE`: what it reads there is of the chosen database.
 //!
 //! # Invariants
 //! * CD-2 A statement that may run on `system` reads no graph: it has no pattern, changes no graph
@@ -12,19 +13,20 @@
 use std::sync::Arc;
 
 use crate::ast::{
-    Clause, ClauseKind, Expr, ExprKind, ProcedureCall, Projection, Query, SingleQuery,
+    Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Query, SingleQuery,
 };
 use crate::parser;
-use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, COPY_HOME, SET_HOME};
+use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME};
 use crate::parser::used_database::CHECK;
 use crate::plan::schema::SchemaCommand;
 
 /// What the text of a statement says of its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
-    /// The first name behind `USE`.
+    /// The first name behind `USE`, if the whole statement is for it.
     pub used: Option<Arc<str>>,
-    /// The text of the first name behind `USE graph.byName` that is computed, if it reads no graph.
+    /// The text of the first name behind `USE graph.byName` that is computed, if it reads no graph
+    /// and the whole statement is for it.
     pub computed: Option<Arc<str>>,
     /// It is about users, databases or aliases.
     pub administers: bool,
@@ -64,9 +66,13 @@ pub fn address_of(text: &str) -> Option<Address> {
     let statement = parser::parse(text).ok()?;
     let query = &statement.query;
     let administers = query.first.clauses.iter().any(administers);
+    let begins = query.first.clauses.first().map(|clause| clause.span.start);
+    let reads_outside = reads_outside(query);
+    let is_for_all = |name: &Name| !reads_outside || begins.is_none_or(|at| name.span.start < at);
+    let used = statement.used.first().filter(|name| is_for_all(name));
     Some(Address {
-        used: statement.used.first().map(|name| Arc::clone(&name.text)),
-        computed: computed(query)
+        used: used.map(|name| Arc::clone(&name.text)),
+        computed: computed(query, !reads_outside)
             .filter(|name| !of_expression(name))
             .map(|name| name.span.slice(text).into()),
         administers,
@@ -78,20 +84,20 @@ fn administers(clause: &Clause) -> bool {
     match &clause.kind {
         ClauseKind::Schema(SchemaCommand::User(_)) => true,
         ClauseKind::Call(call) => {
-            [CHANGE, CHANGE_AND_WAIT, COPY_HOME, SET_HOME].contains(&&*call.name.text)
+            [CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME].contains(&&*call.name.text)
         }
         _ => false,
     }
 }
 
-/// The first computed name behind `USE`.
-fn computed(query: &Query) -> Option<&Expr> {
+/// The first computed name behind `USE`; that of a subquery only where it counts.
+fn computed(query: &Query, within: bool) -> Option<&Expr> {
     let unions = query.unions.iter().map(|union| &union.query);
     let mut queries = std::iter::once(&query.first).chain(unions);
     queries.find_map(|query| {
         query.clauses.iter().find_map(|clause| match &clause.kind {
             ClauseKind::Call(call) if *call.name.text == *CHECK => call.args.as_ref()?.first(),
-            ClauseKind::Subquery { query, .. } => computed(query),
+            ClauseKind::Subquery { query, .. } if within => computed(query, within),
             _ => None,
         })
     })
@@ -104,7 +110,24 @@ fn reads(query: &Query) -> bool {
 }
 
 fn reads_one(query: &SingleQuery) -> bool {
-    query.clauses.iter().any(|clause| match &clause.kind {
+    query.clauses.iter().any(reads_clause)
+}
+
+/// Whether a query reads or changes a graph outside of its subqueries.
+fn reads_outside(query: &Query) -> bool {
+    let unions = query.unions.iter().map(|union| &union.query);
+    std::iter::once(&query.first).chain(unions).any(|query| {
+        let mut clauses = query.clauses.iter();
+        clauses.any(|clause| match &clause.kind {
+            ClauseKind::Subquery { .. } => false,
+            ClauseKind::Call(call) if *call.name.text == *CHECK => false,
+            _ => reads_clause(clause),
+        })
+    })
+}
+
+fn reads_clause(clause: &Clause) -> bool {
+    match &clause.kind {
         ClauseKind::Return(projection) => of_projection(projection),
         ClauseKind::With { projection, filter } => {
             of_projection(projection) || filter.iter().any(of_expression)
@@ -114,7 +137,7 @@ fn reads_one(query: &SingleQuery) -> bool {
         ClauseKind::Subquery { query, .. } => reads(query),
         ClauseKind::Finish => false,
         _ => true,
-    })
+    }
 }
 
 fn of_call(call: &ProcedureCall) -> bool {
@@ -183,6 +206,14 @@ mod tests {
             assert_eq!(address.needs_no_graph, needs_no_graph, "{text}");
         }
         assert_eq!(address_of("MATCH"), None);
+        for (text, name) in [
+            ("USE b MATCH (n) RETURN n", Some("b")),
+            ("CALL { USE b MATCH (n) RETURN n } RETURN n", Some("b")),
+            ("MATCH (m) CALL { USE b MATCH (n) RETURN n } RETURN n", None),
+        ] {
+            let address = address_of(text).expect(text);
+            assert_eq!(address.used.as_deref(), name, "{text}");
+        }
         let used = address_of("USE a.b DROP DATABASE c").expect("a statement");
         assert_eq!(used.used.as_deref(), Some("a.b"));
         assert!(used.administers);
@@ -192,6 +223,11 @@ mod tests {
                 "CALL { USE graph.byName($a) RETURN 1 AS x } RETURN x",
                 Some("$a"),
             ),
+            (
+                "MATCH (n) CALL { USE graph.byName($a) RETURN 1 AS x } RETURN x",
+                None,
+            ),
+            ("USE graph.byName($a) MATCH (n) RETURN n", Some("$a")),
             ("USE graph.byName(toString(EXISTS { () })) RETURN 1", None),
             ("USE graph.byName('x') RETURN 1", None),
         ] {

@@ -460,8 +460,8 @@ impl DatabaseManager for DatabaseFolder {
         self.settings.set_home(user, home.as_deref())
     }
 
-    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
-        self.settings.copy_home(from, to)
+    fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
+        self.settings.move_home(from, to)
     }
 
     fn change(&self, change: Change) -> Result<(), Error> {

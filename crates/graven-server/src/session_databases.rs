@@ -24,7 +24,7 @@ enum Waiting {
         home: Option<String>,
         must_exist: bool,
     },
-    CopyHome {
+    MoveHome {
         from: String,
         to: String,
     },
@@ -77,14 +77,14 @@ impl SessionDatabases {
                 home,
                 must_exist,
             } => self.folder.set_home(&user, home.as_deref(), must_exist),
-            Waiting::CopyHome { from, to } => self.folder.copy_home(&from, &to),
+            Waiting::MoveHome { from, to } => self.folder.move_home(&from, &to),
         }
     }
 
     /// Makes it, or keeps it for the commit.
     fn take(&self, asked: Waiting) -> Result<(), Error> {
         // A home that goes along with a user is a part of what changes the user.
-        if !matches!(asked, Waiting::CopyHome { .. }) {
+        if !matches!(asked, Waiting::MoveHome { .. }) {
             self.asked.fetch_add(1, Ordering::Relaxed);
         }
         match &mut *self.waiting() {
@@ -130,9 +130,9 @@ impl DatabaseManager for SessionDatabases {
         })
     }
 
-    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+    fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
         let (from, to) = (from.to_owned(), to.to_owned());
-        self.take(Waiting::CopyHome { from, to })
+        self.take(Waiting::MoveHome { from, to })
     }
 
     fn change(&self, change: Change) -> Result<(), Error> {

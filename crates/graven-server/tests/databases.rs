@@ -442,6 +442,8 @@ fn users_and_rights_are_the_same_in_all() {
     assert_eq!(shown(&mut root, homes), ["[\"ada\"]"]);
     root.rows("ALTER USER rob SET HOME DATABASE shop SET STATUS ACTIVE");
     root.rows("RENAME USER rob TO bob");
+    root.rows("CREATE USER rob SET PASSWORD 'abc'");
+    assert_eq!(shown(&mut root, homes), ["[\"ada\"]", "[\"bob\"]"]);
     // A user that is made anew has no home of the one before.
     root.rows("DROP USER bob");
     root.rows("CREATE USER bob SET PASSWORD 'abc'");

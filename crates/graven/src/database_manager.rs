@@ -105,11 +105,11 @@ pub trait DatabaseManager: Send + Sync + fmt::Debug {
     /// There is no such database, or no such user; as [`DatabaseManager::home_of`].
     fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error>;
 
-    /// Gives a user the home database of another one, if that has one.
+    /// The home database of a user that is renamed goes along, if there is one.
     ///
     /// # Errors
     /// As [`DatabaseManager::home_of`].
-    fn copy_home(&self, from: &str, to: &str) -> Result<(), Error>;
+    fn move_home(&self, from: &str, to: &str) -> Result<(), Error>;
 
     /// Makes a change.
     ///

@@ -25,7 +25,7 @@ pub(crate) const CHANGE_AND_WAIT: &str = "graven.databases.changeAndWait";
 pub(crate) const SET_HOME: &str = "graven.databases.setHome";
 
 /// Gives one user the home database of another one.
-pub(crate) const COPY_HOME: &str = "graven.databases.copyHome";
+pub(crate) const MOVE_HOME: &str = "graven.databases.moveHome";
 
 /// What begins a command.
 const VERBS: &[&str] = &["CREATE", "DROP", "ALTER", "START", "STOP"];

@@ -7,7 +7,7 @@
 //! before the command (`parser/databases.rs`). A statement that may hold a password shows nothing
 //! of its text in errors ([`may_hold_password`]).
 
-use super::databases::COPY_HOME;
+use super::databases::MOVE_HOME;
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name};
 use crate::diagnostic::Code;
@@ -82,7 +82,7 @@ impl Parser<'_> {
         let mut clauses = Vec::new();
         if let UserCommand::Rename { from, to, .. } = &command {
             let (from, to) = (self.given(from, span)?, self.given(to, span)?);
-            clauses.push(super::databases::call(COPY_HOME, vec![from, to], span));
+            clauses.push(super::databases::call(MOVE_HOME, vec![from, to], span));
         }
         if let Some(home) = home {
             let user = self.given(&name, span)?;

@@ -111,11 +111,12 @@ impl Settings {
         }
     }
 
-    /// The home of one user is that of another one, too.
-    pub(super) fn copy_home(&self, from: &str, to: &str) -> Result<(), Error> {
+    /// The home of a user goes along to the name that the user has from now on.
+    pub(super) fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
         let params = Params::new().with("from", from).with("to", to);
         self.change(
-            "MATCH (h:Home {user: $from}) MERGE (n:Home {user: $to}) SET n.database = h.database",
+            "MATCH (h:Home {user: $from}) OPTIONAL MATCH (n:Home {user: $to}) WHERE n <> h DELETE n \
+             WITH DISTINCT h SET h.user = $to",
             &params,
         )
     }

@@ -27,6 +27,9 @@ use crate::opened::Opened;
 use crate::served::Databases;
 use crate::timeouts::Timer;
 
+/// How long computing the name of a database may take.
+const NAME_TIME: Duration = Duration::from_secs(1);
+
 /// Words without which no statement chooses a database; the whole is looked at only with one of
 /// them.
 const CHOOSING: &[&[u8]] = &[b"use", b"role", b"database", b"alias"];
@@ -133,11 +136,12 @@ impl<W: Write> Session<W> {
         Ok(target)
     }
 
-    /// The name that an expression behind `USE` gives; none where it gives none, which the
-    /// statement itself tells when it runs.
+    /// The name that an expression behind `USE` gives; none where it gives none, or takes longer
+    /// than [`NAME_TIME`], which the statement itself tells when it runs.
     fn computed_name(&self, expression: &str, params: &Params) -> Option<Arc<str>> {
         let access = self.access.clone().reading_only(true);
         let connection = self.connection.clone().with_access(access);
+        let connection = connection.with_timeout(Some(NAME_TIME));
         let text = format!("RETURN {expression}");
         let row = connection.query(&text, params).ok()?.next_row().ok()??;
         row.values().first()?.as_str().map(Arc::from)

@@ -100,12 +100,12 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfCaller(change_and_wait),
     ),
     procedure(
-        "graven.databases.copyHome",
+        "graven.databases.moveHome",
         "RENAME USER from TO to: the home database goes along",
         (&[("from", TypeSet::STRING), ("to", TypeSet::STRING)], 2),
         Right::Admin,
         &[],
-        Body::OfCaller(copy_home),
+        Body::OfCaller(move_home),
     ),
     procedure(
         "graven.databases.setHome",
@@ -491,13 +491,13 @@ fn set_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErr
     Ok(Vec::new())
 }
 
-/// A file alone knows no homes: there is nothing to copy.
-fn copy_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+/// A file alone knows no homes: none goes along.
+fn move_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let [Value::String(from), Value::String(to)] = args else {
         return Err(argument("give the names of both users as text".to_owned()));
     };
     if let Some(database_manager) = caller.connection.database_manager() {
-        database_manager.copy_home(from, to).map_err(told)?;
+        database_manager.move_home(from, to).map_err(told)?;
     }
     Ok(Vec::new())
 }
