@@ -9,8 +9,7 @@
 //! has letters.
 //!
 //! # Invariants
-//! * TE-20 What a pattern with a day, a time of day to the nanosecond and an offset has written, it
-//!   reads as the same moment.
+//! * TE-20 What `iso_offset_date_time` has written, it reads as the same moment.
 //!
 //! # Source
 //! The documentation of `java.time.format.DateTimeFormatter`.
@@ -46,48 +45,51 @@ const DAYS: [&str; 7] = [
 ];
 
 /// Names of patterns. `f` is the fraction of a second with its dot, if it is not zero; `o` is the
-/// offset with its colon, or `Z`.
+/// offset with its colon, or `Z`; `i` is the name of the zone, if it has one.
 const NAMED: &[(&str, &str)] = &[
-    ("basic_date", "yyyyMMdd"),
-    ("basic_date_time", "yyyyMMdd'T'HHmmss.SSSZ"),
-    ("basic_date_time_no_millis", "yyyyMMdd'T'HHmmssZ"),
-    ("basic_iso_date", "yyyyMMdd[Z]"),
+    ("basic_date", "uuuuMMdd"),
+    ("basic_date_time", "uuuuMMdd'T'HHmmss.SSSZ"),
+    ("basic_date_time_no_millis", "uuuuMMdd'T'HHmmssZ"),
+    ("basic_iso_date", "uuuuMMdd[Z]"),
     ("basic_time", "HHmmss.SSSZ"),
     ("basic_time_no_millis", "HHmmssZ"),
-    ("date", "yyyy-MM-dd"),
-    ("date_hour", "yyyy-MM-dd'T'HH"),
-    ("date_hour_minute", "yyyy-MM-dd'T'HH:mm"),
-    ("date_hour_minute_second", "yyyy-MM-dd'T'HH:mm:ss"),
-    ("date_optional_time", "yyyy-MM-dd['T'HH:mm[:ss]f[o]]"),
-    ("date_time", "yyyy-MM-dd'T'HH:mm:ss.SSSo"),
-    ("date_time_no_millis", "yyyy-MM-dd'T'HH:mm:sso"),
+    ("date", "uuuu-MM-dd"),
+    ("date_hour", "uuuu-MM-dd'T'HH"),
+    ("date_hour_minute", "uuuu-MM-dd'T'HH:mm"),
+    ("date_hour_minute_second", "uuuu-MM-dd'T'HH:mm:ss"),
+    ("date_optional_time", "uuuu-MM-dd['T'HH:mm[:ss]f[o]]"),
+    ("date_time", "uuuu-MM-dd'T'HH:mm:ss.SSSo"),
+    ("date_time_no_millis", "uuuu-MM-dd'T'HH:mm:sso"),
     ("hour", "HH"),
     ("hour_minute", "HH:mm"),
     ("hour_minute_second", "HH:mm:ss"),
-    ("iso_date", "yyyy-MM-dd[o]"),
-    ("iso_date_time", "yyyy-MM-dd'T'HH:mm[:ss]f[o]['['VV']']"),
-    ("iso_instant", "yyyy-MM-dd'T'HH:mm:ssfo"),
-    ("iso_local_date", "yyyy-MM-dd"),
-    ("iso_local_date_time", "yyyy-MM-dd'T'HH:mm[:ss]f"),
+    ("iso_date", "uuuu-MM-dd[o]"),
+    ("iso_date_time", "uuuu-MM-dd'T'HH:mm[:ss]f[o]['['i']']"),
+    ("iso_instant", "uuuu-MM-dd'T'HH:mm:ssfo"),
+    ("iso_local_date", "uuuu-MM-dd"),
+    ("iso_local_date_time", "uuuu-MM-dd'T'HH:mm[:ss]f"),
     ("iso_local_time", "HH:mm[:ss]f"),
-    ("iso_offset_date", "yyyy-MM-ddo"),
-    ("iso_offset_date_time", "yyyy-MM-dd'T'HH:mm[:ss]fo"),
+    ("iso_offset_date", "uuuu-MM-ddo"),
+    ("iso_offset_date_time", "uuuu-MM-dd'T'HH:mm[:ss]fo"),
     ("iso_offset_time", "HH:mm[:ss]fo"),
-    ("iso_ordinal_date", "yyyy-DDD[o]"),
+    ("iso_ordinal_date", "uuuu-DDD[o]"),
     ("iso_time", "HH:mm[:ss]f[o]"),
     ("iso_week_date", "YYYY-'W'ww-e[o]"),
-    ("iso_zoned_date_time", "yyyy-MM-dd'T'HH:mm[:ss]fo['['VV']']"),
-    ("ordinal_date", "yyyy-DDD"),
+    ("iso_zoned_date_time", "uuuu-MM-dd'T'HH:mm[:ss]fo['['i']']"),
+    ("ordinal_date", "uuuu-DDD"),
     ("time", "HH:mm:ss.SSSo"),
     ("time_no_millis", "HH:mm:sso"),
     ("week_date", "YYYY-'W'ww-e"),
-    ("year", "yyyy"),
-    ("year_month", "yyyy-MM"),
-    ("year_month_day", "yyyy-MM-dd"),
+    ("year", "uuuu"),
+    ("year_month", "uuuu-MM"),
+    ("year_month_day", "uuuu-MM-dd"),
 ];
 
 /// Letters that stand for something.
-const LETTERS: &str = "GyuYMLQqdDwEeaHkKhmsSAnNVzOXxZfo";
+const LETTERS: &str = "GyuYMLQqdDwEeaHkKhmsSAnNVzOXxZfoi";
+
+/// Bytes of a pattern.
+pub const LENGTH_MAX: usize = 1000;
 
 /// Optional parts within each other.
 const DEPTH_MAX: usize = 16;
@@ -125,6 +127,12 @@ impl Pattern {
     /// assert_eq!(written, Ok("2024-02-03".into()));
     /// ```
     pub fn parse(text: &str) -> Result<Pattern> {
+        if text.len() > LENGTH_MAX {
+            return Err(Error::Text {
+                what: "pattern of dates and times of at most 1,000 characters",
+                text: text.chars().take(40).collect(),
+            });
+        }
         let lower = text.to_ascii_lowercase();
         let named = NAMED.iter().find(|(name, _)| *name == lower);
         let chars: Vec<char> = named.map_or(text, |(_, pattern)| pattern).chars().collect();
@@ -163,16 +171,32 @@ impl Pattern {
     /// # Errors
     /// A text of another form; a day that does not exist.
     pub fn read(&self, text: &str) -> Result<Parts> {
-        let wrong = || Error::Content {
-            text: text.to_owned(),
-            why: format!("it is no text of the pattern {}", self.text),
-        };
-        let mut found = Found::default();
-        let rest = read_all(&self.items, text, &mut found).ok_or_else(wrong)?;
+        let (found, rest) = self.found(text)?;
         if !rest.trim_end().is_empty() {
-            return Err(wrong());
+            return Err(self.wrong(text));
         }
         found.parts()
+    }
+
+    /// What the start of a text says, as Java's older formatter reads it.
+    ///
+    /// # Errors
+    /// As [`Pattern::read`], but for what is behind the pattern.
+    pub fn read_start(&self, text: &str) -> Result<Parts> {
+        self.found(text)?.0.parts()
+    }
+
+    fn found<'a>(&self, text: &'a str) -> Result<(Found, &'a str)> {
+        let mut found = Found::default();
+        let rest = read_all(&self.items, text, &mut found).ok_or_else(|| self.wrong(text))?;
+        Ok((found, rest))
+    }
+
+    fn wrong(&self, text: &str) -> Error {
+        Error::Content {
+            text: text.to_owned(),
+            why: format!("it is no text of the pattern {}", self.text),
+        }
     }
 }
 
@@ -210,7 +234,7 @@ fn items(chars: &[char], at: &mut usize, is_named: bool, depth: usize) -> Option
             }
             ']' => return (depth > 0).then_some(items),
             c if c.is_ascii_alphabetic() => {
-                if !LETTERS.contains(c) || ("fo".contains(c) && !is_named) {
+                if !LETTERS.contains(c) || ("foi".contains(c) && !is_named) {
                     return None;
                 }
                 let more = chars[*at..].iter().take_while(|next| **next == c).count();
@@ -258,7 +282,7 @@ fn name(names: &[&str], number: i64, count: usize) -> String {
 fn letter_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
     let number = |value: i64| Some(format!("{value:0count$}"));
     match letter {
-        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' => return zone_text(letter, count, parts),
+        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' | 'i' => return zone_text(letter, count, parts),
         'a' | 'H' | 'k' | 'K' | 'h' | 'm' | 's' | 'S' | 'A' | 'n' | 'N' | 'f' => {
             let nanos = parts.nanos?;
             let (seconds, fraction) = (nanos / SECOND, nanos % SECOND);
@@ -290,6 +314,7 @@ fn letter_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
     let year_of = |year: i64| match count {
         2 => format!("{:02}", year.rem_euclid(100)),
         _ if year < 0 => format!("-{:0count$}", -year),
+        4.. if year.to_string().len() > count => format!("+{year}"),
         _ => format!("{year:0count$}"),
     };
     match letter {
@@ -299,7 +324,12 @@ fn letter_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
         'Y' => Some(year_of(week(days).0)),
         'M' | 'L' if count >= 3 => Some(name(&MONTHS, month, count)),
         'M' | 'L' => number(month),
-        'Q' | 'q' if count >= 3 => Some(format!("Q{quarter}")),
+        'Q' | 'q' if count == 3 => Some(format!("Q{quarter}")),
+        'Q' | 'q' if count == 4 => {
+            let name = ["1st", "2nd", "3rd", "4th"][(quarter - 1) as usize];
+            Some(format!("{name} quarter"))
+        }
+        'Q' | 'q' if count > 4 => Some(quarter.to_string()),
         'Q' | 'q' => number(quarter),
         'd' => number(day),
         'D' => number(day_of_year(days)),
@@ -316,6 +346,10 @@ fn zone_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
     let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
     let (hour, minute) = (size / 3600, size / 60 % 60);
     let with_colon = || format!("{sign}{hour:02}:{minute:02}");
+    let with_seconds = || match size % 60 {
+        0 => with_colon(),
+        second => format!("{sign}{hour:02}:{minute:02}:{second:02}"),
+    };
     let gmt = |long: bool| match (offset, long) {
         (0, _) => "GMT".to_owned(),
         (_, true) => format!("GMT{}", with_colon()),
@@ -328,14 +362,16 @@ fn zone_text(letter: char, count: usize, parts: &Parts) -> Option<String> {
             (None, 0) => if letter == 'V' { "Z" } else { "UTC" }.to_owned(),
             (None, _) => with_colon(),
         },
+        'i' => zone.name()?.to_string(),
         'O' => gmt(count == 4),
         'X' | 'o' if offset == 0 => "Z".to_owned(),
         'Z' if count == 4 => gmt(true),
         'Z' if count == 5 && offset == 0 => "Z".to_owned(),
         'X' | 'x' if count == 1 && minute == 0 => format!("{sign}{hour:02}"),
-        'X' | 'x' if count == 3 || count == 5 => with_colon(),
+        'X' | 'x' if count == 3 => with_colon(),
+        'X' | 'x' if count == 5 => with_seconds(),
         'Z' if count == 5 => with_colon(),
-        'o' => with_colon(),
+        'o' => with_seconds(),
         _ => format!("{sign}{hour:02}{minute:02}"),
     })
 }
@@ -499,7 +535,7 @@ fn read_letter<'a>(
             found.fraction = Some(value * 10_i64.pow(9 - digits as u32));
             return Some(rest);
         }
-        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' => return read_zone(letter, text, found),
+        'V' | 'z' | 'O' | 'X' | 'x' | 'Z' | 'o' | 'i' => return read_zone(letter, text, found),
         _ => {}
     }
     if !is_number(letter, count) {
@@ -527,6 +563,9 @@ fn read_letter<'a>(
         'D' => found.ordinal = Some(value),
         'w' => found.week = Some(value),
         'e' => found.day_of_week = Some(value),
+        'k' if !(1..=24).contains(&value) => return None,
+        'h' if !(1..=12).contains(&value) => return None,
+        'K' if value > 11 => return None,
         'H' | 'K' => found.hour = Some(value),
         'k' if value == 24 => found.hour = Some(0),
         'h' if value == 12 => found.hour = Some(0),
@@ -555,7 +594,7 @@ fn read_zone<'a>(letter: char, text: &'a str, found: &mut Found) -> Option<&'a s
     let (own, rest) = text.split_at(length);
     match (parse_offset(own), letter) {
         (Some(offset), _) => found.offset = Some(offset),
-        (None, 'V' | 'z' | 'O') if !own.is_empty() => found.zone = Some(own.to_owned()),
+        (None, 'V' | 'z' | 'O' | 'i') if !own.is_empty() => found.zone = Some(own.to_owned()),
         _ => return None,
     }
     Some(rest)
@@ -594,12 +633,34 @@ mod tests {
                 "ISO_ZONED_DATE_TIME",
                 "2024-02-03T16:05:09.012+01:00[Europe/Paris]",
             ),
+            ("QQQQ uuuuu", "1st quarter 02024"),
             ("iso_instant", "2024-02-03T15:05:09.012Z"),
             ("iso_week_date", "2024-W05-6+01:00"),
             ("basic_date_time", "20240203T160509.012+0100"),
         ] {
             let pattern = Pattern::parse(pattern).expect(pattern);
             assert_eq!(pattern.write(&at).as_deref(), Ok(wanted), "{pattern:?}");
+        }
+        for text in [
+            "2024-02-03T16:05:09.012+01:00",
+            "-0044-03-15T12:00:00Z",
+            "+12024-02-03T16:05:09.000000001-03:30",
+        ] {
+            for name in [
+                "iso_zoned_date_time",
+                "iso_date_time",
+                "iso_offset_date_time",
+            ] {
+                let pattern = Pattern::parse(name).expect(name);
+                let at = moment(text);
+                assert_eq!(pattern.write(&at).as_deref(), Ok(text), "{name}");
+                let read = pattern.read(text).expect(text);
+                assert_eq!(
+                    read.value(Kind::DateTime),
+                    at.value(Kind::DateTime),
+                    "{name}"
+                );
+            }
         }
         let day = Parts::of(&PropertyValue::Date(0)).expect("a day");
         assert!(
@@ -651,6 +712,7 @@ mod tests {
             ("yyyy-MM-dd", "2024-02-30"),
             ("yyyy-MM-dd", "2024-02"),
             ("yyyy", "2024 and more"),
+            ("h:mm a", "99:00 AM"),
             ("HH:mm", "24:00"),
             ("MMM", "Foo"),
             ("X", "Paris"),

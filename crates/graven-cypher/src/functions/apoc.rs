@@ -146,8 +146,8 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.node.labels" "apoc.node.labels" 1..1 LIST;
     "apoc.node.relationship.exists" "apoc.node.relationship.exists" 1..2 BOOL;
     "apoc.node.relationship.types" "apoc.node.relationship.types" 1..2 LIST;
-    "apoc.number.parseFloat" "apoc.number.parsefloat" 1..3 FLOAT volatile;
-    "apoc.number.parseInt" "apoc.number.parseint" 1..3 INT volatile;
+    "apoc.number.parseFloat" "apoc.number.parsefloat" 1..3 FLOAT;
+    "apoc.number.parseInt" "apoc.number.parseint" 1..3 INT;
     "apoc.path.combine" "apoc.path.combine" 2..2 PATH;
     "apoc.path.create" "apoc.path.create" 1..2 PATH;
     "apoc.path.elements" "apoc.path.elements" 1..1 LIST;

@@ -28,7 +28,8 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[("value", TypeSet::LIST)],
         Body::Statement(
-            "UNWIND range(0, size($coll) - 1, $batchSize) AS at \
+            "UNWIND CASE WHEN $coll IS NULL THEN [] \
+                    ELSE range(0, size($coll) - 1, $batchSize) END AS at \
                 RETURN $coll[at..at + $batchSize] AS value",
         ),
     ),
@@ -39,9 +40,10 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[("value", TypeSet::LIST)],
         Body::Statement(
-            "WITH [-1] + [at IN range(0, size($coll) - 1) WHERE $coll[at] = $value] + size($coll) \
-                AS cuts UNWIND range(0, size(cuts) - 2) AS k \
-                WITH $coll[cuts[k] + 1..cuts[k + 1]] AS value WHERE size(value) > 0 RETURN value",
+            "WITH coalesce($coll, []) AS coll \
+                WITH coll, [-1] + [at IN range(0, size(coll) - 1) WHERE coll[at] = $value] \
+                    + size(coll) AS cuts UNWIND range(0, size(cuts) - 2) AS k \
+                WITH coll[cuts[k] + 1..cuts[k + 1]] AS value WHERE size(value) > 0 RETURN value",
         ),
     ),
     procedure(
@@ -51,7 +53,9 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[("value", TypeSet::LIST)],
         Body::Statement(
-            "UNWIND range(0, size($list1) - 1) AS at RETURN [$list1[at], $list2[at]] AS value",
+            "UNWIND CASE WHEN $list1 IS NULL OR $list2 IS NULL THEN [] \
+                    ELSE range(0, size($list1) - 1) END AS at \
+                RETURN [$list1[at], $list2[at]] AS value",
         ),
     ),
     procedure(

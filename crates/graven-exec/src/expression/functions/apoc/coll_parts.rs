@@ -6,10 +6,10 @@ use super::{Element, integer, list, map, set, size, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::number::random;
 use crate::expression::signature::Function;
-use crate::growth::{Items, work};
+use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
-use crate::value::Value;
 use crate::value::order::total_order;
+use crate::value::{Map, Value};
 
 /// A function of lists.
 macro_rules! function {
@@ -181,12 +181,17 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
             None => (&**key, true),
         });
     }
+    charge(
+        items
+            .len()
+            .saturating_mul(size_of::<(Option<&Map>, &Value)>()),
+    )?;
     let mut maps = Vec::with_capacity(items.len());
     for item in items {
         maps.push((map(name, item)?, item));
     }
     let null = Value::Null;
-    maps.sort_by(|(a, _), (b, _)| {
+    let maps = sorted_by(maps, |(a, _), (b, _)| {
         let ordered = keys.iter().map(|(key, falls)| {
             let [a, b] = [a, b].map(|map| map.and_then(|map| map.get(key)).unwrap_or(&null));
             match falls {
@@ -194,8 +199,10 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
                 false => total_order(a, b),
             }
         });
-        ordered.fold(Ordering::Equal, Ordering::then)
-    });
+        work(1)?;
+        let mut decided = ordered.skip_while(|order| order.is_eq());
+        Ok(decided.next().unwrap_or(Ordering::Equal))
+    })?;
     let bound = |at: usize| match args.get(at) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => Ok::<_, ExecError>(usize::try_from(integer(name, value)?).ok()),
@@ -212,19 +219,63 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
 fn sort_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.coll.sortText";
     let items = list(name, &args[0])?.unwrap_or_default();
+    charge(
+        items
+            .len()
+            .saturating_mul(size_of::<(Option<String>, Option<Vec<bool>>, &Value)>()),
+    )?;
     let mut texts = Vec::with_capacity(items.len());
     for item in items {
         let text = super::text(name, item)?;
-        work(1)?;
+        let length = text.map_or(0, |text| text.len());
+        charge(length.saturating_mul(4))?;
+        work(1 + length / 256)?;
         let folded = text.map(|text| text.to_lowercase());
         // Small letters come first.
         let cases = text.map(|text| text.chars().map(char::is_uppercase).collect::<Vec<_>>());
         texts.push((folded, cases, item));
     }
-    texts.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+    let texts = sorted_by(texts, |a, b| {
+        let length = a.0.as_ref().map_or(0, String::len);
+        work(1 + length / 256)?;
+        Ok((&a.0, &a.1).cmp(&(&b.0, &b.1)))
+    })?;
     let mut sorted = Items::default();
     for (_, _, item) in texts {
         sorted.push(item.clone())?;
     }
     sorted.value()
+}
+
+/// Sorts by merging, so that a comparison can end it; equal items keep their order.
+fn sorted_by<T>(items: Vec<T>, order: impl Fn(&T, &T) -> Result<Ordering>) -> Result<Vec<T>> {
+    charge(
+        items
+            .len()
+            .saturating_mul(2 * size_of::<T>() + 2 * size_of::<Vec<T>>()),
+    )?;
+    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
+    while runs.len() > 1 {
+        let mut longer = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(first) = pairs.next() {
+            let Some(second) = pairs.next() else {
+                longer.push(first);
+                break;
+            };
+            let mut merged = Vec::with_capacity(first.len() + second.len());
+            let (mut a, mut b) = (first.into_iter().peekable(), second.into_iter().peekable());
+            while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
+                let next = match order(left, right)? {
+                    Ordering::Greater => b.next(),
+                    _ => a.next(),
+                };
+                merged.extend(next);
+            }
+            merged.extend(a.chain(b));
+            longer.push(merged);
+        }
+        runs = longer;
+    }
+    Ok(runs.pop().unwrap_or_default())
 }

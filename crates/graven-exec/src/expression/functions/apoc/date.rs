@@ -15,6 +15,7 @@ use graven_temporal::{Kind, Parts, Zone, calendar};
 use super::{integer, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
+use crate::growth::{charge, work};
 use crate::query_context::{Moment, QueryContext};
 use crate::value::Value;
 
@@ -122,6 +123,13 @@ fn zone(function: &str, value: Option<&Value>) -> Result<Zone> {
 }
 
 fn pattern(text: &str) -> Result<Pattern> {
+    // Room for its parts and for the text that it writes.
+    charge(
+        text.len()
+            .min(graven_temporal::pattern::LENGTH_MAX)
+            .saturating_mul(128),
+    )?;
+    work(1 + text.len().min(graven_temporal::pattern::LENGTH_MAX) / 16)?;
     Ok(Pattern::parse(text)?)
 }
 
@@ -198,7 +206,7 @@ fn parse(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Some(of) if !of.trim().is_empty() => of,
         _ => return Ok(Value::Null),
     };
-    let read = pattern(or(name, args.get(2), PATTERN)?)?.read(of)?;
+    let read = pattern(or(name, args.get(2), PATTERN)?)?.read_start(of)?;
     of_parts(&read, unit, Some(zone(name, args.get(3))?))
 }
 

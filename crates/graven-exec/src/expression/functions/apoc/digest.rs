@@ -44,7 +44,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.text.base64decode",
         arity: (1, 1),
-        body: |_, args| decoded::<Base64>("apoc.text.base64Decode", &args[0]),
+        body: |_, args| decoded("apoc.text.base64Decode", &args[0], *b"+/"),
     },
     Function {
         name: "apoc.text.base64encode",
@@ -54,7 +54,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.text.base64urldecode",
         arity: (1, 1),
-        body: |_, args| decoded::<Base64Url>("apoc.text.base64UrlDecode", &args[0]),
+        body: |_, args| decoded("apoc.text.base64UrlDecode", &args[0], *b"-_"),
     },
     Function {
         name: "apoc.text.base64urlencode",
@@ -106,18 +106,47 @@ fn encoded<E: Encoding>(function: &str, value: &Value) -> Result<Value> {
     Ok(Value::text(&E::encode_string(of.as_bytes())))
 }
 
-fn decoded<E: Encoding>(function: &str, value: &Value) -> Result<Value> {
+/// The bytes of Base64 whose last two digits are these, with its padding or without.
+fn bytes_of(text: &str, last: [u8; 2]) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    if digits.len() % 4 == 1 || (padding > 0 && (padding > 2 || text.len() % 4 != 0)) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    let (mut held, mut bits) = (0_u32, 0);
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            _ => 62 + u8::try_from(last.iter().position(|own| *own == digit)?).ok()?,
+        };
+        held = (held << 6 | u32::from(value)) & 0xffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits & 0xff) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+fn decoded(function: &str, value: &Value, last: [u8; 2]) -> Result<Value> {
     let Some(of) = text(function, value)? else {
         return Ok(Value::Null);
     };
     charge(of.len())?;
     work(of.len() / 256)?;
-    let bytes = E::decode_vec(of).ok();
+    let bytes = bytes_of(of, last);
     let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
         Some(text) => Ok(Value::text(&text)),
         None => Err(ExecError::Argument {
-            message: format!("{function}() cannot decode {of}: it is no Base64 of a text"),
+            message: format!(
+                "{function}() cannot decode a text that begins with `{}`: it is no Base64 of a text",
+                of.chars().take(20).collect::<String>()
+            ),
         }),
     }
 }

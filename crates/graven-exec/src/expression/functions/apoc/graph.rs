@@ -3,7 +3,8 @@
 //!
 //! # How it works
 //! Types are named as in `KNOWS>|<LIKES|OWNS`: with a direction, or in both. No name means all
-//! types.
+//! types. A loop counts in each direction, so that a degree in both has it twice, where Neo4j's has
+//! it once.
 //!
 //! # Cost
 //! A degree reads the lists of one node, of each type that is named.
@@ -17,6 +18,7 @@ use super::{integer, list, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::graph;
 use crate::expression::signature::Function;
+use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::{Path, Value};
 
@@ -225,6 +227,9 @@ fn combine(_: &QueryContext, args: &[Value]) -> Result<Value> {
             ),
         });
     }
+    let nodes = first.nodes.len().saturating_add(second.nodes.len());
+    charge(nodes.saturating_mul(4 * 8))?;
+    work(nodes / 64)?;
     let mut whole = first.clone();
     whole.nodes.extend(&second.nodes[1..]);
     whole.relationships.extend(&second.relationships);
@@ -244,7 +249,11 @@ fn create(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         relationships: Vec::new(),
     };
     let steps = args.get(1).map(|value| list(name, value)).transpose()?;
-    for step in steps.flatten().unwrap_or_default() {
+    let steps = steps.flatten().unwrap_or_default();
+    // Lists that grow take up to twice their room.
+    charge(steps.len().saturating_mul(4 * 8))?;
+    for step in steps {
+        work(1)?;
         let Value::Relationship(id) = step else {
             return Err(wrong(name, "a List of Relationships", step));
         };
@@ -274,11 +283,13 @@ fn elements(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(path) = path("apoc.path.elements", &args[0])? else {
         return Ok(Value::Null);
     };
-    let mut all = vec![Value::Node(path.nodes[0])];
+    let mut all = Items::with_room(path.nodes.len() + path.relationships.len())?;
+    all.push(Value::Node(path.nodes[0]))?;
     for (relationship, node) in path.relationships.iter().zip(&path.nodes[1..]) {
-        all.extend([Value::Relationship(*relationship), Value::Node(*node)]);
+        all.push(Value::Relationship(*relationship))?;
+        all.push(Value::Node(*node))?;
     }
-    Ok(Value::list(all))
+    all.value()
 }
 
 /// So many relationships of a path from one on; all that follow where no number is given.
@@ -295,6 +306,8 @@ fn slice(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let from = usize::try_from(bound(1, 0)?).unwrap_or(0).min(length);
     let count = usize::try_from(bound(2, -1)?).unwrap_or(length);
     let to = from.saturating_add(count).min(length);
+    charge((to - from + 1).saturating_mul(2 * 8))?;
+    work((to - from) / 64)?;
     Ok(Value::Path(Arc::new(Path {
         nodes: path.nodes[from..=to].to_vec(),
         relationships: path.relationships[from..to].to_vec(),

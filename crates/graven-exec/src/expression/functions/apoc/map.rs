@@ -408,6 +408,11 @@ fn nested(entries: Entries, between: &str, left: usize) -> Result<Value> {
             None => made.push((key, value)),
         }
     }
+    if let Some((key, _)) = made.iter().find(|(key, _)| within.contains_key(key)) {
+        return Err(ExecError::Argument {
+            message: format!("apoc.map.unflatten(): {key} would be both a value and a map"),
+        });
+    }
     for (key, entries) in within {
         made.push((key, nested(entries, between, left.saturating_sub(1))?));
     }

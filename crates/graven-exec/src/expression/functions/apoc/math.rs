@@ -4,6 +4,7 @@
 use super::{integer, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
+use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
@@ -64,9 +65,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "apoc.number.parsefloat",
         arity: (1, 3),
         body: |_, args| {
-            let name = "apoc.number.parseFloat";
-            let of = text(name, &args[0])?;
-            let read = of.and_then(|of| of.replace(',', "").trim().parse().ok());
+            let read = leading("apoc.number.parseFloat", args)?;
+            let read = read.and_then(|of| of.parse().ok());
             Ok(read.map_or(Value::Null, Value::Float))
         },
     },
@@ -74,17 +74,52 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "apoc.number.parseint",
         arity: (1, 3),
         body: |_, args| {
-            let name = "apoc.number.parseInt";
-            let of = text(name, &args[0])?.map(|of| of.replace(',', ""));
+            let Some(of) = leading("apoc.number.parseInt", args)? else {
+                return Ok(Value::Null);
+            };
             // What is behind the point is cut off.
-            let whole = of
-                .as_deref()
-                .map(|of| of.split_once('.').map_or(of, |(whole, _)| whole));
-            let read = whole.and_then(|whole| whole.trim().parse().ok());
+            let whole = match of.contains('E') {
+                true => &*of,
+                false => of.split_once('.').map_or(&*of, |(whole, _)| whole),
+            };
+            let read = whole.parse().ok();
+            let read = read.or_else(|| of.parse::<f64>().ok().map(|x| x as i64));
             Ok(read.map_or(Value::Null, Value::Integer))
         },
     },
 ];
+
+/// The number that a text begins with, without its commas; none of null.
+fn leading(function: &str, args: &[Value]) -> Result<Option<String>> {
+    if let Some(other) = args[1..].iter().find(|other| !other.is_null()) {
+        return Err(wrong(function, "no pattern and no language", other));
+    }
+    let Some(of) = text(function, &args[0])? else {
+        return Ok(None);
+    };
+    charge(of.len())?;
+    work(1 + of.len() / 256)?;
+    let of = of.trim();
+    let mut number = String::new();
+    for (at, c) in of.char_indices() {
+        match c {
+            '0'..='9' => number.push(c),
+            '-' if at == 0 => number.push(c),
+            ',' if !number.contains(['.', 'E']) => {}
+            '.' if !number.contains(['.', 'E']) => number.push(c),
+            'E' if !number.contains('E') => {
+                let behind = of[at + 1..].strip_prefix('-').unwrap_or(&of[at + 1..]);
+                if !behind.starts_with(|c: char| c.is_ascii_digit()) {
+                    break;
+                }
+                number.push(c);
+            }
+            '-' if number.ends_with('E') => number.push(c),
+            _ => break,
+        }
+    }
+    Ok(Some(number))
+}
 
 fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())

@@ -8,7 +8,7 @@ use super::{list, size, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::number::random;
 use crate::expression::signature::Function;
-use crate::growth::{Text, work};
+use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
@@ -52,6 +52,11 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let params = list(name, &args[1])?.unwrap_or_default();
+    match args.get(2) {
+        None | Some(Value::Null) => {}
+        Some(Value::String(language)) if **language == *"en" => {}
+        Some(other) => return Err(wrong(name, "'en' as the language", other)),
+    }
     let mut out = Text::default();
     let mut rest = &**of;
     let mut next = 0;
@@ -110,7 +115,9 @@ fn read_field(rest: &mut &str) -> Option<(Field, char)> {
         }
         *rest = &rest[1..];
     }
-    field.width = number(rest).unwrap_or(0);
+    if rest.starts_with(|c: char| c.is_ascii_digit()) {
+        field.width = number(rest)?;
+    }
     if let Some(behind) = rest.strip_prefix('.') {
         *rest = behind;
         field.precision = Some(number(rest)?);
@@ -127,9 +134,11 @@ fn written(name: &str, kind: char, field: &Field, value: &Value) -> Result<Strin
     let upper = kind.is_uppercase();
     let text = match (kind.to_ascii_lowercase(), value) {
         ('s' | 'b', value) => {
-            let text = match value {
-                Value::Null if kind.eq_ignore_ascii_case(&'b') => "false".to_owned(),
-                value => super::key(value)?.to_string(),
+            let text = match (kind.to_ascii_lowercase(), value) {
+                ('b', Value::Null) => "false".to_owned(),
+                ('b', Value::Boolean(holds)) => holds.to_string(),
+                ('b', _) => "true".to_owned(),
+                (_, value) => super::key(value)?.to_string(),
             };
             match field.precision {
                 Some(most) => text.chars().take(most).collect(),
@@ -138,21 +147,38 @@ fn written(name: &str, kind: char, field: &Field, value: &Value) -> Result<Strin
         }
         (_, Value::Null) => "null".to_owned(),
         ('d', Value::Integer(i)) => signed(i.to_string(), field),
-        ('x', Value::Integer(i)) => format!("{i:x}"),
-        ('o', Value::Integer(i)) => format!("{i:o}"),
+        ('x', Value::Integer(i)) => with_zeros("", format!("{i:x}"), field),
+        ('o', Value::Integer(i)) => with_zeros("", format!("{i:o}"), field),
         ('c', Value::Integer(i)) => {
             let c = u32::try_from(*i).ok().and_then(char::from_u32);
             c.ok_or_else(|| wrong(name, "the number of a character", value))?
                 .to_string()
         }
         ('c', Value::String(text)) if text.chars().count() == 1 => text.to_string(),
-        ('f', Value::Float(x)) => signed(format!("{x:.*}", field.precision.unwrap_or(6)), field),
+        ('f' | 'e', Value::Float(x)) if !x.is_finite() => match (x.is_nan(), *x < 0.0) {
+            (true, _) => "NaN",
+            (false, true) => "-Infinity",
+            (false, false) if field.plus => "+Infinity",
+            (false, false) => "Infinity",
+        }
+        .to_owned(),
+        ('f', Value::Float(x)) => {
+            let digits = rounded(&format!("{}", x.abs()), field.precision.unwrap_or(6));
+            signed(with_sign(*x, &digits), field)
+        }
         ('e', Value::Float(x)) => {
-            let text = format!("{x:.*e}", field.precision.unwrap_or(6));
+            let text = format!("{:e}", x.abs());
             let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-            let power: i32 = power.parse().unwrap_or(0);
+            let mut power: i32 = power.parse().unwrap_or(0);
+            let most = field.precision.unwrap_or(6);
+            let mut digits = rounded(digits, most);
+            if digits.starts_with("10") {
+                digits = rounded("1", most);
+                power += 1;
+            }
             let sign = if power < 0 { '-' } else { '+' };
-            signed(format!("{digits}e{sign}{:02}", power.abs()), field)
+            let text = format!("{digits}e{sign}{:02}", power.abs());
+            signed(with_sign(*x, &text), field)
         }
         ('f' | 'e', value) if as_float(value).is_some() => {
             return Err(wrong(name, "a Float for %f and %e", value));
@@ -160,6 +186,40 @@ fn written(name: &str, kind: char, field: &Field, value: &Value) -> Result<Strin
         (_, value) => return Err(wrong(name, &format!("what %{kind} can show"), value)),
     };
     Ok(if upper { text.to_uppercase() } else { text })
+}
+
+fn with_sign(x: f64, digits: &str) -> String {
+    let sign = if x.is_sign_negative() { "-" } else { "" };
+    format!("{sign}{digits}")
+}
+
+/// Decimal digits with so many of them behind the point; a half goes up.
+fn rounded(text: &str, most: usize) -> String {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let behind = part.bytes().chain(std::iter::repeat(b'0')).take(most);
+    let mut digits: Vec<u8> = whole.bytes().chain(behind).collect();
+    if part
+        .as_bytes()
+        .get(most)
+        .is_some_and(|digit| *digit >= b'5')
+    {
+        let nines = digits
+            .iter()
+            .rev()
+            .take_while(|digit| **digit == b'9')
+            .count();
+        let kept = digits.len() - nines;
+        digits[kept..].fill(b'0');
+        match kept.checked_sub(1) {
+            Some(last) => digits[last] += 1,
+            None => digits.insert(0, b'1'),
+        }
+    }
+    let mut out: String = digits.iter().map(|digit| char::from(*digit)).collect();
+    if most > 0 {
+        out.insert(digits.len() - most, '.');
+    }
+    out
 }
 
 /// A number with its sign, commas between thousands, and zeros before it.
@@ -181,11 +241,16 @@ fn signed(text: String, field: &Field) -> String {
         (false, true) => "+",
         (false, false) => "",
     };
+    with_zeros(sign, out, field)
+}
+
+/// A number with the zeros that its width asks for.
+fn with_zeros(sign: &str, digits: String, field: &Field) -> String {
     let missing = match field.zeros && !field.left {
-        true => field.width.saturating_sub(out.len() + sign.len()),
+        true => field.width.saturating_sub(digits.len() + sign.len()),
         false => 0,
     };
-    format!("{sign}{}{out}", "0".repeat(missing))
+    format!("{sign}{}{digits}", "0".repeat(missing))
 }
 
 fn padded(text: String, field: &Field) -> String {
@@ -253,30 +318,46 @@ fn random_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
         .map(|value| text(name, value))
         .transpose()?
         .flatten();
-    let valid: Vec<char> = given.map_or("A-Za-z0-9", |text| text).chars().collect();
-    let mut letters: Vec<char> = Vec::new();
+    let given = given.map_or("A-Za-z0-9", |text| text);
+    charge(
+        given
+            .len()
+            .saturating_mul(size_of::<char>() + 2 * size_of::<(usize, char)>()),
+    )?;
+    work(given.len() / 64)?;
+    let valid: Vec<char> = given.chars().collect();
+    // The first letter of each range, with how many letters there are up to its end.
+    let mut ranges: Vec<(usize, char)> = Vec::with_capacity(valid.len());
+    let mut count = 0;
     let mut at = 0;
     while at < valid.len() {
-        match valid.get(at + 1..at + 3) {
-            Some(['-', last]) if valid[at] <= *last => {
-                letters.extend(valid[at]..=*last);
+        let first = valid[at];
+        let last = match valid.get(at + 1..at + 3) {
+            Some(['-', last]) if first <= *last => {
                 at += 3;
+                *last
             }
             _ => {
-                letters.push(valid[at]);
                 at += 1;
+                first
             }
-        }
-        work(letters.len() / 256)?;
+        };
+        count += (first..=last).size_hint().0;
+        ranges.push((count, first));
     }
-    if letters.is_empty() {
+    if count == 0 {
         let message = format!("{name}() needs at least one character to choose from");
         return Err(ExecError::Argument { message });
     }
     let mut out = Text::with_room(length)?;
     for _ in 0..length {
-        let at = ((random() * letters.len() as f64) as usize).min(letters.len() - 1);
-        out.push(letters[at].encode_utf8(&mut [0; 4]))?;
+        let place = ((random() * count as f64) as usize).min(count - 1);
+        let range = ranges.partition_point(|(end, _)| *end <= place);
+        let before = range.checked_sub(1).map_or(0, |before| ranges[before].0);
+        let letter = (ranges[range].1..)
+            .nth(place - before)
+            .unwrap_or(ranges[range].1);
+        out.push(letter.encode_utf8(&mut [0; 4]))?;
     }
     out.value()
 }
