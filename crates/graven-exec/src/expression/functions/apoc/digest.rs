@@ -110,7 +110,7 @@ fn encoded<E: Encoding>(function: &str, value: &Value) -> Result<Value> {
 fn bytes_of(text: &str, last: [u8; 2]) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
-    if digits.len() % 4 == 1 || (padding > 0 && (padding > 2 || text.len() % 4 != 0)) {
+    if digits.len() % 4 == 1 || (padding > 0 && (padding > 2 || !text.len().is_multiple_of(4))) {
         return None;
     }
     let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
