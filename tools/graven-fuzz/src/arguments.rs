@@ -485,6 +485,14 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("sum", "i"),
 ];
 
+/// Functions that give another value each time.
+pub(crate) const BY_CHANCE: &[&str] = &[
+    "apoc.coll.randomItem",
+    "apoc.coll.randomItems",
+    "apoc.coll.shuffle",
+    "apoc.text.random",
+];
+
 pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
     // A clock's unit, and the first of a range, which is not to be long.
     match letter {
@@ -504,10 +512,6 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
     match name {
         "exists" => return Some("exists takes a property or a pattern"),
         "graven.nextSerial" => return Some("it numbers what a statement writes"),
-        "apoc.coll.randomItem"
-        | "apoc.coll.randomItems"
-        | "apoc.coll.shuffle"
-        | "apoc.text.random" => return Some("it gives another value each time"),
         "graven.leftOut" => return Some("it notes what a statement leaves out"),
         _ => {}
     }
