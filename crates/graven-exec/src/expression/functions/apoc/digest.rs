@@ -3,8 +3,13 @@
 //! # How it works
 //! A hash is that of the texts of all values one behind the other, in hexadecimal digits. Bytes of
 //! a text are those of UTF-8.
+//!
+//! # Source
+//! Neo4j APOC Core 5, documentation of `apoc.util` and `apoc.text`; that of `java.util.Base64`.
 
-use base64ct::{Base64, Base64Url, Encoding};
+use base64::Engine as _;
+use base64::alphabet::{self, Alphabet};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
@@ -15,6 +20,17 @@ use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+
+const BASE64: GeneralPurpose = as_java(&alphabet::STANDARD);
+const BASE64_URL: GeneralPurpose = as_java(&alphabet::URL_SAFE);
+
+/// Written with padding, read with it or without, as Java does both.
+const fn as_java(alphabet: &Alphabet) -> GeneralPurpose {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    GeneralPurpose::new(alphabet, config)
+}
 
 /// A hash of the texts of values.
 macro_rules! hash {
@@ -44,22 +60,22 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.text.base64decode",
         arity: (1, 1),
-        body: |_, args| decoded("apoc.text.base64Decode", &args[0], *b"+/"),
+        body: |_, args| decoded("apoc.text.base64Decode", &args[0], &BASE64),
     },
     Function {
         name: "apoc.text.base64encode",
         arity: (1, 1),
-        body: |_, args| encoded::<Base64>("apoc.text.base64Encode", &args[0]),
+        body: |_, args| encoded("apoc.text.base64Encode", &args[0], &BASE64),
     },
     Function {
         name: "apoc.text.base64urldecode",
         arity: (1, 1),
-        body: |_, args| decoded("apoc.text.base64UrlDecode", &args[0], *b"-_"),
+        body: |_, args| decoded("apoc.text.base64UrlDecode", &args[0], &BASE64_URL),
     },
     Function {
         name: "apoc.text.base64urlencode",
         arity: (1, 1),
-        body: |_, args| encoded::<Base64Url>("apoc.text.base64UrlEncode", &args[0]),
+        body: |_, args| encoded("apoc.text.base64UrlEncode", &args[0], &BASE64_URL),
     },
     Function {
         name: "apoc.text.bytecount",
@@ -97,48 +113,24 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     hash!("sha512", Sha512, sha2::Digest),
 ];
 
-fn encoded<E: Encoding>(function: &str, value: &Value) -> Result<Value> {
+fn encoded(function: &str, value: &Value, code: &GeneralPurpose) -> Result<Value> {
     let Some(of) = text(function, value)? else {
         return Ok(Value::Null);
     };
     charge(of.len().saturating_mul(2))?;
     work(of.len() / 256)?;
-    Ok(Value::text(&E::encode_string(of.as_bytes())))
+    Ok(Value::text(&code.encode(of.as_bytes())))
 }
 
-/// The bytes of Base64 whose last two digits are these, with its padding or without.
-fn bytes_of(text: &str, last: [u8; 2]) -> Option<Vec<u8>> {
-    let digits = text.trim_end_matches('=');
-    let padding = text.len() - digits.len();
-    if digits.len() % 4 == 1 || (padding > 0 && (padding > 2 || !text.len().is_multiple_of(4))) {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    let (mut held, mut bits) = (0_u32, 0);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            _ => 62 + u8::try_from(last.iter().position(|own| *own == digit)?).ok()?,
-        };
-        held = (held << 6 | u32::from(value)) & 0xffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits & 0xff) as u8);
-        }
-    }
-    Some(bytes)
-}
-
-fn decoded(function: &str, value: &Value, last: [u8; 2]) -> Result<Value> {
+fn decoded(function: &str, value: &Value, code: &GeneralPurpose) -> Result<Value> {
     let Some(of) = text(function, value)? else {
         return Ok(Value::Null);
     };
     charge(of.len())?;
     work(of.len() / 256)?;
-    let bytes = bytes_of(of, last);
+    // Padding may be missing as a whole, not in part.
+    let is_padded_in_part = of.ends_with('=') && !of.len().is_multiple_of(4);
+    let bytes = code.decode(&**of).ok().filter(|_| !is_padded_in_part);
     let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
         Some(text) => Ok(Value::text(&text)),
