@@ -10,6 +10,7 @@ pub(super) mod graph;
 pub(super) mod kuzu_type;
 pub(super) mod list;
 pub(super) mod number;
+mod ordered;
 pub(super) mod regular;
 mod round;
 pub(super) mod spatial;

@@ -14,6 +14,17 @@ pub(crate) struct Function {
     pub(crate) body: fn(&QueryContext, &[Value]) -> Result<Value>,
 }
 
+impl Function {
+    /// One row of a table.
+    pub(in crate::expression) const fn new(
+        name: &'static str,
+        arity: (usize, usize),
+        body: fn(&QueryContext, &[Value]) -> Result<Value>,
+    ) -> Self {
+        Self { name, arity, body }
+    }
+}
+
 impl std::fmt::Debug for Function {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)

@@ -1,11 +1,11 @@
 //! Functions of lists, and those that take any value.
 
+use super::ordered::{places_in_order, value_order};
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
-use crate::value::order::total_order;
 use crate::value::{Value, arithmetic};
 
 /// The function whose arguments are computed only for rows where those before are null.
@@ -95,12 +95,12 @@ fn sort(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     charge(std::mem::size_of_val::<[Value]>(items))?;
     work(items.len())?;
-    let (nulls, mut values): (Vec<Value>, Vec<Value>) =
-        items.iter().cloned().partition(Value::is_null);
-    values.sort_by(|a, b| match descending {
-        true => total_order(b, a),
-        false => total_order(a, b),
-    });
+    let (nulls, values): (Vec<Value>, Vec<Value>) = items.iter().cloned().partition(Value::is_null);
+    let places = places_in_order(&values, |a, b| match descending {
+        true => value_order(b, a),
+        false => value_order(a, b),
+    })?;
+    let values = places.into_iter().map(|at| values[at].clone()).collect();
     let mut parts = [nulls, values];
     if nulls_last {
         parts.reverse();

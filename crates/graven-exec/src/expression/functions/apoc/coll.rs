@@ -4,56 +4,50 @@ use std::collections::HashMap;
 
 use super::{Element, Set, integer, list, property, set, size, wrong};
 use crate::error::Result;
+use crate::expression::functions::ordered::{places_in_order, value_order};
 use crate::expression::signature::Function;
-use crate::growth::{Items, work};
+use crate::growth::{Items, bytes_of_argument, charge};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 use crate::value::order::total_order;
 
-/// A function of lists.
-macro_rules! function {
-    ($name:literal, $arity:expr, $body:expr) => {
-        Function {
-            name: concat!("apoc.coll.", $name),
-            arity: $arity,
-            body: $body,
-        }
-    };
-}
-
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
-    function!("avg", (1, 1), |_, args| average("avg", &args[0])),
-    function!("contains", (2, 2), contains),
-    function!("containsall", (2, 2), contains_all),
-    function!("containsduplicates", (1, 1), |_, args| {
+    Function::new("apoc.coll.avg", (1, 1), |_, args| average("avg", &args[0])),
+    Function::new("apoc.coll.contains", (2, 2), contains),
+    Function::new("apoc.coll.containsall", (2, 2), contains_all),
+    Function::new("apoc.coll.containsduplicates", (1, 1), |_, args| {
         let items = list("apoc.coll.containsDuplicates", &args[0])?.unwrap_or_default();
         Ok(Value::Boolean(set(items).len() < items.len()))
     }),
-    function!("different", (1, 1), |_, args| {
+    Function::new("apoc.coll.different", (1, 1), |_, args| {
         let items = list("apoc.coll.different", &args[0])?;
         Ok(items.map_or(Value::Null, |items| {
             Value::Boolean(set(items).len() == items.len())
         }))
     }),
-    function!("disjunction", (2, 2), disjunction),
-    function!("dropduplicateneighbors", (1, 1), drop_duplicate_neighbours),
-    function!("duplicates", (1, 1), duplicates),
-    function!("duplicateswithcount", (1, 1), |_, args| {
+    Function::new("apoc.coll.disjunction", (2, 2), disjunction),
+    Function::new(
+        "apoc.coll.dropduplicateneighbors",
+        (1, 1),
+        drop_duplicate_neighbours,
+    ),
+    Function::new("apoc.coll.duplicates", (1, 1), duplicates),
+    Function::new("apoc.coll.duplicateswithcount", (1, 1), |_, args| {
         counts("apoc.coll.duplicatesWithCount", &args[0], 2)
     }),
-    function!("fill", (2, 2), fill),
-    function!("flatten", (1, 2), flatten),
-    function!("frequencies", (1, 1), |_, args| {
+    Function::new("apoc.coll.fill", (2, 2), fill),
+    Function::new("apoc.coll.flatten", (1, 2), flatten),
+    Function::new("apoc.coll.frequencies", (1, 1), |_, args| {
         counts("apoc.coll.frequencies", &args[0], 1)
     }),
-    function!("frequenciesasmap", (1, 1), frequencies_as_map),
-    function!("indexof", (2, 2), index_of),
-    function!("insert", (3, 3), |_, args| insert(args, false)),
-    function!("insertall", (3, 3), |_, args| insert(args, true)),
-    function!("intersection", (2, 2), intersection),
-    function!("isequalcollection", (2, 2), is_equal_collection),
-    function!("max", (1, 1), |_, args| {
+    Function::new("apoc.coll.frequenciesasmap", (1, 1), frequencies_as_map),
+    Function::new("apoc.coll.indexof", (2, 2), index_of),
+    Function::new("apoc.coll.insert", (3, 3), |_, args| insert(args, false)),
+    Function::new("apoc.coll.insertall", (3, 3), |_, args| insert(args, true)),
+    Function::new("apoc.coll.intersection", (2, 2), intersection),
+    Function::new("apoc.coll.isequalcollection", (2, 2), is_equal_collection),
+    Function::new("apoc.coll.max", (1, 1), |_, args| {
         let items = list("apoc.coll.max", &args[0])?.unwrap_or_default();
         Ok(items
             .iter()
@@ -61,7 +55,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             .cloned()
             .unwrap_or_default())
     }),
-    function!("min", (1, 1), |_, args| {
+    Function::new("apoc.coll.min", (1, 1), |_, args| {
         let items = list("apoc.coll.min", &args[0])?.unwrap_or_default();
         Ok(items
             .iter()
@@ -69,43 +63,42 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             .cloned()
             .unwrap_or_default())
     }),
-    function!("occurrences", (2, 2), |_, args| {
+    Function::new("apoc.coll.occurrences", (2, 2), |_, args| {
         let items = list("apoc.coll.occurrences", &args[0])?.unwrap_or_default();
         let wanted = Element(&args[1]);
         Ok(count(
             items.iter().filter(|item| Element(item) == wanted).count(),
         ))
     }),
-    function!("pairs", (1, 1), |_, args| pairs(&args[0], true)),
-    function!("pairsmin", (1, 1), |_, args| pairs(&args[0], false)),
-    function!("remove", (2, 3), remove),
-    function!("set", (3, 3), replace),
-    function!("sort", (1, 1), |_, args| {
-        let items = list("apoc.coll.sort", &args[0])?.unwrap_or_default();
-        work(items.len())?;
-        let mut sorted = items.to_vec();
-        sorted.sort_by(total_order);
-        Ok(Value::list(sorted))
+    Function::new("apoc.coll.pairs", (1, 1), |_, args| pairs(&args[0], true)),
+    Function::new("apoc.coll.pairsmin", (1, 1), |_, args| {
+        pairs(&args[0], false)
     }),
-    function!("sortmaps", (2, 2), |rt, args| sort_by_property(
-        rt, "sortMaps", args
-    )),
-    function!("sortnodes", (2, 2), |rt, args| sort_by_property(
-        rt,
-        "sortNodes",
-        args
-    )),
-    function!("subtract", (2, 2), subtract),
-    function!("sum", (1, 1), |_, args| sum("sum", &args[0])),
-    function!("toset", (1, 1), |_, args| {
+    Function::new("apoc.coll.remove", (2, 3), remove),
+    Function::new("apoc.coll.set", (3, 3), replace),
+    Function::new("apoc.coll.sort", (1, 1), |_, args| {
+        let items = list("apoc.coll.sort", &args[0])?.unwrap_or_default();
+        let places = places_in_order(items, value_order)?;
+        let sorted = places.into_iter().map(|at| items[at].clone());
+        Ok(Value::list(sorted.collect()))
+    }),
+    Function::new("apoc.coll.sortmaps", (2, 2), |rt, args| {
+        sort_by_property(rt, "sortMaps", args)
+    }),
+    Function::new("apoc.coll.sortnodes", (2, 2), |rt, args| {
+        sort_by_property(rt, "sortNodes", args)
+    }),
+    Function::new("apoc.coll.subtract", (2, 2), subtract),
+    Function::new("apoc.coll.sum", (1, 1), |_, args| sum("sum", &args[0])),
+    Function::new("apoc.coll.toset", (1, 1), |_, args| {
         match list("apoc.coll.toSet", &args[0])? {
             Some(items) => Ok(distinct(items.iter())),
             None => Ok(Value::Null),
         }
     }),
-    function!("union", (2, 2), |_, args| union(args, true)),
-    function!("unionall", (2, 2), |_, args| union(args, false)),
-    function!("zip", (2, 2), zip),
+    Function::new("apoc.coll.union", (2, 2), |_, args| union(args, true)),
+    Function::new("apoc.coll.unionall", (2, 2), |_, args| union(args, false)),
+    Function::new("apoc.coll.zip", (2, 2), zip),
 ];
 
 fn count(n: usize) -> Value {
@@ -406,18 +399,17 @@ fn sort_by_property(rt: &QueryContext, function: &str, args: &[Value]) -> Result
         Some(name) => (name, true),
         None => (&**name, false),
     };
-    work(items.len())?;
-    let mut keyed = Vec::with_capacity(items.len());
+    charge(size_of_val(items))?;
+    let mut keys = Vec::with_capacity(items.len());
     for item in items {
-        let key = property(rt, &function, item, name)?;
-
-        keyed.push((key.unwrap_or_default(), item));
+        let key = property(rt, &function, item, name)?.unwrap_or_default();
+        charge(bytes_of_argument(&key))?;
+        keys.push(key);
     }
-    match ascending {
-        true => keyed.sort_by(|(a, _), (b, _)| total_order(a, b)),
-        false => keyed.sort_by(|(a, _), (b, _)| total_order(b, a)),
-    }
-    Ok(Value::list(
-        keyed.into_iter().map(|(_, item)| item.clone()).collect(),
-    ))
+    let places = places_in_order(&keys, |a, b| match ascending {
+        true => value_order(a, b),
+        false => value_order(b, a),
+    })?;
+    let sorted = places.into_iter().map(|at| items[at].clone());
+    Ok(Value::list(sorted.collect()))
 }

@@ -5,26 +5,16 @@ use std::cmp::Ordering;
 use super::{Element, integer, list, map, set, size, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::number::random;
+use crate::expression::functions::ordered::{places_in_order, value_order};
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::order::total_order;
 use crate::value::{Map, Value};
 
-/// A function of lists.
-macro_rules! function {
-    ($name:literal, $arity:expr, $body:expr) => {
-        Function {
-            name: concat!("apoc.coll.", $name),
-            arity: $arity,
-            body: $body,
-        }
-    };
-}
-
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
-    function!("combinations", (2, 3), combinations),
-    function!("containsallsorted", (2, 2), |_, args| {
+    Function::new("apoc.coll.combinations", (2, 3), combinations),
+    Function::new("apoc.coll.containsallsorted", (2, 2), |_, args| {
         let name = "apoc.coll.containsAllSorted";
         let (Some(items), Some(wanted)) = (list(name, &args[0])?, list(name, &args[1])?) else {
             return Ok(Value::Boolean(false));
@@ -33,23 +23,23 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             wanted.iter().all(|one| is_among(items, one)),
         ))
     }),
-    function!("containssorted", (2, 2), |_, args| {
+    Function::new("apoc.coll.containssorted", (2, 2), |_, args| {
         let items = list("apoc.coll.containsSorted", &args[0])?.unwrap_or_default();
         Ok(Value::Boolean(is_among(items, &args[1])))
     }),
-    function!("pairwithoffset", (2, 2), pair_with_offset),
-    function!("randomitem", (1, 1), |_, args| {
+    Function::new("apoc.coll.pairwithoffset", (2, 2), pair_with_offset),
+    Function::new("apoc.coll.randomitem", (1, 1), |_, args| {
         let items = list("apoc.coll.randomItem", &args[0])?.unwrap_or_default();
         Ok(items.get(below(items.len())).cloned().unwrap_or_default())
     }),
-    function!("randomitems", (2, 3), random_items),
-    function!("removeall", (2, 2), remove_all),
-    function!("shuffle", (1, 1), |_, args| {
+    Function::new("apoc.coll.randomitems", (2, 3), random_items),
+    Function::new("apoc.coll.removeall", (2, 2), remove_all),
+    Function::new("apoc.coll.shuffle", (1, 1), |_, args| {
         let items = list("apoc.coll.shuffle", &args[0])?.unwrap_or_default();
         shuffled(items, items.len())
     }),
-    function!("sortmulti", (1, 4), sort_multi),
-    function!("sorttext", (1, 2), sort_text),
+    Function::new("apoc.coll.sortmulti", (1, 4), sort_multi),
+    Function::new("apoc.coll.sorttext", (1, 2), sort_text),
 ];
 
 /// A random place below a count.
@@ -165,7 +155,6 @@ fn remove_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
 fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.coll.sortMulti";
     let items = list(name, &args[0])?.unwrap_or_default();
-    work(items.len())?;
     let given = args
         .get(1)
         .map(|value| list(name, value))
@@ -181,27 +170,22 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
             None => (&**key, true),
         });
     }
-    charge(
-        items
-            .len()
-            .saturating_mul(size_of::<(Option<&Map>, &Value)>()),
-    )?;
-    let mut maps = Vec::with_capacity(items.len());
-    for item in items {
-        maps.push((map(name, item)?, item));
-    }
+    charge(items.len().saturating_mul(size_of::<Option<&Map>>()))?;
+    let maps = items.iter().map(|item| map(name, item));
+    let maps: Vec<Option<&Map>> = maps.collect::<Result<_>>()?;
     let null = Value::Null;
-    let maps = sorted_by(maps, |(a, _), (b, _)| {
-        let ordered = keys.iter().map(|(key, falls)| {
+    let places = places_in_order(&maps, |a, b| {
+        for (key, falls) in &keys {
             let [a, b] = [a, b].map(|map| map.and_then(|map| map.get(key)).unwrap_or(&null));
-            match falls {
-                true => total_order(b, a),
-                false => total_order(a, b),
+            let order = match falls {
+                true => value_order(b, a)?,
+                false => value_order(a, b)?,
+            };
+            if order.is_ne() {
+                return Ok(order);
             }
-        });
-        work(1)?;
-        let mut decided = ordered.skip_while(|order| order.is_eq());
-        Ok(decided.next().unwrap_or(Ordering::Equal))
+        }
+        Ok(Ordering::Equal)
     })?;
     let bound = |at: usize| match args.get(at) {
         None | Some(Value::Null) => Ok(None),
@@ -209,8 +193,8 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let (limit, skip) = (bound(2)?.unwrap_or(usize::MAX), bound(3)?.unwrap_or(0));
     let mut sorted = Items::default();
-    for (_, item) in maps.into_iter().skip(skip).take(limit) {
-        sorted.push(item.clone())?;
+    for at in places.into_iter().skip(skip).take(limit) {
+        sorted.push(items[at].clone())?;
     }
     sorted.value()
 }
@@ -222,7 +206,7 @@ fn sort_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
     charge(
         items
             .len()
-            .saturating_mul(size_of::<(Option<String>, Option<Vec<bool>>, &Value)>()),
+            .saturating_mul(size_of::<(Option<String>, Option<Vec<bool>>)>()),
     )?;
     let mut texts = Vec::with_capacity(items.len());
     for item in items {
@@ -233,49 +217,16 @@ fn sort_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
         let folded = text.map(|text| text.to_lowercase());
         // Small letters come first.
         let cases = text.map(|text| text.chars().map(char::is_uppercase).collect::<Vec<_>>());
-        texts.push((folded, cases, item));
+        texts.push((folded, cases));
     }
-    let texts = sorted_by(texts, |a, b| {
+    let places = places_in_order(&texts, |a, b| {
         let length = a.0.as_ref().map_or(0, String::len);
         work(1 + length / 256)?;
-        Ok((&a.0, &a.1).cmp(&(&b.0, &b.1)))
+        Ok(a.cmp(b))
     })?;
     let mut sorted = Items::default();
-    for (_, _, item) in texts {
-        sorted.push(item.clone())?;
+    for at in places {
+        sorted.push(items[at].clone())?;
     }
     sorted.value()
-}
-
-/// Sorts by merging, so that a comparison can end it; equal items keep their order.
-fn sorted_by<T>(items: Vec<T>, order: impl Fn(&T, &T) -> Result<Ordering>) -> Result<Vec<T>> {
-    charge(
-        items
-            .len()
-            .saturating_mul(2 * size_of::<T>() + 2 * size_of::<Vec<T>>()),
-    )?;
-    let mut runs: Vec<Vec<T>> = items.into_iter().map(|item| vec![item]).collect();
-    while runs.len() > 1 {
-        let mut longer = Vec::with_capacity(runs.len().div_ceil(2));
-        let mut pairs = runs.into_iter();
-        while let Some(first) = pairs.next() {
-            let Some(second) = pairs.next() else {
-                longer.push(first);
-                break;
-            };
-            let mut merged = Vec::with_capacity(first.len() + second.len());
-            let (mut a, mut b) = (first.into_iter().peekable(), second.into_iter().peekable());
-            while let (Some(left), Some(right)) = (a.peek(), b.peek()) {
-                let next = match order(left, right)? {
-                    Ordering::Greater => b.next(),
-                    _ => a.next(),
-                };
-                merged.extend(next);
-            }
-            merged.extend(a.chain(b));
-            longer.push(merged);
-        }
-        runs = longer;
-    }
-    Ok(runs.pop().unwrap_or_default())
 }

@@ -19,47 +19,38 @@ use crate::growth::{charge, work};
 use crate::query_context::{Moment, QueryContext};
 use crate::value::Value;
 
-/// A function of moments.
-macro_rules! function {
-    ($name:literal, $arity:expr, $body:expr) => {
-        Function {
-            name: concat!("apoc.date.", $name),
-            arity: $arity,
-            body: $body,
-        }
-    };
-}
-
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
-    function!("add", (4, 4), add),
-    function!("convert", (3, 3), convert),
-    function!("convertformat", (2, 3), convert_format),
-    function!("currenttimestamp", (0, 0), |_, _| {
+    Function::new("apoc.date.add", (4, 4), add),
+    Function::new("apoc.date.convert", (3, 3), convert),
+    Function::new("apoc.date.convertformat", (2, 3), convert_format),
+    Function::new("apoc.date.currenttimestamp", (0, 0), |_, _| {
         let now = Moment::now();
         Ok(Value::Integer(
             now.seconds.saturating_mul(1000) + i64::from(now.nanoseconds / 1_000_000),
         ))
     }),
-    function!("field", (1, 3), field),
-    function!("fields", (1, 2), fields),
-    function!("format", (1, 4), format),
-    function!("fromiso8601", (1, 1), |_, args| {
+    Function::new("apoc.date.field", (1, 3), field),
+    Function::new("apoc.date.fields", (1, 2), fields),
+    Function::new("apoc.date.format", (1, 4), format),
+    Function::new("apoc.date.fromiso8601", (1, 1), |_, args| {
         let name = "apoc.date.fromISO8601";
         match text(name, &args[0])? {
             Some(of) => of_parts(&pattern("iso_date_time")?.read(of)?, 1, None),
             None => Ok(Value::Null),
         }
     }),
-    function!("parse", (1, 4), parse),
-    function!("systemtimezone", (0, 0), |_, _| Ok(Value::text("UTC"))),
-    function!("toiso8601", (1, 2), |_, args| {
+    Function::new("apoc.date.parse", (1, 4), parse),
+    Function::new("apoc.date.systemtimezone", (0, 0), |_, _| {
+        Ok(Value::text("UTC"))
+    }),
+    Function::new("apoc.date.toiso8601", (1, 2), |_, args| {
         let name = "apoc.date.toISO8601";
         match moment(name, &args[0], unit(name, args.get(1), 1)?, Zone::UTC)? {
             Some(parts) => written("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", &parts),
             None => Ok(Value::Null),
         }
     }),
-    function!("toyears", (1, 2), to_years),
+    Function::new("apoc.date.toyears", (1, 2), to_years),
     Function {
         name: "apoc.temporal.format",
         arity: (1, 2),

@@ -12,59 +12,52 @@ use crate::value::{Map, Value};
 
 type Entries = Vec<(Arc<str>, Value)>;
 
-/// A function of maps.
-macro_rules! function {
-    ($name:literal, $arity:expr, $body:expr) => {
-        Function {
-            name: concat!("apoc.map.", $name),
-            arity: $arity,
-            body: $body,
-        }
-    };
-}
-
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
-    function!("clean", (3, 3), clean),
-    function!("flatten", (1, 2), flatten),
-    function!("fromlists", (2, 2), |_, args| {
+    Function::new("apoc.map.clean", (3, 3), clean),
+    Function::new("apoc.map.flatten", (1, 2), flatten),
+    Function::new("apoc.map.fromlists", (2, 2), |_, args| {
         made(pairs_of_lists("apoc.map.fromLists", &args[0], &args[1])?)
     }),
-    function!("frompairs", (1, 1), |_, args| {
+    Function::new("apoc.map.frompairs", (1, 1), |_, args| {
         match list("apoc.map.fromPairs", &args[0])? {
             Some(items) => made(pairs("apoc.map.fromPairs", items)?),
             None => Ok(Value::Null),
         }
     }),
-    function!("fromvalues", (1, 1), |_, args| {
+    Function::new("apoc.map.fromvalues", (1, 1), |_, args| {
         match list("apoc.map.fromValues", &args[0])? {
             Some(items) => made(alternating(items)?),
             None => Ok(Value::Null),
         }
     }),
-    function!("get", (2, 4), get),
-    function!("groupby", (2, 2), |rt, args| group_by(rt, args, false)),
-    function!("groupbymulti", (2, 2), |rt, args| group_by(rt, args, true)),
-    function!("merge", (2, 2), |_, args| merged("apoc.map.merge", args)),
-    function!("mergelist", (1, 1), |_, args| {
+    Function::new("apoc.map.get", (2, 4), get),
+    Function::new("apoc.map.groupby", (2, 2), |rt, args| {
+        group_by(rt, args, false)
+    }),
+    Function::new("apoc.map.groupbymulti", (2, 2), |rt, args| {
+        group_by(rt, args, true)
+    }),
+    Function::new("apoc.map.merge", (2, 2), |_, args| {
+        merged("apoc.map.merge", args)
+    }),
+    Function::new("apoc.map.mergelist", (1, 1), |_, args| {
         match list("apoc.map.mergeList", &args[0])? {
             Some(items) => merged("apoc.map.mergeList", items),
             None => Ok(Value::Null),
         }
     }),
-    function!("mget", (2, 4), |_, args| several(
-        "apoc.map.mget",
-        args,
-        false
-    )),
-    function!("removekey", (2, 3), remove_keys),
-    function!("removekeys", (2, 3), remove_keys),
-    function!("setentry", (3, 3), set_key),
-    function!("setkey", (3, 3), set_key),
-    function!("setlists", (3, 3), |_, args| {
+    Function::new("apoc.map.mget", (2, 4), |_, args| {
+        several("apoc.map.mget", args, false)
+    }),
+    Function::new("apoc.map.removekey", (2, 3), remove_keys),
+    Function::new("apoc.map.removekeys", (2, 3), remove_keys),
+    Function::new("apoc.map.setentry", (3, 3), set_key),
+    Function::new("apoc.map.setkey", (3, 3), set_key),
+    Function::new("apoc.map.setlists", (3, 3), |_, args| {
         let new = pairs_of_lists("apoc.map.setLists", &args[1], &args[2])?;
         with("apoc.map.setLists", &args[0], new)
     }),
-    function!("setpairs", (2, 2), |_, args| {
+    Function::new("apoc.map.setpairs", (2, 2), |_, args| {
         let items = list("apoc.map.setPairs", &args[1])?.unwrap_or_default();
         with(
             "apoc.map.setPairs",
@@ -72,19 +65,17 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             pairs("apoc.map.setPairs", items)?,
         )
     }),
-    function!("setvalues", (2, 2), |_, args| {
+    Function::new("apoc.map.setvalues", (2, 2), |_, args| {
         let items = list("apoc.map.setValues", &args[1])?.unwrap_or_default();
         with("apoc.map.setValues", &args[0], alternating(items)?)
     }),
-    function!("sortedproperties", (1, 2), sorted_properties),
-    function!("submap", (2, 4), |_, args| several(
-        "apoc.map.submap",
-        args,
-        true
-    )),
-    function!("unflatten", (1, 2), unflatten),
-    function!("updatetree", (3, 3), update_tree),
-    function!("values", (1, 3), values),
+    Function::new("apoc.map.sortedproperties", (1, 2), sorted_properties),
+    Function::new("apoc.map.submap", (2, 4), |_, args| {
+        several("apoc.map.submap", args, true)
+    }),
+    Function::new("apoc.map.unflatten", (1, 2), unflatten),
+    Function::new("apoc.map.updatetree", (3, 3), update_tree),
+    Function::new("apoc.map.values", (1, 3), values),
 ];
 
 /// The map of entries that an argument made.

@@ -11,21 +11,10 @@ use crate::growth::{Items, Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 
-/// A function of texts.
-macro_rules! function {
-    ($name:literal, $arity:expr, $body:expr) => {
-        Function {
-            name: concat!("apoc.text.", $name),
-            arity: $arity,
-            body: $body,
-        }
-    };
-}
-
 /// A function from text to text that passes null on.
 macro_rules! of_text {
     ($name:literal, $f:expr) => {
-        function!($name, (1, 1), |_, args| {
+        Function::new(concat!("apoc.text.", $name), (1, 1), |_, args| {
             match text(concat!("apoc.text.", $name), &args[0])? {
                 Some(text) => {
                     // The text in parts, and the new one.
@@ -44,10 +33,10 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     of_text!("camelcase", |text: &str| joined(text, false)),
     of_text!("capitalize", |text: &str| Ok(capitalized(text))),
     of_text!("capitalizeall", |text: &str| each_word(text, capitalized)),
-    function!("charat", (2, 2), char_at),
+    Function::new("apoc.text.charat", (2, 2), char_at),
     of_text!("clean", |text: &str| Ok(cleaned(text))),
-    function!("code", (1, 1), code),
-    function!("comparecleaned", (2, 2), |_, args| {
+    Function::new("apoc.text.code", (1, 1), code),
+    Function::new("apoc.text.comparecleaned", (2, 2), |_, args| {
         let [a, b] = both("apoc.text.compareCleaned", args)?;
         let (Some(a), Some(b)) = (a, b) else {
             return Ok(Value::Null);
@@ -61,8 +50,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         text,
         decapitalized
     )),
-    function!("distance", (2, 2), |_, args| distance(args)),
-    function!("fuzzymatch", (2, 2), |_, args| {
+    Function::new("apoc.text.distance", (2, 2), |_, args| distance(args)),
+    Function::new("apoc.text.fuzzymatch", (2, 2), |_, args| {
         let [Some(a), Some(b)] = both("apoc.text.fuzzyMatch", args)? else {
             return Ok(Value::Null);
         };
@@ -73,34 +62,32 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         };
         Ok(Value::Boolean(levenshtein(a, b)? <= allowed))
     }),
-    function!("hammingdistance", (2, 2), hamming),
-    function!("indexesof", (2, 4), indexes_of),
-    function!("indexof", (2, 4), index_of),
-    function!("join", (2, 2), join),
-    function!("levenshteindistance", (2, 2), |_, args| distance(args)),
-    function!("levenshteinsimilarity", (2, 2), similarity),
-    function!("lpad", (2, 3), |_, args| padded(
-        "apoc.text.lpad",
-        args,
-        true
-    )),
-    function!("repeat", (2, 2), repeat),
-    function!("rpad", (2, 3), |_, args| padded(
-        "apoc.text.rpad",
-        args,
-        false
-    )),
-    function!("slug", (1, 2), slug),
+    Function::new("apoc.text.hammingdistance", (2, 2), hamming),
+    Function::new("apoc.text.indexesof", (2, 4), indexes_of),
+    Function::new("apoc.text.indexof", (2, 4), index_of),
+    Function::new("apoc.text.join", (2, 2), join),
+    Function::new("apoc.text.levenshteindistance", (2, 2), |_, args| {
+        distance(args)
+    }),
+    Function::new("apoc.text.levenshteinsimilarity", (2, 2), similarity),
+    Function::new("apoc.text.lpad", (2, 3), |_, args| {
+        padded("apoc.text.lpad", args, true)
+    }),
+    Function::new("apoc.text.repeat", (2, 2), repeat),
+    Function::new("apoc.text.rpad", (2, 3), |_, args| {
+        padded("apoc.text.rpad", args, false)
+    }),
+    Function::new("apoc.text.slug", (1, 2), slug),
     of_text!("snakecase", |text: &str| Ok(words(text)?
         .join("-")
         .to_lowercase())),
-    function!("sorensendicesimilarity", (2, 3), sorensen_dice),
+    Function::new("apoc.text.sorensendicesimilarity", (2, 3), sorensen_dice),
     of_text!("swapcase", |text: &str| Ok(swapped(text))),
     of_text!("touppercase", |text: &str| Ok(words(text)?
         .join("_")
         .to_uppercase())),
     of_text!("uppercamelcase", |text: &str| joined(text, true)),
-    function!("urldecode", (1, 1), url_decode),
+    Function::new("apoc.text.urldecode", (1, 1), url_decode),
     of_text!("urlencode", |text: &str| Ok(url_encoded(text))),
 ];
 
