@@ -107,8 +107,8 @@ impl How {
         let mut config = Config::default();
         if let Some(memory) = self.memory {
             config.memory = memory;
-            allocator::keep_less(memory);
         }
+        allocator::keep_less(config.memory);
         if let Some(threads) = self.threads {
             config.threads = threads.get();
         }

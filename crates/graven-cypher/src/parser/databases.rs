@@ -24,7 +24,7 @@ pub(crate) const CHANGE_AND_WAIT: &str = "graven.databases.changeAndWait";
 /// Sets or takes away the home database of a user.
 pub(crate) const SET_HOME: &str = "graven.databases.setHome";
 
-/// Gives one user the home database of another one.
+/// Takes the home database of a user along to its new name.
 pub(crate) const MOVE_HOME: &str = "graven.databases.moveHome";
 
 /// What begins a command.
