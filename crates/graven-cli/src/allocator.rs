@@ -2,12 +2,13 @@
 //! give back the rest, and how vectors grow.
 //!
 //! # How it works
-//! Statements one after the other take arrays of some hundred kilobytes and free them at their end.
-//! By itself the allocator of glibc gives such memory back to the system each time, and the next
-//! statement pays for it page by page: a fifth of the time of a search over two steps. Here it
-//! keeps up to 4 MiB ([`KEPT`]) at the end of each thread's heap. Pieces of 1 MiB ([`ALONE`]) and
-//! more, as large texts are, come from the system and go back there alone: in a heap each of them
-//! leaves a hole that the next, a little larger, does not fit. Both limits are fixed, where glibc
+//! Statements one after the other take arrays of kilobytes up to some megabytes and free them at
+//! their end. By itself the allocator of glibc gives such memory back to the system each time, and
+//! the next statement pays for it page by page: half of the time of a search over two steps that
+//! reads a property of 300,000 nodes. Here it keeps a 32nd of the memory limit, 16 MiB at most
+//! ([`KEPT_MAX`]), at the end of each thread's heap. Pieces of half of that, and of no less than
+//! 1 MiB ([`ALONE_MIN`]), come from the system and go back there alone: in a heap each of them
+//! leaves a hole that the next, a little larger, does not fit. These limits are fixed, where glibc
 //! would raise its own up to 64 MiB.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
@@ -19,31 +20,30 @@
 //!
 //! A heap shrinks only at its end: below a piece that stays, freed memory stays resident, and the
 //! next statement may need its bytes elsewhere, for pages or large texts. So the allocator counts
-//! what the process holds. Where that has fallen by 8 MiB ([`FALLEN`]), and by an eighth of what it
-//! was, `malloc_trim` gives the free pages within all heaps back to the system.
+//! what the process holds. Where that has fallen by a 16th of the memory limit, 16 MiB at most
+//! ([`FALL_MAX`]), and by an eighth of what it was, `malloc_trim` gives the free pages within all
+//! heaps back to the system.
 //!
-//! Under a small memory limit all this would be more than the limit itself: [`keep_less`] lowers it
-//! to shares of the limit, and lets threads share heaps.
+//! Under a limit below 128 MiB ([`SMALL_LIMIT`]) threads share heaps, too: each keeps most of a
+//! megabyte, whether or not its thread still runs.
 //!
 //! # Concurrency
 //! Each thread counts for itself and adds to the shared count once for each [`STEP`] bytes. One
 //! thread at a time gives memory back; the others go on without.
 //!
 //! # Costs
-//! Up to 4 MiB a thread and 8 MiB a process that no budget counts; part of what a process may take
-//! in addition to the memory limit. Counting takes an addition for each piece.
+//! Up to 16 MiB a process that no budget counts, less under a small limit; part of what a process
+//! may take in addition to the memory limit. Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, Ordering};
 
-/// Bytes kept.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const KEPT: libc::c_int = 4 << 20;
+/// Most bytes kept at the end of a heap.
+const KEPT_MAX: i32 = 16 << 20;
 
-/// Bytes from which on a piece is in no heap.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const ALONE: libc::c_int = 1 << 20;
+/// Bytes below which a piece is in a heap, whatever the memory limit.
+const ALONE_MIN: i32 = 1 << 20;
 
 /// Bytes up to which pieces wait for the thread that frees them.
 const SMALL: usize = 1032;
@@ -51,20 +51,20 @@ const SMALL: usize = 1032;
 /// Bytes after which a thread tells what it has counted.
 const STEP: isize = 256 << 10;
 
-/// Bytes by which what is held falls before free pages are given back, unless the memory limit is
-/// small.
-const FALLEN: isize = 8 << 20;
+/// Bytes by which what is held falls before free pages are given back: the least and the most.
+const FALL_MIN: i32 = 1 << 20;
+const FALL_MAX: i32 = 16 << 20;
 
-/// Memory limits below this lower what is kept.
-const SMALL_LIMIT: u64 = 128 << 20;
+/// Under memory limits below this threads share heaps.
+pub(crate) const SMALL_LIMIT: u64 = 128 << 20;
 
 thread_local! {
     /// Bytes allocated less those freed on this thread that [`HELD`] does not know of.
     static COUNTED: Cell<isize> = const { Cell::new(0) };
 }
 
-/// [`FALLEN`], or what a small memory limit makes of it.
-static FALL: AtomicIsize = AtomicIsize::new(FALLEN);
+/// What the memory limit makes of [`FALL_MAX`].
+static FALL: AtomicI32 = AtomicI32::new(FALL_MAX);
 
 /// Bytes allocated and not freed; what it was at most since free pages were given back.
 static HELD: AtomicIsize = AtomicIsize::new(0);
@@ -86,8 +86,8 @@ fn count(bytes: isize) {
 }
 
 /// Whether what is held has fallen enough for free pages to be given back.
-fn has_fallen(most: isize, held: isize, fall: isize) -> bool {
-    most - held > fall.max(most / 8)
+fn has_fallen(most: isize, held: isize, fall: i32) -> bool {
+    most - held > (fall as isize).max(most / 8)
 }
 
 #[cold]
@@ -150,37 +150,44 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// To be called before there are other threads.
-pub(crate) fn keep_freed_memory() {
+/// How much freed memory stays, in bytes.
+struct Kept {
+    /// At the end of a heap.
+    in_heap: i32,
+    /// Pieces of so many bytes and more are in no heap.
+    alone: i32,
+    /// What is held falls by so much before all free pages go back.
+    fall: i32,
+}
+
+impl Kept {
+    fn under(limit: u64) -> Self {
+        let share = |parts| i32::try_from(limit / parts).unwrap_or(i32::MAX);
+        let in_heap = share(32).min(KEPT_MAX);
+        Self {
+            in_heap,
+            alone: (in_heap / 2).max(ALONE_MIN),
+            fall: share(16).clamp(FALL_MIN, FALL_MAX),
+        }
+    }
+}
+
+/// Keeps freed memory as fits a memory limit. To be called before there are other threads, again
+/// once the limit is known.
+pub(crate) fn keep_freed_memory(limit: u64) {
+    let kept = Kept::under(limit);
+    FALL.store(kept.fall, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it
     // refuses, all stays as it was.
     unsafe {
-        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, ALONE);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, kept.in_heap);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, kept.alone);
+        if limit < SMALL_LIMIT {
+            let heaps = i32::try_from(limit >> 23).unwrap_or(i32::MAX);
+            libc::mallopt(libc::M_ARENA_MAX, heaps.max(2));
+        }
     }
-}
-
-/// To be called with the memory limit before there are other threads: under a small one less of
-/// what is freed is kept.
-pub(crate) fn keep_less(limit: u64) {
-    if limit >= SMALL_LIMIT {
-        return;
-    }
-    let limit = libc::c_int::try_from(limit).expect("a small limit");
-    FALL.store(fall_of(limit) as isize, Ordering::Relaxed);
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: as in `keep_freed_memory`.
-    unsafe {
-        libc::mallopt(libc::M_TRIM_THRESHOLD, limit / 32);
-        // A heap keeps most of a megabyte, whether or not its thread still runs.
-        libc::mallopt(libc::M_ARENA_MAX, (limit >> 23).max(2));
-    }
-}
-
-/// What a memory limit makes of [`FALLEN`].
-fn fall_of(limit: libc::c_int) -> libc::c_int {
-    (limit / 16).max(1 << 20)
 }
 
 #[cfg(test)]
@@ -191,11 +198,24 @@ mod tests {
     #[test]
     fn free_pages_are_given_back_by_what_was_held() {
         const MIB: isize = 1 << 20;
-        assert!(!has_fallen(20 * MIB, 12 * MIB, FALLEN));
-        assert!(has_fallen(20 * MIB, 11 * MIB, FALLEN));
-        assert!(!has_fallen(800 * MIB, 710 * MIB, FALLEN));
-        assert!(has_fallen(800 * MIB, 690 * MIB, FALLEN));
-        assert!(has_fallen(0, -9 * MIB, FALLEN));
-        assert_eq!([1, 16, 64].map(|mib| fall_of(mib << 20) >> 20), [1, 1, 4]);
+        assert!(!has_fallen(40 * MIB, 24 * MIB, FALL_MAX));
+        assert!(has_fallen(40 * MIB, 23 * MIB, FALL_MAX));
+        assert!(!has_fallen(800 * MIB, 710 * MIB, FALL_MAX));
+        assert!(has_fallen(800 * MIB, 690 * MIB, FALL_MAX));
+        assert!(has_fallen(0, -17 * MIB, FALL_MAX));
+    }
+
+    /// Goal: what is kept is a share of a small memory limit, and no more than fits beside a large
+    /// one.
+    #[test]
+    fn what_is_kept_follows_the_memory_limit() {
+        let kept = |mib: u64| {
+            let kept = Kept::under(mib << 20);
+            [kept.in_heap, kept.alone, kept.fall].map(|bytes| bytes >> 10)
+        };
+        assert_eq!(kept(1), [32, 1024, 1024]);
+        assert_eq!(kept(64), [2048, 1024, 4096]);
+        assert_eq!(kept(256), [8192, 4096, 16384]);
+        assert_eq!(kept(2048), [16384, 8192, 16384]);
     }
 }
