@@ -89,10 +89,11 @@ pub(crate) fn close(db: &Database) -> Result<(), Failure> {
             );
             return Ok(());
         }
+        let because = db.unfolded_because();
+        let because = because.map(|why| format!(" ({why})")).unwrap_or_default();
         eprintln!(
-            "{} has commits that are not in {} yet, folding them in would have taken too long: \
-                keep both files together, or run \
-             `graven checkpoint {}`",
+            "{} has commits that are not in {} yet{because}: keep both files together, or merge \
+                them with `graven checkpoint {}`",
             log.display(),
             db.path().display(),
             db.path().display()
@@ -102,13 +103,13 @@ pub(crate) fn close(db: &Database) -> Result<(), Failure> {
 }
 
 impl How {
-    /// The configuration that this asks for; the allocator is told of a small memory limit.
+    /// The configuration that this asks for; the allocator is told of the memory limit.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::default();
         if let Some(memory) = self.memory {
             config.memory = memory;
         }
-        allocator::keep_less(config.memory);
+        allocator::keep_freed_memory(config.memory);
         if let Some(threads) = self.threads {
             config.threads = threads.get();
         }

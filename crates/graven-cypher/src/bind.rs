@@ -48,7 +48,7 @@ use crate::plan::expression::Literal;
 use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
 use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
-use crate::schema_view::SchemaView;
+use crate::schema_view::{Named, SchemaView};
 use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -79,7 +79,7 @@ pub(crate) fn bind(
         variables: Vec::new(),
         subqueries: BTreeMap::new(),
         notices: Vec::new(),
-        names: None,
+        names: Vec::new(),
         planned_for: BTreeMap::new(),
         written: BTreeSet::new(),
         uses: Vec::new(),
@@ -123,8 +123,8 @@ struct Binder<'a> {
     variables: Vec<Variable>,
     subqueries: BTreeMap<VarId, Subquery>,
     notices: Vec<Notice>,
-    /// Names of the schema, fetched for the first unknown one.
-    names: Option<Vec<String>>,
+    /// Names of the schema by kind, fetched for the first unknown one of it.
+    names: Vec<(Named, Vec<String>)>,
     /// Texts of parameters that stand for labels or types.
     planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     /// Names the clauses so far write; to read them afterwards is no mistake.
@@ -649,21 +649,25 @@ impl Binder<'_> {
 
     fn notice_unknown_key(&mut self, key: &Name) {
         if !self.schema.knows_key(&key.text) {
-            self.notice_unknown(key, "UnknownPropertyKey", "property key");
+            self.notice_unknown(key, Named::PropertyKey);
         }
     }
 
-    fn notice_unknown(&mut self, name: &Name, code: &'static str, what: &str) {
+    fn notice_unknown(&mut self, name: &Name, of: Named) {
         if self.notices.len() >= NOTICES_MAX || self.written.contains(&name.text) {
             return;
         }
         stop::ask();
-        let names = self.names.get_or_insert_with(|| self.schema.names());
-        let mut message = format!("no {what} `{}` in this database", name.text);
-        if let Some(near) = closest(&name.text, names.iter().map(String::as_str)) {
+        if !self.names.iter().any(|(known, _)| *known == of) {
+            self.names.push((of, self.schema.names(of)));
+        }
+        let names = self.names.iter().filter(|(known, _)| *known == of);
+        let names = names.flat_map(|(_, names)| names);
+        let mut message = format!("no {} `{}` in this database", of.word(), name.text);
+        if let Some(near) = closest(&name.text, names.map(String::as_str)) {
             message.push_str(&format!("; did you mean `{near}`?"));
         }
-        let notice = diagnostic::notice(self.text, name.span, code, message);
+        let notice = diagnostic::notice(self.text, name.span, of.unknown(), message);
         if !self.notices.contains(&notice) {
             self.notices.push(notice);
         }

@@ -266,7 +266,9 @@ pub(crate) fn closest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = 1 + name.chars().count() / 5;
+    let letters = name.chars().count();
+    // Another letter in place of the only one is another name.
+    let limit = (1 + letters / 5).min(letters.saturating_sub(1));
     candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
@@ -364,5 +366,8 @@ mod tests {
         );
         assert_eq!(closest("knows", ["KNOWS", "LIKES"]), Some("KNOWS"));
         assert_eq!(closest("Zebra", ["Post", "Person"]), None);
+        assert_eq!(closest("i", ["Q", "I"]), Some("I"));
+        assert_eq!(closest("i", ["Q", "id"]), None);
+        assert_eq!(closest("", ["Q"]), None);
     }
 }

@@ -31,7 +31,7 @@ pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use logical::parse_and_plan_logical;
 pub use plan::Plan;
 pub use schema_view::{
-    ColumnView, FunctionView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault,
+    ColumnView, FunctionView, IndexView, LabelIndex, Named, ProcedureView, SchemaView, SourceFault,
     SourceView, Stored, StoredSize, TableView, ValueCounts,
 };
 pub use stop::Stop;

@@ -15,7 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
 use crate::{
-    FunctionView, IndexView, LabelIndex, ParameterNames, Plan, ProcedureView, SchemaView,
+    FunctionView, IndexView, LabelIndex, Named, ParameterNames, Plan, ProcedureView, SchemaView,
     SourceFault, SourceView, Stop, Stored, StoredSize, TableView, ValueCounts, bind, parser,
     planner, stop,
 };
@@ -79,8 +79,8 @@ impl SchemaView for WithoutIndexes<'_> {
         self.0.knows_key(key)
     }
 
-    fn names(&self) -> Vec<String> {
-        self.0.names()
+    fn names(&self, of: Named) -> Vec<String> {
+        self.0.names(of)
     }
 
     fn stored(&self, what: Stored<'_>) -> Option<StoredSize> {

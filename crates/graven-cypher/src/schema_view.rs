@@ -6,6 +6,37 @@ use crate::plan::expression::Literal;
 use crate::types::TypeSet;
 use std::sync::Arc;
 
+/// What a name of the schema is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Nodes.
+    Label,
+    /// Relationships.
+    RelationshipType,
+    /// A property.
+    PropertyKey,
+}
+
+impl Named {
+    /// As a word.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Label => "label",
+            Self::RelationshipType => "relationship type",
+            Self::PropertyKey => "property key",
+        }
+    }
+
+    /// The code of a notice about an unknown one.
+    pub(crate) const fn unknown(self) -> &'static str {
+        match self {
+            Self::Label => "UnknownLabel",
+            Self::RelationshipType => "UnknownRelationshipType",
+            Self::PropertyKey => "UnknownPropertyKey",
+        }
+    }
+}
+
 /// Names, indexes and statistics of one snapshot, answered without I/O.
 pub trait SchemaView {
     /// Nodes in all.
@@ -33,8 +64,8 @@ pub trait SchemaView {
         let _ = label;
         Vec::new()
     }
-    /// All labels, types and keys, for hints on misspelt names.
-    fn names(&self) -> Vec<String>;
+    /// All names of a kind, for hints on misspelt ones.
+    fn names(&self, of: Named) -> Vec<String>;
     /// How large something stored is; `None` if that is not known, or it is not there.
     fn stored(&self, what: Stored<'_>) -> Option<StoredSize> {
         let _ = what;

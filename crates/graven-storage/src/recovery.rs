@@ -329,11 +329,15 @@ impl Store {
         if let Some(time) = self.fold_on_close
             && log.failed().is_none()
         {
-            // What cannot be merged in, for whatever reason, stays in the log.
-            let _ = self.checkpoint(CheckpointOptions {
+            let folded = self.checkpoint(CheckpointOptions {
                 paced: false,
                 compact: true,
                 until: Instant::now().checked_add(time),
+            });
+            // What cannot be merged in, for whatever reason, stays in the log.
+            *self.unfolded.lock() = folded.err().map(|error| match error {
+                Error::Stopped => "merging them takes longer than closing may".to_owned(),
+                error => error.to_string(),
             });
         }
         let _no_checkpoint = self.checkpointer().pause();

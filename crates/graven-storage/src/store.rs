@@ -92,6 +92,8 @@ pub struct Store {
     pub(crate) fold_on_close: Option<Duration>,
     /// Whether it was closed.
     pub(crate) closed: Mutex<bool>,
+    /// Why closing could not merge what was committed.
+    pub(crate) unfolded: Mutex<Option<String>>,
     /// Why nothing may be written, if so.
     pub(crate) read_only: Option<String>,
 }
@@ -164,6 +166,7 @@ impl Store {
             log_marked: AtomicBool::new(false),
             fold_on_close: None,
             closed: Mutex::new(false),
+            unfolded: Mutex::new(None),
             read_only,
         }
     }
@@ -427,6 +430,13 @@ impl Store {
     pub fn needs_log(&self) -> bool {
         let log = self.superblock().superblock.log;
         log.generation != 0 && (log.clean_end == 0 || log.clean_end != log.position)
+    }
+
+    /// Why closing left commits in the log, in words: the disk is full, or it would have taken too
+    /// long. `None` where it left none, or did not try.
+    #[must_use]
+    pub fn unfolded_because(&self) -> Option<String> {
+        self.unfolded.lock().clone()
     }
 
     /// Whether the data file has all that was committed, without the log.

@@ -271,6 +271,13 @@ impl Database {
         needed.then(|| sibling_path(&inner.path, "-wal"))
     }
 
+    /// Why closing left commits in the log, in words: the disk is full, or there was more than two
+    /// seconds' work. `None` where it left none, or did not try.
+    #[must_use]
+    pub fn unfolded_because(&self) -> Option<String> {
+        self.shared.here.get()?.store.unfolded_because()
+    }
+
     /// The process that owns the database, if it is another one.
     #[must_use]
     pub fn attached_to(&self) -> Option<u32> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Expr, Literal, LoadSource, Operator, UnaryOp};
 use graven_cypher::{
-    IndexView, ParameterNames, ProcedureView, SchemaView, SourceFault, SourceView, parse_and_plan,
+    IndexView, Named, ParameterNames, ProcedureView, SchemaView, SourceFault, SourceView,
+    parse_and_plan,
 };
 use graven_exec::FileAccess;
 
@@ -109,7 +110,7 @@ impl SchemaView for NoSchema {
     fn index(&self, _: &str, _: &str) -> Option<IndexView> {
         None
     }
-    fn names(&self) -> Vec<String> {
+    fn names(&self, _: Named) -> Vec<String> {
         Vec::new()
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
-    FunctionView, IndexView, LabelIndex, ProcedureView, SchemaView, SourceFault, SourceView,
+    FunctionView, IndexView, LabelIndex, Named, ProcedureView, SchemaView, SourceFault, SourceView,
     Stored, StoredSize, TableView, ValueCounts,
 };
 use graven_exec::{FileAccess, Tuning, UserFunctions, sources};
@@ -243,14 +243,14 @@ impl SchemaView for Schema<'_> {
         .collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    fn names(&self, of: Named) -> Vec<String> {
         let catalog = self.catalog();
-        let lists = [catalog.labels(), catalog.types(), catalog.keys()];
-        lists
-            .into_iter()
-            .flatten()
-            .map(ToString::to_string)
-            .collect()
+        let names = match of {
+            Named::Label => catalog.labels(),
+            Named::RelationshipType => catalog.types(),
+            Named::PropertyKey => catalog.keys(),
+        };
+        names.iter().map(ToString::to_string).collect()
     }
 
     fn values(&self, of: Stored<'_>) -> Option<ValueCounts> {

@@ -90,6 +90,13 @@ fn to_file(
         // The error of the export is the one to tell.
         let _ = std::fs::remove_file(path);
     }
+    let exported = exported.map_err(|error| match error {
+        graven_convert::Error::Output(source) => graven_convert::Error::Io {
+            path: path.to_owned(),
+            source,
+        },
+        error => error,
+    });
     let exported = exported.map_err(Failure::from)?;
     file.sync_all().map_err(told)?;
     say(path, &exported)

@@ -18,6 +18,7 @@ use crate::functions;
 use crate::plan::RelType;
 use crate::plan::expression::{BinaryOp, Expr, UnaryOp};
 use crate::plan::variables::joined;
+use crate::schema_view::Named;
 use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -35,7 +36,7 @@ impl Binder<'_> {
     pub(super) fn notice_unknown_labels(&mut self, labels: &LabelExpr) {
         each_label(labels, &mut |name| {
             if self.schema.label_count(&name.text).is_none() {
-                self.notice_unknown(name, "UnknownLabel", "label");
+                self.notice_unknown(name, Named::Label);
             }
         });
     }
@@ -43,7 +44,7 @@ impl Binder<'_> {
     pub(super) fn notice_unknown_types(&mut self, types: &LabelExpr) {
         each_label(types, &mut |name| {
             if self.schema.type_count(&name.text).is_none() {
-                self.notice_unknown(name, "UnknownRelationshipType", "relationship type");
+                self.notice_unknown(name, Named::RelationshipType);
             }
         });
     }

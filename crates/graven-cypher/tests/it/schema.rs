@@ -1,6 +1,6 @@
 //! A schema for tests: a social network with persons, places, tags, forums and posts.
 
-use graven_cypher::{IndexView, ProcedureView, SchemaView, TypeSet};
+use graven_cypher::{IndexView, Named, ProcedureView, SchemaView, TypeSet};
 
 /// The schema.
 pub(crate) struct Social;
@@ -95,14 +95,13 @@ impl SchemaView for Social {
         }
     }
 
-    fn names(&self) -> Vec<String> {
-        let labels = LABELS.iter().map(|l| l.0);
-        let types = TYPES.iter().map(|t| t.0);
-        labels
-            .chain(types)
-            .chain(KEYS.iter().copied())
-            .map(str::to_owned)
-            .collect()
+    fn names(&self, of: Named) -> Vec<String> {
+        let names: Vec<&str> = match of {
+            Named::Label => LABELS.iter().map(|l| l.0).collect(),
+            Named::RelationshipType => TYPES.iter().map(|t| t.0).collect(),
+            Named::PropertyKey => KEYS.to_vec(),
+        };
+        names.into_iter().map(str::to_owned).collect()
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

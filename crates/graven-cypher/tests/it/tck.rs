@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use graven_cypher::{
-    Code, IndexView, ParameterNames, ProcedureView, SchemaView, TypeSet, parse_and_plan,
+    Code, IndexView, Named, ParameterNames, ProcedureView, SchemaView, TypeSet, parse_and_plan,
 };
 
 /// Compile-time errors of the scenarios that are reported with the right category and detail.
@@ -43,7 +43,7 @@ impl SchemaView for Declared {
     fn index(&self, _: &str, _: &str) -> Option<IndexView> {
         None
     }
-    fn names(&self) -> Vec<String> {
+    fn names(&self, _: Named) -> Vec<String> {
         Vec::new()
     }
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::mutant::{self, Mutant};
 use graven_cypher::plan::trace::{self, Context, Rule};
-use graven_cypher::{IndexView, LabelIndex, ParameterNames, SchemaView, parse_and_plan};
+use graven_cypher::{IndexView, LabelIndex, Named, ParameterNames, SchemaView, parse_and_plan};
 
 use crate::schema::Social;
 
@@ -124,8 +124,8 @@ impl SchemaView for Divided {
         };
         (label == "Person").then_some(index).into_iter().collect()
     }
-    fn names(&self) -> Vec<String> {
-        Social.names()
+    fn names(&self, of: Named) -> Vec<String> {
+        Social.names(of)
     }
     fn threads(&self) -> usize {
         2

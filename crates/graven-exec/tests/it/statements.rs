@@ -10,7 +10,7 @@ mod pairs;
 use std::sync::Arc;
 
 use graven_cypher::plan::{Operator, Plan};
-use graven_cypher::{IndexView, ParameterNames, SchemaView, parse_and_plan};
+use graven_cypher::{IndexView, Named, ParameterNames, SchemaView, parse_and_plan};
 use graven_exec::{
     ExecContext, ExecError, Execution, ListAccess, Params, PhysicalPlan, PhysicalPlans, Tuning,
     Value, execute, execute_kept,
@@ -77,7 +77,7 @@ impl SchemaView for Schema {
             _ => None,
         }
     }
-    fn names(&self) -> Vec<String> {
+    fn names(&self, _: Named) -> Vec<String> {
         Vec::new()
     }
 }

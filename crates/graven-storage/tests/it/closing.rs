@@ -56,6 +56,8 @@ fn what_does_not_fold_in_time_stays_in_the_log() {
         commit(&store, life as i64).unwrap();
         store.close().unwrap();
         assert!(store.needs_log() && !log.is_empty().unwrap());
+        let because = store.unfolded_because().unwrap();
+        assert!(because.contains("takes longer"), "{because}");
     }
     let missing = open(copy(&data), Arc::new(MemoryFile::new("none")));
     assert!(matches!(missing, Err(Error::LogMissing { .. })));
@@ -108,6 +110,33 @@ fn a_log_that_finds_no_room_to_be_made_is_a_full_disk() {
     store.close().unwrap();
     let again = open(Arc::new(data), Arc::new(MemoryFile::new("none"))).unwrap();
     assert_eq!(again.snapshot().node_count(), 1);
+}
+
+#[test]
+fn closing_on_a_full_disk_leaves_the_log_and_says_why() {
+    let (data, log) = empty();
+    let faulty = FaultyFile::new(Arc::new(data.clone()), FaultPlan::default());
+    let store = open(Arc::new(faulty.clone()), Arc::new(log.clone())).unwrap();
+    let transaction = store.begin(TransactionOptions::default()).unwrap();
+    let key = transaction.key("text").unwrap();
+    for number in 0..500 {
+        let text = PropertyValue::String(format!("{number} ").repeat(500).into());
+        transaction.create_node(&[], &[(key, text)]).unwrap();
+    }
+    transaction.commit().unwrap();
+    faulty.control().set_plan(FaultPlan {
+        capacity_bytes: Some(data.len().unwrap()),
+        ..FaultPlan::default()
+    });
+    store.close().unwrap();
+    assert!(store.needs_log());
+    let because = store.unfolded_because().unwrap();
+    assert!(because.contains("No space left"), "{because}");
+    drop(store);
+    let again = open(Arc::new(data), Arc::new(log)).unwrap();
+    assert_eq!(again.snapshot().node_count(), 500);
+    again.close().unwrap();
+    assert_eq!(again.unfolded_because(), None);
 }
 
 #[test]
