@@ -352,6 +352,20 @@ SAME = (
     "MATCH (a:Person {id: 1004}), (b:Person) WHERE b.id < 1020 OPTIONAL MATCH p = shortestPath((a)-[:KNOWS*..3]-(b)) RETURN "
     "b.id AS b, coalesce(length(p), -1) AS n",
     "MATCH p = (a:Person {id: 1004})-[:KNOWS]-(b)-[:LIVES_IN]->(c) RETURN length(p) AS n, size(nodes(p)) AS m, c.id AS c",
+    "MATCH p = (:Person)-[:KNOWS]->() RETURN count(DISTINCT p) AS n",
+    "MATCH p = (a:Person)-[:KNOWS]->(b) WHERE a.id < 1010 WITH DISTINCT p RETURN length(p) AS n, [x IN nodes(p) | x.id] AS ids",
+    "MATCH p = (a:Person)-[:KNOWS*1..2]->(b) WHERE a.id < 1006 WITH p, count(*) AS n RETURN n, [x IN nodes(p) | x.name] AS names",
+    "MATCH p = (a:Person)-[:KNOWS*0..1]->()-[:LIVES_IN]->() WHERE a.id < 1006 CALL (p) { RETURN size(relationships(p)) AS n } RETURN n, "
+    "[x IN nodes(p) | [x.id, x.name]] AS ids",
+    "MATCH (a:Person), (b:Person) WHERE a.id < 1004 AND b.id < 1012 MATCH p = allShortestPaths((a)-[:KNOWS*]-(b)) RETURN a.id AS a, b.id AS b, "
+    "length(p) AS n, [x IN nodes(p) | x.id] AS ids",
+    "MATCH (a:Person {id: 1003}), (b:Person) WHERE b.id < 1009 OPTIONAL MATCH p = allShortestPaths((a)-[:KNOWS*0..3]->(b)) RETURN b.id AS b, "
+    "length(p) AS n, [x IN nodes(p) | x.id] AS ids",
+    "MATCH (c:City) OPTIONAL MATCH (c)<-[:LIVES_IN]-(p:Person) WHERE p.id < 1005 WITH c, collect(p) AS ps RETURN c.id AS c, [p IN ps | p.nick] AS l, "
+    "any(p IN ps WHERE p.id > 1002) AS some, reduce(s = 0, p IN ps | s + p.id) AS s, size([p IN ps WHERE p.even]) AS evens, [p IN ps | p IN ps] AS own",
+    "UNWIND [[1, 2], [1], [1, null], [1, 3], [], null, [0, 9]] AS l WITH l ORDER BY l DESC RETURN collect(size(l)) AS sizes, collect(l) AS ls",
+    "MATCH (p:Person) WHERE p.id < 1012 WITH p.langs AS l, p.id AS id ORDER BY l, id RETURN collect(id) AS ids",
+    "MATCH (p:Person {id: 1001}) OPTIONAL MATCH (q:Person {id: 1}) RETURN [x IN [p, q, p] | x.id] AS ids, [x IN [q] WHERE x.id IS NULL | 1] AS n",
     "MATCH (p:Person) RETURN p.id % 4 AS k, count(*) AS n UNION ALL MATCH (c:City) RETURN c.id AS k, 1 AS n",
     "MATCH (p:Person) RETURN p.name AS k UNION MATCH (c:City) RETURN c.name AS k",
     "MATCH (c:City) CALL (c) { MATCH (c)<-[:LIVES_IN]-(p) RETURN p.id AS id ORDER BY id DESC LIMIT 2 } RETURN c.id AS c, id",
@@ -394,6 +408,8 @@ NARROW = (
     "MATCH (p:Person {id: 1004}) WITH datetime({epochMillis: p.id * 1000}) AS d RETURN [d, d] AS a, {d: d, n: 1}.n AS b, collect(d) AS c",
 )
 
+SHORTEST = "MATCH (a:Person {id: 1001}), (b:Person {id: 1002}) MATCH p = shortestPath((a)-[:KNOWS*]-(b)) "
+
 REFUSED = (
     ("MATCH (t:Timed) WHERE t.lasts = 'P0M1DT0S' RETURN 1 AS n", "= of OPAQUE and STRING"),
     ("MATCH (t:Timed) WHERE t.at STARTS WITH '1' RETURN 1 AS n", "starts with of OPAQUE and STRING"),
@@ -402,10 +418,13 @@ REFUSED = (
     ("MATCH (t:Timed) RETURN 'P1D' IN t.all AS n", "IN of STRING in LIST<OPAQUE>"),
     ("MATCH (t:Timed) RETURN t.at AS at ORDER BY at", "an order by OPAQUE"),
     ("MATCH (t:Timed) RETURN DISTINCT t.at AS at", "OPAQUE"),
-    ("MATCH p = (:Person)-[:KNOWS]->() RETURN count(DISTINCT p) AS n", "count(DISTINCT ...) of PATH"),
-    ("MATCH p = (:Person)-[:KNOWS]->() WITH DISTINCT p RETURN count(*) AS n", "DISTINCT of PATH"),
-    ("MATCH p = (:Person)-[:KNOWS]->() WITH p, count(*) AS n RETURN n", "a group of PATH"),
-    ("MATCH p = (:Person)-[:KNOWS]->() CALL (p) { RETURN length(p) AS n } RETURN n", "a subquery that reads a path"),
+    (SHORTEST + "RETURN count(DISTINCT p) AS n", "count(DISTINCT ...) of PATH"),
+    (SHORTEST + "WITH DISTINCT p RETURN count(*) AS n", "DISTINCT of PATH"),
+    (SHORTEST + "WITH p, count(*) AS n RETURN n", "a group of PATH"),
+    (SHORTEST + "CALL (p) { RETURN length(p) AS n } RETURN n", "a subquery that reads a path"),
+    (SHORTEST + "RETURN nodes(p) AS n", "function nodes()"),
+    ("MATCH p = (:Person)-[:KNOWS]->() RETURN p", "column `p` of kind PATH"),
+    ("MATCH p = (:Person)-[:KNOWS]->() RETURN [r IN relationships(p) | r.since] AS l", "the property `since` of a RELATIONSHIP"),
     ("MATCH (p:Person) WHERE p.seen > datetime({epochMillis: 1}) RETURN 1 AS n", "> of ZONED DATETIME"),
     ("MATCH (p:Person) RETURN p.seen = p.seen AS n", "= of ZONED DATETIME"),
     ("MATCH (p:Person) RETURN DISTINCT p.seen AS seen", "ZONED DATETIME"),
@@ -413,7 +432,7 @@ REFUSED = (
     ("MATCH (p:Person) RETURN p", "column `p` of kind NODE"),
     ("MATCH (p:Person) RETURN toString(p.height) AS t", "function tostring(FLOAT)"),
     ("MATCH (p:Person) RETURN randomUUID() AS t", "function randomuuid()"),
-    ("MATCH p = allShortestPaths((a:Person {id: 1001})-[:KNOWS*]-(b:Person {id: 1002})) RETURN length(p) AS n", "operator VarExpandInto"),
+    ("MATCH p = SHORTEST 2 (a:Person {id: 1001})-[:KNOWS]-+(b:Person {id: 1002}) RETURN length(p) AS n", "operator VarExpandInto"),
     ("CREATE (:X)", "operator EmptyResult"),
     ("MATCH (p:Person) WITH p, CASE WHEN p.even THEN 1 ELSE 'x' END AS x RETURN x", "a CASE"),
     ("CALL db.labels() YIELD label RETURN label", "operator Procedure"),

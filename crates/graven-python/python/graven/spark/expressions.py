@@ -4,6 +4,9 @@
   language's, not Spark's.
 * SK-10: A property of a node is read through a join that :meth:`Expressions.prepared` makes before
   the expression is translated.
+* SK-13: Where an expression walks over a list of nodes and reads their properties, the list is
+  replaced by one of rows of an id and these properties, one join for each such list. Its nulls and
+  its order stay.
 
 Where both engines raise an error (overflow, whole numbers divided by zero) Spark must be in its
 ANSI mode, which is its default.
@@ -36,6 +39,7 @@ from .kinds import (
     ZONED_DATETIME,
     NotTranslated,
     common,
+    field_of,
     holds,
     list_of,
     map_of,
@@ -57,6 +61,22 @@ def children(expression):
                     yield from [item] if "is" in item else children(item)
 
 
+def read_of_items(expression):
+    """The properties that a walk over a list reads of its items."""
+    var, keys = expression.get("var"), set()
+
+    def look(part):
+        if part["is"] == "property" and part["base"] == {"is": "variable", "var": var}:
+            keys.add(part["key"])
+        for inner in children(part):
+            look(inner)
+
+    for name in ("filter", "map", "predicate", "step"):
+        if expression.get(name):
+            look(expression[name])
+    return tuple(sorted(keys))
+
+
 def own_variables(expression):
     """Variables that an expression makes for its own parts."""
     names = {"let": ("var",), "list_comprehension": ("var",), "quantifier": ("var",), "reduce": ("var", "accumulator")}
@@ -71,11 +91,12 @@ def conjuncts(predicate):
 
 
 class Expressions:
-    """Translates expressions over rows; ``attach`` joins what belongs to a node."""
+    """Translates expressions over rows; ``attach`` joins what belongs to a node, ``attach_items`` what to those of a list."""
 
-    def __init__(self, parameters, attach):
+    def __init__(self, parameters, attach, attach_items):
         self.parameters = parameters
         self.attach = attach
+        self.attach_items = attach_items
 
     def values(self, rows, expressions):
         """Rows with what the expressions need, and the expressions as columns with kinds."""
@@ -101,6 +122,8 @@ class Expressions:
         """Rows with the properties and labels that an expression reads."""
         for part in children(expression):
             rows = self.prepared(rows, part, own | set(own_variables(expression)))
+        if expression["is"] in _WALKS:
+            return self._with_items(rows, expression, own)
         wanted = None
         if expression["is"] == "property":
             base, wanted = expression["base"], expression["key"]
@@ -128,6 +151,16 @@ class Expressions:
             rows = rows.having(computed={**rows.computed, key: Binding(NODE, name)})
         return self.attach(rows, key, {wanted})
 
+    def _with_items(self, rows, expression, own):
+        """Rows with the properties that a walk over a list of nodes reads, if it does."""
+        keys, of = read_of_items(expression), expression["list"]
+        if not keys or own & _variables(of) or _items_key(of, keys) in rows.computed:
+            return rows
+        column, kind = self.value(rows, of, {})
+        if kind != list_of(NODE):
+            return rows
+        return self.attach_items(rows, _items_key(of, keys), column, keys)
+
     def value(self, rows, expression, own):
         """A column with its kind; ``own`` are variables of lambdas."""
         make = getattr(self, "_" + expression["is"])
@@ -152,12 +185,17 @@ class Expressions:
     def _variable(self, rows, expression, own):
         var = expression["var"]
         if var in own:
-            return own[var]
+            column, kind = own[var]
+            return field_of(column, kind, "@id") if kind.name == "NODE IN A LIST" else (column, kind)
         binding = rows.binding(var)
         return F.col(binding.column), binding.kind
 
     def _property(self, rows, expression, own):
         base, key = expression["base"], expression["key"]
+        if base["is"] == "variable" and base["var"] in own:
+            column, kind = own[base["var"]]
+            if kind.name == "NODE IN A LIST":
+                return field_of(column, kind, key)
         binding = self._binding(rows, base, own)
         if binding is not None and binding.kind in (NODE, RELATIONSHIP):
             if key not in binding.parts:
@@ -260,7 +298,7 @@ class Expressions:
 
     def _of_entity(self, rows, name, arg, own):
         binding = self._binding(rows, arg, own)
-        if binding is None or binding.kind != OF_ENTITIES[name]:
+        if binding is None or binding.kind.name != OF_ENTITIES[name].name:
             if self.value(rows, arg, own)[1] == NULL:
                 return null()
             raise NotTranslated(f"function {name}()", f"its argument is no variable that holds a {OF_ENTITIES[name]}")
@@ -286,6 +324,10 @@ class Expressions:
         return self.value(rows, expression["body"], {**own, expression["var"]: value})
 
     def _list_of(self, rows, expression, own):
+        keys = read_of_items(expression)
+        found = rows.computed.get(_items_key(expression["list"], keys)) if keys else None
+        if found is not None:
+            return F.col(found.column), found.kind.item
         column, kind = self.value(rows, expression["list"], own)
         if kind == NULL:
             return column.cast("array<void>"), NULL
@@ -306,6 +348,8 @@ class Expressions:
                 return made
 
             column = F.transform(column, mapped)
+        elif item.name == "NODE IN A LIST":
+            return F.transform(column, lambda x: field_of(x, item, "@id")[0]), list_of(NODE)
         return column, list_of(kinds[0])
 
     def _quantifier(self, rows, expression, own):
@@ -345,6 +389,13 @@ class Expressions:
         low, high = bounds[0] or 0, bounds[1]
         length = F.array_size(column) if high is None else F.lit(max(0, high - low))
         return F.slice(column, F.lit(low + 1), length), kind
+
+
+_WALKS = ("list_comprehension", "quantifier", "reduce")
+
+
+def _items_key(of, keys):
+    return json.dumps(["items", of, keys], sort_keys=True)
 
 
 def _variables(expression):

@@ -217,4 +217,4 @@ _FUNCTIONS = {
 }
 
 # Functions that read what belongs to a node, relationship or path; `expressions.py` has them.
-OF_ENTITIES = {"labels": NODE, "type": RELATIONSHIP, "startnode": RELATIONSHIP, "endnode": RELATIONSHIP, "length": PATH, "nodes": PATH}
+OF_ENTITIES = {"labels": NODE, "type": RELATIONSHIP, "startnode": RELATIONSHIP, "endnode": RELATIONSHIP, "length": PATH, "nodes": PATH, "relationships": PATH}

@@ -58,6 +58,8 @@ OPAQUE = Kind("OPAQUE")
 NODE = Kind("NODE")
 RELATIONSHIP = Kind("RELATIONSHIP")
 PATH = Kind("PATH")
+# A path of which all parts are known: a row of the ids of its nodes and of its relationships.
+WHOLE_PATH = Kind("PATH", None, (("nodes", Kind("LIST", NODE)), ("relationships", Kind("LIST", RELATIONSHIP))))
 # The relationships of a shortest path, of which only the number is known: its column.
 LENGTH = Kind("RELATIONSHIPS OF A SHORTEST PATH")
 
@@ -124,6 +126,20 @@ def holds(kind, kinds):
     if kind in kinds:
         return True
     return kind.item is not None and holds(kind.item, kinds) or any(holds(of, kinds) for _, of in kind.fields)
+
+
+def listed_node(keys):
+    """The kind of a node in a list with its id and properties beside it: their names with their kinds.
+
+    In Spark it is a row of fields `p0`, `p1` and so on, in this order, as a name may be any text.
+    """
+    return Kind("NODE IN A LIST", None, (("@id", NODE), *keys))
+
+
+def field_of(column, kind, key):
+    """A part of a node in a list, with its kind."""
+    place = [name for name, _ in kind.fields].index(key)
+    return column.getField(f"p{place}"), kind.fields[place][1]
 
 
 def told_apart(kind, what):

@@ -28,11 +28,13 @@ from .kinds import (
     PATH,
     RELATIONSHIP,
     STRING,
+    WHOLE_PATH,
     ZONED_DATETIME,
     NotTranslated,
     common,
     holds,
     list_of,
+    listed_node,
     spark_type,
     told_apart,
 )
@@ -67,7 +69,7 @@ class Translation:
         self.runs_jobs = runs_jobs
         self.plan = plan
         self.needed = needed(plan["root"])
-        self.expressions = Expressions(parameters, self.attach)
+        self.expressions = Expressions(parameters, self.attach, self.attach_items)
 
     def result(self):
         """The result's columns, in order and under their names."""
@@ -149,6 +151,25 @@ class Translation:
         if is_var:
             return rows.bound({var: more})
         return rows.having(computed={**rows.computed, var: more})
+
+    def attach_items(self, rows, of, column, keys):
+        """Puts properties beside the nodes of a list: one row for each node of each different list, joined and gathered again."""
+        name, listed, place, node, made = (fresh() for _ in range(5))
+        rows = rows.with_columns({name: column})
+        rows = rows.having(frame=self.shared(rows.frame))
+        lists = rows.frame.select(F.col(name).alias(listed)).filter(F.array_size(listed) > 0).distinct()
+        frame, found, parts = self.graph.nodes(None, set(keys))
+        kind = list_of(listed_node([(key, parts[key][1]) for key in keys]))
+        items = lists.select(listed, F.posexplode(listed).alias(place, node)).join(frame, F.col(node) == F.col(found), "left")
+        columns = [F.col(node), *(F.col(parts[key][0]) for key in keys)]
+        item = F.struct(F.col(place).alias("place"), F.struct(*(of.alias(f"p{at}") for at, of in enumerate(columns))).alias("item"))
+        in_order = F.array_sort(F.collect_list(item), lambda a, b: a.getField("place") - b.getField("place"))
+        gathered = items.groupBy(listed).agg(F.transform(in_order, lambda one: one.getField("item")).alias(made))
+        none = F.when(F.array_size(name) == 0, F.array().cast(gathered.schema[made].dataType))
+        joined = rows.frame.join(gathered, F.col(name) == F.col(listed), "left")
+        whole = fresh()
+        rows = rows.joined(joined).with_columns({whole: F.coalesce(F.col(made), none)})
+        return rows.having(computed={**rows.computed, of: Binding(kind, whole)})
 
     def _Filter(self, node, around):
         wanted = conjuncts(node["predicate"])
@@ -251,30 +272,47 @@ class Translation:
 
     def _BuildPath(self, node, around):
         rows = self.run(node["input"], around)
-        length, nodes, lists = F.lit(0), [], False
+        length, there, whole = F.lit(0), F.lit(True), True
+        # Nodes and relationships, as lists of one or of those of a trail, which has both of its ends.
+        nodes, relationships, ends_at = [], [], None
         for var in node["parts"]:
             binding = rows.binding(var)
+            column = F.col(binding.column)
             if binding.kind == NODE:
-                nodes.append(F.col(binding.column))
+                there = there & column.isNotNull()
+                if not ends_at:
+                    nodes.append(F.array(column))
+                ends_at = None
             elif binding.kind == RELATIONSHIP:
                 length = length + 1
-            elif "@length" in binding.parts:
-                length, lists = length + F.col(binding.parts["@length"][0]), True
-            elif binding.kind == list_of(RELATIONSHIP):
-                length, lists = length + F.array_size(F.col(binding.column)), True
+                relationships.append(F.array(column))
+            elif binding.kind in (LENGTH, list_of(RELATIONSHIP)):
+                own = binding.parts.get("@length")
+                length = length + (F.col(own[0]) if own else F.array_size(column))
+                relationships.append(column)
+                ends_at = binding.parts.get("@nodes")
+                whole = whole and ends_at is not None
+                if whole:
+                    trail = F.col(ends_at[0])
+                    nodes[-1] = F.slice(nodes[-1], F.lit(1), F.array_size(nodes[-1]) - 1)
+                    nodes.append(trail)
             else:
                 raise NotTranslated("operator BuildPath", f"a part of it is a {binding.kind}")
-        there = F.lit(True)
-        for column in nodes:
-            there = there & column.isNotNull()
-        columns = {fresh(): F.when(there, length.cast("bigint"))}
-        [name] = columns
-        parts = {"@length": (name, INTEGER)}
-        if not lists:
-            listed = fresh()
-            columns[listed] = F.when(there, F.array(*nodes))
-            parts["@nodes"] = (listed, list_of(NODE))
-        return rows.with_columns(columns).bound({node["path"]: Binding(PATH, name, parts)})
+        name = fresh()
+        rows = rows.with_columns({name: F.when(there, length.cast("bigint"))})
+        if not whole:
+            return rows.bound({node["path"]: Binding(PATH, name, {"@length": (name, INTEGER)})})
+        of_nodes, of_relationships, path = fresh(), fresh(), fresh()
+        none = F.array().cast("array<bigint>")
+        rows = rows.with_columns({of_nodes: F.when(there, F.concat(*nodes)), of_relationships: F.when(there, F.concat(none, *relationships))})
+        parts = {
+            "@length": (name, INTEGER),
+            "@nodes": (of_nodes, list_of(NODE)),
+            "@relationships": (of_relationships, list_of(RELATIONSHIP)),
+        }
+        pair = F.struct(F.col(of_nodes).alias("nodes"), F.col(of_relationships).alias("relationships"))
+        rows = rows.with_columns({path: F.when(F.col(name).isNotNull(), pair)})
+        return rows.bound({node["path"]: Binding(WHOLE_PATH, path, parts)})
 
     # Rows.
 
@@ -322,10 +360,8 @@ class Translation:
         rows, values = self.expressions.values(rows, [key["value"] for key in node["keys"]])
         columns, by = {}, []
         for key, (column, kind) in zip(node["keys"], values):
-            if kind == ZONED_DATETIME or kind not in (*ORDERED, NULL, NODE, RELATIONSHIP):
-                raise NotTranslated(f"an order by {kind}", "Spark orders it otherwise")
             name = fresh()
-            columns[name] = column
+            columns[name] = _sort_key(column, kind)
             by.append((name, key["descending"]))
         return rows.with_columns(columns).having(sorted=tuple(by), disturbed=True).in_order()
 
@@ -499,6 +535,16 @@ def unlike(rows, column, pattern):
         trails.known(rows.binding(var))
         frame = frame.filter(~F.array_contains(F.col(rows.binding(var).column), F.col(column)))
     return rows.having(frame=frame)
+
+
+def _sort_key(column, kind):
+    """What Spark sorts by as the language sorts: within a list, too, null is last."""
+    items = kind.item if kind.name == "LIST" else kind
+    if items == ZONED_DATETIME or items not in (*ORDERED, NULL, NODE, RELATIONSHIP):
+        raise NotTranslated(f"an order by {kind}", "Spark orders it otherwise")
+    if kind.name != "LIST":
+        return column
+    return F.transform(column, lambda item: F.struct(item.isNull(), item))
 
 
 def _plain(binding, kind):

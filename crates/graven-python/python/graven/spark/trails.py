@@ -3,6 +3,8 @@ frontier a step.
 
 * SK-12: A trail holds no relationship twice; a node is an end of a search exactly where a trail
   leads to it.
+* SK-14: Of all shortest paths each is a row: from the end, a step of the search is followed back by
+  every relationship that leads to a node one step nearer to the start.
 
 Cost: a bounded pattern of up to four steps runs no job of its own. Otherwise each step is a job,
 until one finds nothing; its rows are kept by a local checkpoint.
@@ -69,9 +71,10 @@ def _trails(translation, rows, node, with_list):
     """A row for each trail."""
     steps = _steps(translation, node)
     low, high = node["min"], node["max"]
-    used, end = fresh(), fresh()
+    used, end, passed = fresh(), fresh(), fresh()
     start = F.col(rows.binding(node["from"]).column)
-    frame = rows.frame.filter(start.isNotNull()).select("*", F.array().cast("array<bigint>").alias(used), start.alias(end))
+    none = F.array().cast("array<bigint>")
+    frame = rows.frame.filter(start.isNotNull()).select("*", none.alias(used), start.alias(end), F.array(start).alias(passed))
     found, length = [frame] if low == 0 else [], 0
     while high is None or length < high:
         length += 1
@@ -84,8 +87,10 @@ def _trails(translation, rows, node, with_list):
         for var in node["pattern"]["disjoint_from"]:
             known(rows.binding(var))
             joined = joined.filter(~F.array_contains(F.col(rows.binding(var).column), rel))
-        kept = [F.col(name) for name in frame.columns if name not in (used, end)]
-        frame = joined.select(*kept, F.array_append(F.col(used), rel).alias(used), F.col(names["far"]).alias(end))
+        kept = [F.col(name) for name in frame.columns if name not in (used, end, passed)]
+        far = F.col(names["far"])
+        further = F.array_append(F.col(passed), far).alias(passed)
+        frame = joined.select(*kept, F.array_append(F.col(used), rel).alias(used), far.alias(end), further)
         if high is None or high > _PLANNED:
             frame = translation.shared(frame)
             if translation.is_empty(frame):
@@ -105,7 +110,8 @@ def _trails(translation, rows, node, with_list):
     if with_list:
         size = fresh()
         rows = rows.with_columns({size: F.array_size(F.col(used)).cast("bigint")})
-        rows = rows.bound({node["rels"]: Binding(list_of(RELATIONSHIP), used, {"@length": (size, INTEGER)})})
+        parts = {"@length": (size, INTEGER), "@nodes": (passed, list_of(NODE))}
+        rows = rows.bound({node["rels"]: Binding(list_of(RELATIONSHIP), used, parts)})
     return rows
 
 
@@ -162,23 +168,58 @@ def _closed(translation, node, seen):
 
 
 def _shortest(translation, rows, node):
-    """The number of steps of a shortest trail between two bound ends; which one it is stays open."""
+    """The number of steps of a shortest trail between two bound ends, which one it is stays open; or all that are shortest."""
     mode, pattern = node["mode"], node["pattern"]
-    if mode["of"] != "paths" or mode["count"] != 1 or mode["closed"]:
-        raise NotTranslated("operator VarExpandInto", "of shortest paths only shortestPath() is, and of that the length")
+    if mode["count"] != 1 or mode["closed"]:
+        raise NotTranslated("operator VarExpandInto", "of shortest paths only shortestPath() and allShortestPaths() are")
     if node["min"] > 1 or pattern["disjoint_from"] or pattern["distinct_from"]:
-        raise NotTranslated("operator VarExpandInto", "shortestPath() with a lower bound above 1 or beside other relationships")
+        raise NotTranslated("operator VarExpandInto", "a shortest path with a lower bound above 1 or beside other relationships")
     begin, goal = rows.binding(node["from"]).column, rows.binding(node["to"]).column
-    goals = rows.frame.select(F.col(begin).alias("start"), F.col(goal).alias("goal")).dropna().distinct()
-    starts = goals.select("start").distinct()
-    goals = translation.shared(goals.filter(F.col("start") != F.col("goal")))
+    ends = rows.frame.select(F.col(begin).alias("start"), F.col(goal).alias("goal")).dropna().distinct()
+    starts = ends.select("start").distinct()
+    goals = translation.shared(ends.filter(F.col("start") != F.col("goal")))
     seen = _frontier(translation, node, starts, node["max"], goals)
     start, end, length = fresh(), fresh(), fresh()
-    found = seen.select(F.col("start").alias(start), F.col("node").alias(end), F.col("steps").alias(length))
+    if mode["of"] == "lengths":
+        found = _all_shortest(translation, node, ends, seen)
+        relationships, passed = fresh(), fresh()
+        more = [F.col("rels").alias(relationships), F.col("nodes").alias(passed)]
+        binding = Binding(list_of(RELATIONSHIP), relationships, {"@length": (length, INTEGER), "@nodes": (passed, list_of(NODE))})
+    else:
+        found = seen.select("start", F.col("node").alias("goal"), "steps")
+        more, binding = [], Binding(LENGTH, length, {"@length": (length, INTEGER)})
     if node["min"] > 0:
-        found = found.filter(F.col(length) > 0)
+        found = found.filter(F.col("steps") > 0)
+    found = found.select(F.col("start").alias(start), F.col("goal").alias(end), F.col("steps").alias(length), *more)
     on = (F.col(begin) == F.col(start)) & (F.col(goal) == F.col(end))
     rows = rows.having(frame=rows.frame.join(found, on))
-    if node["rels"] is None:
-        return rows
-    return rows.bound({node["rels"]: Binding(LENGTH, length, {"@length": (length, INTEGER)})})
+    return rows if node["rels"] is None else rows.bound({node["rels"]: binding})
+
+
+def _all_shortest(translation, node, ends, seen):
+    """A row for each shortest path between two ends: the number of its steps, its relationships and nodes in order."""
+    steps, none = _steps(translation, node), F.array().cast("array<bigint>")
+    reached = seen.select(F.col("start").alias("s"), F.col("node").alias("n"), F.col("steps").alias("left"))
+    found = ends.join(reached, (F.col("start") == F.col("s")) & (F.col("goal") == F.col("n")))
+    found = found.select("start", "goal", F.col("left").alias("steps"), "left", F.col("goal").alias("at"), none.alias("rels"), F.array("goal").alias("nodes"))
+    whole = found.filter(F.col("left") == 0)
+    open_paths = translation.shared(found.filter(F.col("left") > 0))
+    nearer = reached.select("s", "n", F.col("left").alias("before"))
+    while not translation.is_empty(open_paths):
+        back = open_paths.join(steps, F.col("at") == F.col("far"))
+        on = (F.col("start") == F.col("s")) & (F.col("near") == F.col("n")) & (F.col("left") == F.col("before") + 1)
+        back = back.join(nearer, on)
+        open_paths = translation.shared(
+            back.select(
+                "start",
+                "goal",
+                "steps",
+                F.col("before").alias("left"),
+                F.col("near").alias("at"),
+                F.concat(F.array("rel"), "rels").alias("rels"),
+                F.concat(F.array("near"), "nodes").alias("nodes"),
+            )
+        )
+        whole = whole.unionByName(open_paths.filter(F.col("left") == 0))
+        open_paths = open_paths.filter(F.col("left") > 0)
+    return whole
