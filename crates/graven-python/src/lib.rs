@@ -38,6 +38,10 @@
 //! * SK-11 What is not translated is refused by name before a job runs (`spark/operators.py`).
 //! * SK-12 A trail holds no relationship twice; a node is an end of a search exactly where a trail
 //!   leads to it (`spark/trails.py`).
+//! * SK-13 A walk over a list of nodes that reads their properties reads them through one join for
+//!   each such list; nulls and the order of the list stay.
+//! * SK-14 Each of all shortest paths is a row: from its end every relationship is followed back
+//!   that leads to a node one step nearer to the start.
 //!
 //! # Concurrency
 //! All classes may be shared by threads. A result belongs to one thread at a time: others wait.
