@@ -45,8 +45,6 @@ const SCAN_GAP: u64 = 4;
 /// Values are looked through one after the other for a wanted one, where they are at most so many
 /// times those that are asked for.
 const FIND_SHARE: usize = 4;
-/// Pages prefetched together may take this part of the memory limit.
-const PREFETCH_SHARE: u64 = 8;
 
 #[derive(Debug)]
 struct Inner {
@@ -595,7 +593,7 @@ impl Inner {
     /// them are on their way.
     fn look_ahead(&self, last: Located, wanted: &mut Vec<PageRef>) -> Result<()> {
         let Inner { pages, map, .. } = self;
-        let most = pages.budget().limit() / PREFETCH_SHARE;
+        let most = pages.prefetch_bytes();
         let most = most.min(pages.file().request_bytes());
         let needed = wanted.iter().any(|page| pages.is_absent(*page));
         let (mut bytes, mut end, before) = (0, last.end, wanted.len());
@@ -640,7 +638,7 @@ impl Inner {
                     wanted.push(located.page);
                 }
             }
-            if bytes > pages.budget().limit() / PREFETCH_SHARE {
+            if bytes > pages.prefetch_bytes() {
                 break;
             }
         }

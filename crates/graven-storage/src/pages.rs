@@ -8,6 +8,9 @@ use graven_pagecache::{Budget, FileId, PageCache, PageKind, PagePin, PageRef};
 use std::path::Path;
 use std::sync::Arc;
 
+/// Pages prefetched together may take this part of the memory limit.
+const PREFETCH_SHARE: u64 = 8;
+
 /// One open file within a page cache; leaves the cache when dropped.
 #[derive(Debug)]
 pub(crate) struct Pages {
@@ -56,6 +59,11 @@ impl Pages {
     /// Whether pages of `file` are these.
     pub(crate) fn holds(&self, file: FileId) -> bool {
         self.id == file
+    }
+
+    /// Bytes of pages that may be prefetched together.
+    pub(crate) fn prefetch_bytes(&self) -> u64 {
+        self.budget().limit() / PREFETCH_SHARE
     }
 
     /// Starts reading; how many of the first pages need no further call.

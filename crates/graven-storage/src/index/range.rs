@@ -6,6 +6,10 @@
 //! entries, looked up one after the other. An entry of the tree of which a change is known is left
 //! to the changes. A descending range goes the same way from the other end. A range may also test
 //! the texts of its keys ([`TextTest`]); the values behind keys that were cut decide then.
+//!
+//! The first leaf is read alone. Where the next one is not in memory either, leaves behind it are
+//! read along, twice as many each time, up to what one request may bring or [`AHEAD_BYTES`]: a
+//! range that is left early has read no more than twice what it needed.
 
 use super::{Index, bound_key, cut, keys_bytes};
 use crate::Result;
@@ -19,6 +23,9 @@ use crate::index::text_test::TextTest;
 use graven_pagecache::{PageKind, PageRef};
 use std::ops::Bound;
 use std::sync::Arc;
+
+/// Leaves read ahead at once, in bytes, where the file does not say how large a request may be.
+const AHEAD_BYTES: u64 = 512 << 10;
 
 /// Where a key lies relative to the bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +67,8 @@ pub struct IndexRange {
     high: Bound<Vec<u8>>,
     /// Pages still to visit with their levels, the next one last.
     stack: Vec<(PageRef, u32)>,
+    /// Leaves to read at once when the next one is not in memory.
+    ahead: usize,
     /// Entries of the current leaf, the next one last.
     found: Vec<Found>,
     changed: Option<Changed>,
@@ -110,6 +119,7 @@ impl IndexRange {
             low,
             high,
             stack,
+            ahead: 1,
             found: Vec::new(),
             changed,
             descending: false,
@@ -254,11 +264,42 @@ impl IndexRange {
         Ok(())
     }
 
+    /// Starts reading the next leaves if the first of them is not in memory.
+    fn read_ahead(&mut self) {
+        let pages = &self.index.inner.pages;
+        let leaves = self.stack.iter().rev();
+        let leaves = leaves.take_while(|(_, level)| *level == 0);
+        let mut leaves = leaves.map(|(page, _)| *page).take(self.ahead).peekable();
+        if !leaves.peek().is_some_and(|next| pages.is_absent(*next)) {
+            return;
+        }
+        let request = match pages.file().request_bytes() {
+            0 => AHEAD_BYTES,
+            request => request,
+        };
+        let mut left = request.min(pages.prefetch_bytes());
+        let mut wanted: Vec<PageRef> = leaves
+            .take_while(|page| {
+                left = left.saturating_sub(page.len_bytes() as u64);
+                left > 0
+            })
+            .collect();
+        if wanted.len() == self.ahead {
+            self.ahead *= 2;
+        }
+        if wanted.len() > 1 {
+            wanted.sort_unstable_by_key(|page| page.unit());
+            pages.prefetch(&wanted, PageKind::IndexLeaf);
+        }
+    }
+
     /// Makes `found` hold the next entry of the tree, if there is one; false if a leaf had none.
     fn fill_found(&mut self) -> Result<bool> {
-        while self.found.is_empty()
-            && let Some((page, level)) = self.stack.pop()
-        {
+        while self.found.is_empty() {
+            self.read_ahead();
+            let Some((page, level)) = self.stack.pop() else {
+                break;
+            };
             if level == 0 {
                 self.read_leaf(page)?;
                 return Ok(!self.found.is_empty() || self.stack.is_empty());

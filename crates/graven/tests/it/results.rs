@@ -248,3 +248,28 @@ fn what_exists_already_is_told_by_its_name_or_by_what_it_does() {
         assert_eq!(code(text), wanted, "{text}");
     }
 }
+
+/// Goal: few rows that a condition leaves wait for others, but leave in their order, and before the
+/// error of a later row.
+#[test]
+fn rows_that_wait_leave_before_an_error() {
+    let social = social();
+    let connection = social.db.connect();
+    let text = "UNWIND range(0, 99999) AS i WITH i WHERE 1000 / (50000 - i) < 2000 AND i % 1000 = \
+        3 RETURN i";
+    let (mut got, mut failed) = (Vec::new(), false);
+    for row in connection.query(text, &Params::new()).unwrap() {
+        match row {
+            Ok(row) => got.push(row.values()[0].clone()),
+            Err(error) => {
+                failed = true;
+                assert!(error.to_string().contains("zero"), "{error}");
+            }
+        }
+    }
+    assert!(failed && got.len() > 45, "{failed}, {} rows", got.len());
+    let expected: Vec<Value> = (0..got.len() as i64)
+        .map(|k| (k * 1000 + 3).into())
+        .collect();
+    assert_eq!(got, expected);
+}
