@@ -12,6 +12,7 @@
 
 pub(crate) mod aggregate;
 mod call;
+mod call_subquery;
 mod comprehension;
 mod declared;
 mod expression;
@@ -39,15 +40,14 @@ pub(crate) use call::known_function;
 use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
-use crate::ast::{self, Clause, ClauseKind, Imports, Name};
+use crate::ast::{self, Clause, ClauseKind, Name};
 use crate::bind::aggregate::Aggregating;
 use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::constraint::ConstraintKind;
-use crate::plan::expression::Literal;
 use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
-use crate::plan::{Expr, InTransactions, PlanMode, VarId, VarKind, Variable};
+use crate::plan::{Expr, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::{Named, SchemaView};
 use crate::stop;
 use crate::token::Span;
@@ -352,32 +352,6 @@ impl Binder<'_> {
         ))
     }
 
-    /// A subquery may start with `WITH a, b` naming what it takes from outside; those stay the
-    /// outer variables, nothing is projected. Returns how many clauses that took.
-    fn importing_with(&mut self, query: &ast::SingleQuery) -> usize {
-        let Some(Clause {
-            kind:
-                ClauseKind::With {
-                    projection,
-                    filter: None,
-                },
-            ..
-        }) = query.clauses.first()
-        else {
-            return 0;
-        };
-        let plain = !projection.distinct
-            && projection.order.is_empty()
-            && projection.skip.is_none()
-            && projection.limit.is_none()
-            && projection.items.iter().all(|item| {
-                item.alias.is_none()
-                    && matches!(&item.expr.kind, ast::ExprKind::Variable(name)
-                        if self.scope.outer.iter().any(|e| e.name == name.text))
-            });
-        usize::from(plain)
-    }
-
     /// Binds a clause; standalone procedure calls give the columns of the result.
     fn clause(
         &mut self,
@@ -523,106 +497,6 @@ impl Binder<'_> {
             conjuncts(self.condition(filter)?, &mut conditions);
         }
         Ok(conditions)
-    }
-
-    /// `needs_names`: its columns become variables of the row by their names.
-    fn call_subquery(
-        &mut self,
-        imports: &Imports,
-        query: &ast::Query,
-        transactions: Option<&ast::InTransactions>,
-        optional: bool,
-        needs_names: bool,
-        steps: &mut Vec<Step>,
-    ) -> Result<()> {
-        if let Imports::Names(names) = imports {
-            for name in names {
-                self.resolve(name)?;
-            }
-        }
-        let mark = self.enter_subquery();
-        self.scope.keeps_outer = *imports != Imports::ByWith;
-        self.scope.needs_names = needs_names;
-        match imports {
-            Imports::Names(names) => self
-                .scope
-                .withhold(|e| names.iter().any(|n| n.text == e.name)),
-            Imports::ByWith => self.scope.imports_by_with = true,
-            Imports::All => {}
-        }
-        let result = self.query(query);
-        let inner: Vec<Type> = match &result {
-            Ok(query) => self.column_types(&query.columns),
-            Err(_) => Vec::new(),
-        };
-        let outer = mark.variables;
-        let imports = self.leave_subquery(mark);
-        let mut query = result?;
-        // A column that is a variable of the row would become null with the others where there are
-        // no rows, or where a transaction failed.
-        let nulls = optional || transactions.is_some();
-        let mut copied = Vec::new();
-        for (name, var) in &mut query.columns {
-            if nulls && (var.0 as usize) < outer {
-                let kind = self.variables[var.0 as usize].kind;
-                let copy = self.new_variable(name, kind);
-                copied.push((copy, Expr::Variable(std::mem::replace(var, copy))));
-            }
-        }
-        for ((name, var), ty) in query.columns.iter().zip(inner) {
-            self.check_free(&Name {
-                text: name.clone(),
-                span: self.clause_span,
-            })?;
-            self.scope.row.push(Entry {
-                name: name.clone(),
-                var: *var,
-                ty,
-            });
-        }
-        self.uses.extend(imports.iter().copied());
-        let transactions = transactions.map(|t| self.in_transactions(t)).transpose()?;
-        steps.push(Step::Call {
-            query,
-            copied,
-            imports,
-            transactions,
-            optional,
-        });
-        Ok(())
-    }
-
-    /// The counts, which are constant, and the status variable of `IN TRANSACTIONS`.
-    fn in_transactions(&mut self, parts: &ast::InTransactions) -> Result<InTransactions> {
-        let rows = self.row_count(parts.rows.as_ref(), "OF ... ROWS")?;
-        // Batches run one after the other, which is one of the ways to run so many at once.
-        self.row_count(parts.concurrency.as_ref(), "CONCURRENT TRANSACTIONS")?;
-        let retry = match &parts.retry {
-            None => None,
-            Some(None) => Some(Expr::Literal(Literal::Integer(
-                InTransactions::RETRY_SECONDS,
-            ))),
-            Some(Some(seconds)) => Some(self.seconds(seconds)?),
-        };
-        let retry_at = match &parts.retry {
-            Some(Some(seconds)) => seconds.span,
-            _ => Span::default(),
-        };
-        let status = match &parts.status {
-            Some(name) => {
-                self.check_free(name)?;
-                Some(self.declare(name, VarKind::Value, Type::of(TypeSet::MAP)))
-            }
-            None => None,
-        };
-        Ok(InTransactions {
-            rows,
-            on_error: parts.on_error.unwrap_or_default(),
-            retry,
-            retry_at,
-            status,
-            columns: Vec::new(),
-        })
     }
 
     /// Types of the columns of the query just bound.

@@ -24,28 +24,27 @@
 //! # Concurrency
 //! One thread at a time uses a `Growth`; it is shared only to be found on that thread.
 
+mod builders;
+mod share;
+
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_pagecache::{Budget, Reservation};
-use graven_types::PropertyValue;
 
-use crate::column::Column;
 use crate::deadline::Deadline;
 use crate::error::{ExecError, Result};
 use crate::memory::fills_alone;
 use crate::value::Value;
+pub(crate) use builders::{Items, Text};
+pub(crate) use share::{Share, bytes_of_argument, bytes_of_new, bytes_of_params};
 
 /// Bytes that are not worth a reservation.
 const FREE: u64 = 64 << 10;
 
 /// Units of work between two looks at the clock.
 const UNITS: u64 = 4096;
-
-/// Bytes of the head of what is counted, and of its allocation.
-const HEAD: usize = 32;
 
 thread_local! {
     /// Of the expression that is evaluated on this thread.
@@ -321,208 +320,10 @@ pub(crate) fn units(value: &Value) -> usize {
     }
 }
 
-/// Bytes that a function may make of this argument without a charge of its own: a text twice, on
-/// its way and as a value; the places of a list.
-pub(crate) fn bytes_of_argument(value: &Value) -> usize {
-    match value {
-        Value::String(text) => 2 * text.len(),
-        Value::Bytes(bytes) => 2 * bytes.len(),
-        Value::List(items) => 2 * size_of_val(&**items),
-        Value::Map(map) => 2 * size_of_val(map.entries()),
-        _ => 0,
-    }
-}
-
-/// Heap bytes of a value that was just made; 0 if the value has other holders, which have charged
-/// it.
-pub(crate) fn bytes_of_new(value: &Value) -> usize {
-    let holders = match value {
-        Value::String(text) => Arc::strong_count(text),
-        Value::Bytes(bytes) => Arc::strong_count(bytes),
-        Value::List(items) => Arc::strong_count(items),
-        Value::Map(map) => Arc::strong_count(map),
-        Value::Path(path) => Arc::strong_count(path),
-        Value::Stored(stored) => Arc::strong_count(stored),
-        _ => return 0,
-    };
-    match holders {
-        1 => Share::default().of(value),
-        _ => 0,
-    }
-}
-
-/// Heap bytes that the parameters of a statement take here: the caller has values of its own, and
-/// texts are shared with them.
-pub(crate) fn bytes_of_params(params: &BTreeMap<Arc<str>, Value>) -> u64 {
-    let mut share = Share::default();
-    params.values().map(|value| share.of(value) as u64).sum()
-}
-
-/// A text that is charged as it grows.
-#[derive(Default)]
-pub(crate) struct Text(String);
-
-impl Text {
-    /// With room for so many bytes.
-    ///
-    /// # Errors
-    /// [`ExecError::Memory`] if the budget has no room.
-    pub(crate) fn with_room(bytes: usize) -> Result<Self> {
-        charge(bytes)?;
-        Ok(Self(String::with_capacity(bytes)))
-    }
-
-    /// Adds `part`.
-    ///
-    /// # Errors
-    /// As [`Text::with_room`]; the statement was cancelled, or its time is over.
-    pub(crate) fn push(&mut self, part: &str) -> Result<()> {
-        let wanted = self.0.len().saturating_add(part.len());
-        if wanted > self.0.capacity() {
-            let room = wanted.max(2 * self.0.capacity());
-            charge(room - self.0.capacity())?;
-            self.0.reserve_exact(room - self.0.len());
-        }
-        work(1 + part.len() / 256)?;
-        self.0.push_str(part);
-        Ok(())
-    }
-
-    /// The value.
-    ///
-    /// # Errors
-    /// As [`Text::with_room`].
-    pub(crate) fn value(self) -> Result<Value> {
-        charge(self.0.len() + HEAD)?;
-        Ok(Value::String(Arc::from(self.0)))
-    }
-}
-
-/// Items of a list that are charged as they come.
-#[derive(Default)]
-pub(crate) struct Items(Vec<Value>);
-
-impl Items {
-    /// With room for so many.
-    ///
-    /// # Errors
-    /// [`ExecError::Memory`] if the budget has no room.
-    pub(crate) fn with_room(items: usize) -> Result<Self> {
-        charge(items.saturating_mul(size_of::<Value>()))?;
-        Ok(Self(Vec::with_capacity(items)))
-    }
-
-    /// Adds a new item, with what it holds alone.
-    ///
-    /// # Errors
-    /// As [`Items::with_room`]; the statement was cancelled, or its time is over.
-    pub(crate) fn push(&mut self, item: Value) -> Result<()> {
-        let room = self.0.capacity();
-        if self.0.len() == room {
-            let more = room.max(4);
-            charge(more * size_of::<Value>())?;
-            self.0.reserve_exact(more);
-        }
-        charge(bytes_of_new(&item))?;
-        work(1)?;
-        self.0.push(item);
-        Ok(())
-    }
-
-    /// The items by themselves.
-    pub(crate) fn into_items(self) -> Vec<Value> {
-        self.0
-    }
-
-    /// The list.
-    ///
-    /// # Errors
-    /// As [`Items::with_room`].
-    pub(crate) fn value(self) -> Result<Value> {
-        charge(size_of_val(self.0.as_slice()) + HEAD)?;
-        Ok(Value::list(self.0))
-    }
-}
-
-/// Heap bytes of values; what several hold is divided among them.
-#[derive(Default)]
-pub(crate) struct Share {
-    /// Bytes of lists and maps that several hold, which are looked through once.
-    shared: HashMap<*const u8, usize>,
-}
-
-impl Share {
-    /// The share of a value.
-    pub(crate) fn of(&mut self, value: &Value) -> usize {
-        match value {
-            Value::String(text) => (HEAD + text.len()) / Arc::strong_count(text),
-            Value::Bytes(bytes) => (HEAD + bytes.len()) / Arc::strong_count(bytes),
-            Value::List(items) => {
-                let holders = Arc::strong_count(items);
-                self.divided(items.as_ptr().cast(), holders, |share| share.items(items))
-            }
-            Value::Map(map) => {
-                let holders = Arc::strong_count(map);
-                self.divided(Arc::as_ptr(map).cast(), holders, |share| {
-                    let entries = map.entries();
-                    let keys = entries.iter().map(|(key, value)| {
-                        (HEAD + key.len()) / Arc::strong_count(key) + share.of(value)
-                    });
-                    HEAD + size_of_val(entries) + keys.sum::<usize>()
-                })
-            }
-            Value::Path(path) => {
-                let ids = 8 * (path.nodes.len() + path.relationships.len());
-                (2 * HEAD + ids) / Arc::strong_count(path)
-            }
-            Value::Stored(stored) => {
-                (HEAD + size_of::<PropertyValue>()) / Arc::strong_count(stored)
-            }
-            _ => 0,
-        }
-    }
-
-    fn items(&mut self, items: &[Value]) -> usize {
-        let own: usize = items.iter().map(|item| self.of(item)).sum();
-        HEAD + size_of_val(items) + own
-    }
-
-    fn divided(
-        &mut self,
-        at: *const u8,
-        holders: usize,
-        bytes: impl FnOnce(&mut Self) -> usize,
-    ) -> usize {
-        if holders == 1 {
-            return bytes(self);
-        }
-        if let Some(known) = self.shared.get(&at) {
-            return known / holders;
-        }
-        let bytes = bytes(self);
-        self.shared.insert(at, bytes);
-        bytes / holders
-    }
-
-    /// The share of a column; one that others hold as well is charged by them.
-    pub(crate) fn of_column(&mut self, column: &Arc<Column>) -> usize {
-        if Arc::strong_count(column) > 1 {
-            return 0;
-        }
-        match &**column {
-            Column::Values(values) => {
-                let own: usize = values.iter().map(|value| self.of(value)).sum();
-                values.capacity() * size_of::<Value>() + own
-            }
-            Column::Constant(value, _) => self.of(value),
-            numbers => numbers.heap_bytes(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Column;
 
     fn growth(limit: u64) -> (Arc<Budget>, Arc<Growth>) {
         let budget = Budget::new(limit);

@@ -36,6 +36,7 @@
 
 mod closed_trail;
 pub(crate) mod filtered_neighbors;
+mod frontier;
 pub(crate) mod multi_source_bfs;
 pub(crate) mod node_order;
 pub(crate) mod scan_direction;
@@ -55,8 +56,9 @@ use crate::pattern::Pattern;
 use crate::query_context::QueryContext;
 use crate::tuning::LevelDirection;
 use filtered_neighbors::FilteredNeighbors;
+use frontier::Frontier;
 use node_order::Nodes;
-use visited_set::{Dense, Form, Frontier, Stop, VisitedSet};
+use visited_set::{Dense, Form, Stop, VisitedSet};
 
 /// How long a trail may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,9 +1,14 @@
 //! One open file: positioned reads and writes, durability, length, read queues.
+//!
+//! A file that is only read leaves out what changes it ([`File::set_len`], [`File::write_all_at`],
+//! [`File::allocate`]), one without queues [`File::read_queue`]: these refuse then, naming the
+//! file.
 
 use std::fmt::Debug;
+use std::io;
 use std::path::Path;
 
-use crate::{Error, ReadQueue, Result};
+use crate::{Error, Operation, ReadQueue, Result};
 
 /// How the bytes of a file travel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,8 +61,10 @@ pub trait File: Send + Sync + Debug {
     /// Cuts or extends (with zeros) to `length` bytes.
     ///
     /// # Errors
-    /// The system refuses; the disk is full.
-    fn set_len(&self, length: u64) -> Result<()>;
+    /// The system refuses; the disk is full; the file is only read.
+    fn set_len(&self, length: u64) -> Result<()> {
+        Err(only_read(self.path(), Operation::Length, (0, length)))
+    }
 
     /// Reads until `buf` is full or the file ends; the bytes read.
     ///
@@ -89,8 +96,11 @@ pub trait File: Send + Sync + Debug {
     /// # Errors
     /// [`Error::Unaligned`] where `offset` or the length is not a multiple of [`File::alignment`]
     /// (the buffer itself may lie anywhere, but an aligned one saves a copy); the system fails the
-    /// write; some of the bytes may then have been written.
-    fn write_all_at(&self, buf: &[u8], offset: u64) -> Result<()>;
+    /// write; some of the bytes may then have been written; the file is only read.
+    fn write_all_at(&self, buf: &[u8], offset: u64) -> Result<()> {
+        let range = (offset, buf.len() as u64);
+        Err(only_read(self.path(), Operation::Write, range))
+    }
 
     /// Makes every write acknowledged so far durable (`fdatasync`).
     ///
@@ -102,8 +112,14 @@ pub trait File: Send + Sync + Debug {
     /// Reserves space for a range, extending the file where it ends earlier.
     ///
     /// # Errors
-    /// The disk is full.
-    fn allocate(&self, offset: u64, length: u64) -> Result<()>;
+    /// The disk is full; the file is only read.
+    fn allocate(&self, offset: u64, length: u64) -> Result<()> {
+        Err(only_read(
+            self.path(),
+            Operation::Allocate,
+            (offset, length),
+        ))
+    }
 
     /// How the bytes travel, after any fallback.
     fn mode(&self) -> IoMode;
@@ -126,6 +142,79 @@ pub trait File: Send + Sync + Debug {
     /// A queue of up to `depth` asynchronous reads of this file; it keeps the file open.
     ///
     /// # Errors
-    /// A queue of the kind asked for at [`crate::open`] cannot be made.
-    fn read_queue(&self, depth: usize) -> Result<Box<dyn ReadQueue>>;
+    /// A queue of the kind asked for at [`crate::open`] cannot be made; the file has none.
+    fn read_queue(&self, _depth: usize) -> Result<Box<dyn ReadQueue>> {
+        Err(Error::Os {
+            operation: Operation::Queue,
+            path: self.path().to_path_buf(),
+            offset: 0,
+            length: 0,
+            source: io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this file is read by one call at a time",
+            ),
+        })
+    }
+}
+
+/// The refusal of a file that is only read, of so many bytes at an offset.
+fn only_read(path: &Path, operation: Operation, (offset, length): (u64, u64)) -> Error {
+    Error::Os {
+        operation,
+        path: path.to_path_buf(),
+        offset,
+        length,
+        source: io::Error::new(
+            io::ErrorKind::ReadOnlyFilesystem,
+            "this file is only read, never changed",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Zeros;
+
+    impl File for Zeros {
+        fn path(&self) -> &Path {
+            Path::new("zeros")
+        }
+        fn len(&self) -> Result<u64> {
+            Ok(10)
+        }
+        fn read_at(&self, buf: &mut [u8], _: u64) -> Result<usize> {
+            buf.fill(0);
+            Ok(buf.len())
+        }
+        fn sync_data(&self) -> Result<()> {
+            Ok(())
+        }
+        fn mode(&self) -> IoMode {
+            IoMode::Memory
+        }
+        fn alignment(&self) -> usize {
+            1
+        }
+    }
+
+    /// Goal: a file that says only how it is read refuses everything else by its name.
+    #[test]
+    fn a_file_that_is_only_read_refuses_changes() {
+        let refusals = [
+            Zeros.set_len(20),
+            Zeros.write_all_at(&[1, 2], 4),
+            Zeros.allocate(10, 10),
+        ];
+        for refusal in refusals {
+            let Err(Error::Os { path, source, .. }) = refusal else {
+                panic!("{refusal:?}");
+            };
+            assert_eq!(path, Path::new("zeros"));
+            assert_eq!(source.kind(), io::ErrorKind::ReadOnlyFilesystem);
+        }
+        assert!(Zeros.read_queue(4).is_err());
+    }
 }

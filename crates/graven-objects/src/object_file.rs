@@ -5,7 +5,6 @@
 //! by its checksum and by the reference that leads to it. Where a page is wrong it calls
 //! [`File::forget`] and reads once more, past the disk tier.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -76,34 +75,6 @@ impl ObjectFile {
     pub fn location(&self) -> &Location {
         &self.source.location
     }
-
-    fn refuse(&self, operation: Operation) -> graven_io::Error {
-        self.failed(
-            operation,
-            0,
-            0,
-            io::Error::new(
-                io::ErrorKind::ReadOnlyFilesystem,
-                "a published snapshot is never changed",
-            ),
-        )
-    }
-
-    fn failed(
-        &self,
-        operation: Operation,
-        offset: u64,
-        length: usize,
-        source: io::Error,
-    ) -> graven_io::Error {
-        graven_io::Error::Os {
-            operation,
-            path: self.path.clone(),
-            offset,
-            length: length as u64,
-            source,
-        }
-    }
 }
 
 impl File for ObjectFile {
@@ -113,10 +84,6 @@ impl File for ObjectFile {
 
     fn len(&self) -> graven_io::Result<u64> {
         Ok(self.source.manifest.length)
-    }
-
-    fn set_len(&self, _length: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Length))
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
@@ -132,8 +99,12 @@ impl File for ObjectFile {
                         .location()
                         .wait(async move { source.fetch(chunk, range).await });
                     let at = offset + done as u64;
-                    let bytes = fetched.map_err(|error| {
-                        self.failed(Operation::Read, at, segment.bytes, io_error(&error))
+                    let bytes = fetched.map_err(|error| graven_io::Error::Os {
+                        operation: Operation::Read,
+                        path: self.path.clone(),
+                        offset: at,
+                        length: segment.bytes as u64,
+                        source: io_error(&error),
                     })?;
                     part.copy_from_slice(&bytes);
                 }
@@ -143,16 +114,8 @@ impl File for ObjectFile {
         Ok(done)
     }
 
-    fn write_all_at(&self, _buf: &[u8], _offset: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Write))
-    }
-
     fn sync_data(&self) -> graven_io::Result<()> {
         Ok(())
-    }
-
-    fn allocate(&self, _offset: u64, _length: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Allocate))
     }
 
     fn mode(&self) -> IoMode {

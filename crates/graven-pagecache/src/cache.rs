@@ -21,10 +21,12 @@ pub(crate) mod compact;
 pub(crate) mod evictor;
 pub(crate) mod exclusive;
 pub(crate) mod fault;
+mod files;
 pub(crate) mod frame_pool;
 pub(crate) mod frames;
 pub(crate) mod hits;
 pub(crate) mod io_queues;
+mod open;
 pub(crate) mod pin;
 pub mod record;
 pub mod residents;
@@ -35,28 +37,25 @@ pub mod shadow;
 pub(crate) mod wait;
 pub(crate) mod write_back;
 
-use crate::arena::Arena;
 use crate::budget::Budget;
-use crate::cache::build::build_policy;
 use crate::cache::evictor::EvictorThread;
 use crate::cache::fault::Failure;
+use crate::cache::files::file_len;
 use crate::cache::frame_pool::FramePool;
-use crate::cache::frames::{LastHitTimes, SlotFrames};
-use crate::cache::hits::{Batch, HitMode, PUBLISHED_MAX, is_sample};
+use crate::cache::frames::LastHitTimes;
+use crate::cache::hits::{Batch, HitMode, is_sample};
 use crate::cache::io_queues::{IO_QUEUES, IoQueue};
 use crate::cache::pin::PagePin;
 use crate::cache::running::Owners;
 use crate::cache::write_back::WriteBack;
-use crate::config::{BUDGET_BYTES_MIN, Config, Evictor, HugePages, Reserve};
+use crate::config::{Evictor, Reserve};
 use crate::error::{Error, Result};
-use crate::memory::Backing;
 use crate::page::{Damage, HEADER_BYTES};
 use crate::page_kind::PageKind;
 use crate::page_ref::{FileId, PageRef, UNIT_SHIFT};
-use crate::pools::PoolState;
 use crate::slots::{PageKey, Slots};
 use crate::stats::{Event, Registry};
-use crate::table::{FILES_MAX, Tables};
+use crate::table::Tables;
 use crate::view::View;
 use crate::word;
 use crossbeam_queue::ArrayQueue;
@@ -70,13 +69,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Budgets from here on use huge pages for frames,
-const HUGE_FRAMES_MIN: u64 = 2 << 20;
-/// and from here on for page tables.
-const HUGE_TABLES_MIN: u64 = 64 << 20;
-/// Page tables may use huge pages up to this share of the budget.
-const HUGE_TABLE_SHARE: u64 = 32;
-
 /// An open file of a cache.
 pub(crate) struct FileState {
     pub(crate) id: u16,
@@ -84,6 +76,52 @@ pub(crate) struct FileState {
     pub(crate) io_queues: [IoQueue; IO_QUEUES],
     len: AtomicU64,
     owner: Option<Arc<dyn WriteBack>>,
+}
+
+impl FileState {
+    pub(crate) fn owner(&self) -> Option<&Arc<dyn WriteBack>> {
+        self.owner.as_ref()
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        match &self.owner {
+            Some(_) => Ok(()),
+            None => Err(Error::ReadOnly(self.file.path().to_path_buf())),
+        }
+    }
+
+    /// A page that the file does not hold yet exists in memory.
+    pub(crate) fn extend_to(&self, page: PageRef) {
+        let end = page.end_unit() << UNIT_SHIFT;
+        self.len.fetch_max(end, Ordering::Relaxed);
+    }
+
+    /// Whether the page lies in the file, asking for its length again if it seems not to.
+    pub(crate) fn check_range(&self, page: PageRef) -> Result<()> {
+        let end = page.end_unit() << UNIT_SHIFT;
+        if end <= self.len.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let len = file_len(&*self.file)?;
+        let len = len.max(self.len.fetch_max(len, Ordering::Relaxed));
+        if end <= len {
+            return Ok(());
+        }
+        Err(Error::BeyondEnd {
+            file: self.file.path().to_path_buf(),
+            page,
+            len,
+        })
+    }
+
+    pub(crate) fn damaged(&self, page: PageRef, kind: PageKind, damage: Damage) -> Error {
+        Error::Damaged {
+            file: self.file.path().to_path_buf(),
+            page,
+            kind,
+            damage,
+        }
+    }
 }
 
 /// Keeps pages of files in memory within a budget; see the crate's documentation.
@@ -139,173 +177,6 @@ unsafe impl Send for PageCache {}
 unsafe impl Sync for PageCache {}
 
 impl PageCache {
-    /// Opens a page cache.
-    ///
-    /// # Errors
-    /// [`Error::TooSmall`] below 1 MiB or below the frames asked for, [`Error::Policy`] for an
-    /// unknown policy, [`Error::Map`] when the system refuses memory.
-    pub fn new(config: Config) -> Result<Arc<PageCache>> {
-        let budget = config.budget;
-        let bytes = budget.limit();
-        if bytes < BUDGET_BYTES_MIN {
-            return Err(Error::TooSmall {
-                bytes,
-                minimum: BUDGET_BYTES_MIN,
-            });
-        }
-        let (arena_bytes, formed_max) = match config.evictor {
-            Evictor::Synchronous { class, frames } => {
-                (u64::from(frames) * class.bytes() as u64, frames)
-            }
-            Evictor::Background | Evictor::Cooperative => (bytes, u32::MAX),
-        };
-        if arena_bytes > bytes {
-            return Err(Error::TooSmall {
-                bytes,
-                minimum: arena_bytes,
-            });
-        }
-        let huge = |min: u64| bytes >= min && config.huge_pages == HugePages::Auto;
-        let backing = if huge(HUGE_FRAMES_MIN) {
-            Backing::Huge
-        } else {
-            Backing::Small
-        };
-        // Room for one run of the largest class and for overdrafts beyond the limit.
-        let mut arena = Arena::new(
-            arena_bytes + crate::cache::resize::overdraft_bytes(bytes),
-            backing,
-        )?;
-        arena.set_warm_max(crate::cache::resize::warm_max(bytes));
-        let is_synchronous = matches!(config.evictor, Evictor::Synchronous { .. });
-        if is_synchronous && config.pools.is_some() {
-            return Err(Error::Pools(
-                "static pools go with a background or cooperative evictor".to_owned(),
-            ));
-        }
-        let capacity = match config.evictor {
-            Evictor::Synchronous { frames, .. } => u64::from(frames),
-            Evictor::Background | Evictor::Cooperative => arena_bytes,
-        };
-        let (policy, hit_mode) =
-            build_policy(&config.policy, capacity, config.seed, is_synchronous)?;
-        let (slots, stamps) = (Arc::new(Slots::new()), Arc::new(LastHitTimes::new()));
-        let owners = Arc::new(Owners::new());
-        owners.set_scoring(hit_mode.is_owned());
-        let frames = SlotFrames {
-            slots: Arc::clone(&slots),
-            stamps: Arc::clone(&stamps),
-            owners: Arc::clone(&owners),
-            pools: config.pools.map(|pools| PoolState::new(pools, bytes)),
-            pass_over: 0,
-            alike: is_synchronous,
-            due: Vec::new(),
-        };
-        let mut bookkeeping = budget.empty_reservation("page cache bookkeeping");
-        bookkeeping.force_grow(crate::cache::resize::fixed_bytes(arena_bytes));
-        let held = budget.empty_loan("page cache frames");
-        let tables = Tables::new(
-            budget.empty_reservation("page tables"),
-            if huge(HUGE_TABLES_MIN) {
-                bytes / HUGE_TABLE_SHARE
-            } else {
-                0
-            },
-        )?;
-        let cache = Arc::new(PageCache {
-            base: arena.base(),
-            hit_mode: AtomicU64::new(hit_mode.0),
-            hit_threshold: AtomicU64::new(hit_mode.threshold()),
-            tables: ManuallyDrop::new(tables),
-            counters: Registry::new(),
-            slots,
-            stamps,
-            owners,
-            frame_pool: ManuallyDrop::new(Mutex::new(FramePool::new(
-                policy,
-                frames,
-                arena,
-                held,
-                bookkeeping,
-                formed_max,
-            ))),
-            files: RwLock::default(),
-            budget: Arc::clone(&budget),
-            evictor_kind: config.evictor,
-            reserve: config.reserve.clamped(),
-            evictor: OnceLock::new(),
-            verify: config.verify,
-            frame_wait: config.frame_wait,
-            seed: config.seed,
-            spec: Mutex::new(config.policy),
-            version: AtomicU32::new(1),
-            failures: Mutex::default(),
-            shortage: Mutex::default(),
-            parked: AtomicUsize::new(0),
-            ahead_bytes: AtomicU64::new(0),
-            ahead_refused: AtomicU32::new(0),
-            published: ArrayQueue::new(PUBLISHED_MAX),
-            totals: Totals::default(),
-            log: RwLock::default(),
-            watching: RwLock::default(),
-            dirty_bytes: AtomicU64::new(0),
-            writing: AtomicUsize::new(0),
-        });
-        if cache.evictor_kind == Evictor::Background {
-            let started = EvictorThread::start(Arc::downgrade(&cache));
-            let _ = cache.evictor.set(started);
-        }
-        let reclaimer: std::sync::Weak<PageCache> = Arc::downgrade(&cache);
-        budget.add_reclaimer(reclaimer);
-        Ok(cache)
-    }
-
-    /// Makes pages of `file` available for reading.
-    ///
-    /// # Errors
-    /// [`Error::TooManyFiles`] beyond 512; [`Error::Length`] if the file cannot tell its length.
-    pub fn add_file(&self, file: Arc<dyn File>) -> Result<FileId> {
-        self.add(file, None)
-    }
-
-    /// Makes pages of `file` available for reading and writing; `owner` is asked before dirty pages
-    /// are written and told what became of it. Dirty pages that are not flushed are lost when file
-    /// or cache go.
-    ///
-    /// # Errors
-    /// As [`PageCache::add_file`].
-    pub fn add_writable_file(
-        &self,
-        file: Arc<dyn File>,
-        owner: Arc<dyn WriteBack>,
-    ) -> Result<FileId> {
-        self.add(file, Some(owner))
-    }
-
-    fn add(&self, file: Arc<dyn File>, owner: Option<Arc<dyn WriteBack>>) -> Result<FileId> {
-        let mut files = self.files.write();
-        let free = files
-            .iter()
-            .position(Option::is_none)
-            .unwrap_or(files.len());
-        if free == FILES_MAX {
-            return Err(Error::TooManyFiles(FILES_MAX));
-        }
-        let len = AtomicU64::new(file_len(&*file)?);
-        let state = FileState {
-            id: free as u16,
-            file,
-            io_queues: std::array::from_fn(|_| IoQueue::new()),
-            len,
-            owner,
-        };
-        if free == files.len() {
-            files.push(None);
-        }
-        files[free] = Some(Arc::new(state));
-        Ok(FileId(free as u16))
-    }
-
     /// Pins a page for reading, bringing it in if need be.
     ///
     /// # Errors
@@ -469,36 +340,6 @@ impl PageCache {
         HitMode(self.hit_mode.load(Ordering::Relaxed))
     }
 
-    /// Hits do as `mode` says from now on; a recording or a watch goes on.
-    pub(crate) fn set_hit_mode(&self, mode: HitMode) {
-        self.change_hit_mode(|before| mode.with_observers_of(before));
-    }
-
-    /// Whether hits are recorded.
-    pub(crate) fn set_recorded(&self, recorded: bool) {
-        self.change_hit_mode(|before| before.recorded(recorded));
-    }
-
-    /// Whether hits are watched, and which sample of the pages.
-    pub(crate) fn set_watched(&self, shift: Option<u32>) {
-        self.change_hit_mode(|before| before.watched(shift));
-    }
-
-    fn change_hit_mode(&self, change: impl Fn(HitMode) -> HitMode) {
-        let change = |before| Some(change(HitMode(before)).0);
-        let _ = self
-            .hit_mode
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
-        // Of several changes at a time the last one finds the mode that stays.
-        loop {
-            let mode = self.hit_mode();
-            self.hit_threshold.store(mode.threshold(), Ordering::SeqCst);
-            if self.hit_mode.load(Ordering::SeqCst) == mode.0 {
-                return;
-            }
-        }
-    }
-
     /// The watch under way.
     pub(crate) fn watching(
         &self,
@@ -515,23 +356,6 @@ impl PageCache {
     #[inline(always)]
     pub(crate) fn frame_start(&self, frame: u32) -> *mut u8 {
         self.base.wrapping_add((frame as usize) << UNIT_SHIFT)
-    }
-
-    pub(crate) fn file(&self, id: FileId) -> Result<Arc<FileState>> {
-        let files = self.files.read();
-        files
-            .get(usize::from(id.0))
-            .and_then(Clone::clone)
-            .ok_or(Error::UnknownFile(id))
-    }
-
-    /// Takes a file out of the list; its pages have left.
-    pub(crate) fn forget_file(&self, id: FileId) {
-        self.files.write()[usize::from(id.0)] = None;
-    }
-
-    pub(crate) fn open_files(&self) -> Vec<Arc<FileState>> {
-        self.files.read().iter().flatten().cloned().collect()
     }
 
     /// The version of the next load: never zero, unlike recent ones.
@@ -670,59 +494,6 @@ impl PageCache {
 
     pub(crate) fn is_synchronous(&self) -> bool {
         matches!(self.evictor_kind, Evictor::Synchronous { .. })
-    }
-}
-
-fn file_len(file: &dyn File) -> Result<u64> {
-    file.len().map_err(|source| Error::Length {
-        file: file.path().to_path_buf(),
-        source: Arc::new(source),
-    })
-}
-
-impl FileState {
-    pub(crate) fn owner(&self) -> Option<&Arc<dyn WriteBack>> {
-        self.owner.as_ref()
-    }
-
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        match &self.owner {
-            Some(_) => Ok(()),
-            None => Err(Error::ReadOnly(self.file.path().to_path_buf())),
-        }
-    }
-
-    /// A page that the file does not hold yet exists in memory.
-    pub(crate) fn extend_to(&self, page: PageRef) {
-        let end = page.end_unit() << UNIT_SHIFT;
-        self.len.fetch_max(end, Ordering::Relaxed);
-    }
-
-    /// Whether the page lies in the file, asking for its length again if it seems not to.
-    pub(crate) fn check_range(&self, page: PageRef) -> Result<()> {
-        let end = page.end_unit() << UNIT_SHIFT;
-        if end <= self.len.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let len = file_len(&*self.file)?;
-        let len = len.max(self.len.fetch_max(len, Ordering::Relaxed));
-        if end <= len {
-            return Ok(());
-        }
-        Err(Error::BeyondEnd {
-            file: self.file.path().to_path_buf(),
-            page,
-            len,
-        })
-    }
-
-    pub(crate) fn damaged(&self, page: PageRef, kind: PageKind, damage: Damage) -> Error {
-        Error::Damaged {
-            file: self.file.path().to_path_buf(),
-            page,
-            kind,
-            damage,
-        }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) mod frozen_layer;
 pub(crate) mod id_map;
 pub(crate) mod immutable_delta;
 pub(crate) mod merge;
+pub(crate) mod merged_delta;
 pub(crate) mod overlay;
 pub(crate) mod redo;
 pub(crate) mod relationship_block;

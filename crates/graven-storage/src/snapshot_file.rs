@@ -15,7 +15,7 @@ use crate::free_space::Extent;
 use crate::store::Store;
 use crate::superblock::{self, is_superblock_unit};
 use crate::{Error, Result};
-use graven_io::{File, IoMode, MemoryFile, Operation, ReadQueue};
+use graven_io::{File, IoMode, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{PageRef, UNIT_BYTES};
 use std::path::Path;
@@ -100,16 +100,6 @@ impl SnapshotFile {
         let at = self.free.partition_point(|extent| extent.end() <= unit);
         self.free.get(at)
     }
-
-    fn refuse(&self, operation: Operation) -> graven_io::Error {
-        graven_io::Error::Os {
-            operation,
-            path: self.base.path().to_path_buf(),
-            offset: 0,
-            length: 0,
-            source: std::io::ErrorKind::ReadOnlyFilesystem.into(),
-        }
-    }
 }
 
 impl File for SnapshotFile {
@@ -119,10 +109,6 @@ impl File for SnapshotFile {
 
     fn len(&self) -> graven_io::Result<u64> {
         Ok(self.length)
-    }
-
-    fn set_len(&self, _length: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Length))
     }
 
     fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
@@ -159,16 +145,8 @@ impl File for SnapshotFile {
         Ok((at.max(offset) - offset) as usize)
     }
 
-    fn write_all_at(&self, _buf: &[u8], _offset: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Write))
-    }
-
     fn sync_data(&self) -> graven_io::Result<()> {
         Ok(())
-    }
-
-    fn allocate(&self, _offset: u64, _length: u64) -> graven_io::Result<()> {
-        Err(self.refuse(Operation::Allocate))
     }
 
     fn mode(&self) -> IoMode {
@@ -177,10 +155,6 @@ impl File for SnapshotFile {
 
     fn alignment(&self) -> usize {
         1
-    }
-
-    fn read_queue(&self, _depth: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
-        Err(self.refuse(Operation::Queue))
     }
 }
 

@@ -77,6 +77,8 @@ pub(crate) const IMPORT: &str = "graven.importDatabase";
 fn all() -> impl Iterator<Item = &'static entry::Procedure> {
     let own = TABLE
         .iter()
+        .chain(cache::TABLE)
+        .chain(show::TABLE)
         .chain(compatible::TABLE)
         .chain(statistics::TABLE);
     let own = own.chain(vector::TABLE).chain(databases::TABLE);

@@ -7,6 +7,7 @@ mod export;
 mod forecast;
 mod import;
 mod lab;
+mod lab_reports;
 mod maintenance;
 mod processes;
 mod program;

@@ -284,6 +284,26 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
+    /// One relationship of any type, of the `MATCH` of this number, from a node to a node that is
+    /// yet to be said.
+    pub(crate) fn from(from: VarId, rel: VarId, each: VarId, group: u32) -> Self {
+        Self {
+            rel,
+            from,
+            to: from,
+            types: Vec::new(),
+            direction: Direction::Both,
+            length: None,
+            each,
+            filters: Vec::new(),
+            group,
+            bound: false,
+            shortest: None,
+            single: None,
+            repeated: None,
+        }
+    }
+
     /// What following it binds besides its ends: the relationship or list, the one relationship of
     /// the list, and the lists of what a repetition names.
     pub(crate) fn made(&self) -> impl Iterator<Item = VarId> {

@@ -11,7 +11,7 @@ use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{Name, PathPattern, RelationshipPattern};
 use crate::diagnostic::Code;
-use crate::plan::{Direction, VarId, VarKind};
+use crate::plan::{VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
 /// Names inside a path.
@@ -74,18 +74,7 @@ impl Binder<'_> {
         let rel = self.new_variable("  repeated", VarKind::RelationshipList);
         let each = self.new_variable("  each", VarKind::Relationship);
         graph.edges.push(Edge {
-            rel,
-            from,
-            to: from,
-            types: Vec::new(),
-            direction: Direction::Both,
             length: Some(length),
-            each,
-            filters: Vec::new(),
-            group: self.groups,
-            bound: false,
-            shortest: None,
-            single: None,
             repeated: Some(Box::new(Repeated {
                 entry: declared.nodes[0],
                 exit: *declared.nodes.last().expect("the first node"),
@@ -93,6 +82,7 @@ impl Binder<'_> {
                 rels,
                 groups,
             })),
+            ..Edge::from(from, rel, each, self.groups)
         });
         Ok(())
     }

@@ -5,12 +5,12 @@
 //! and the tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as
 //! patterns.
 
+mod labels;
+mod quantified;
+
 use super::{Parser, Result};
-use crate::ast::{
-    Expr, LabelExpr, Length, NodePattern, PathParts, PathPattern, RelationshipPattern, Shortest,
-};
+use crate::ast::{Length, NodePattern, PathParts, PathPattern, RelationshipPattern, Shortest};
 use crate::diagnostic::Code;
-use crate::plan::expression::BinaryOp;
 use crate::plan::{Direction, PathCount};
 use crate::token::TokenKind;
 
@@ -258,146 +258,6 @@ impl Parser<'_> {
         })))
     }
 
-    /// Whether the parenthesis that opens here has a quantifier behind its end.
-    fn at_quantified_pattern(&self) -> bool {
-        let mut open = 0_usize;
-        for (ahead, token) in self.tokens.list[self.next..].iter().enumerate() {
-            match token.kind {
-                TokenKind::OpenParen => open += 1,
-                TokenKind::CloseParen if open == 1 => return self.at_quantifier(ahead + 1),
-                TokenKind::CloseParen => open -= 1,
-                _ => {}
-            }
-        }
-        false
-    }
-
-    /// Whether a quantifier of a pattern stands `ahead` tokens further on.
-    fn at_quantifier(&self, ahead: usize) -> bool {
-        matches!(
-            self.peek(ahead),
-            TokenKind::Plus | TokenKind::Star | TokenKind::OpenBrace
-        )
-    }
-
-    /// `+`, `*`, `{n}`, `{min, max}`.
-    fn path_quantifier(&mut self) -> Result<Length> {
-        let start = self.token().span;
-        if self.eat(TokenKind::Plus) {
-            return Ok(Length {
-                min: Some(1),
-                max: None,
-            });
-        }
-        if self.eat(TokenKind::Star) {
-            return Ok(Length {
-                min: Some(0),
-                max: None,
-            });
-        }
-        self.expect(TokenKind::OpenBrace, "`+`, `*` or `{min, max}`")?;
-        let number = |p: &mut Self| match p.kind() {
-            TokenKind::Integer => p.small_integer().map(Some),
-            _ => Ok(None),
-        };
-        let min = number(self)?;
-        let max = match self.eat(TokenKind::Comma) {
-            true => number(self)?,
-            false => min,
-        };
-        let last = self.expect(TokenKind::CloseBrace, "`}`")?;
-        if max == Some(0) || max.is_some_and(|max| min.is_some_and(|min| min > max)) {
-            let message = "the bounds of a quantifier begin at 0, end at 1 or more, and ascend";
-            let span = start.to(last.span);
-            return Err(self.error(span, Code::InvalidRelationshipPattern, message));
-        }
-        Ok(Length {
-            min: Some(min.unwrap_or(0)),
-            max,
-        })
-    }
-
-    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship whose nodes are neither named for use
-    /// elsewhere nor have conditions is a relationship of variable length; anything else is
-    /// repeated as a whole.
-    fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
-        let open = self.expect(TokenKind::OpenParen, "`(`")?;
-        let mut path = self.nested(Self::unselected_path)?;
-        let filter = self.inline_filter()?;
-        let filter = self.both(path.filter.take(), filter)?;
-        self.expect(TokenKind::CloseParen, "`)`")?;
-        let length = self.path_quantifier()?;
-        let span = open.span.to(self.last_span());
-        if let Some((inner, _)) = path.steps.iter().find(|(r, _)| r.length.is_some()) {
-            let message = "a quantified pattern cannot hold another one, or a relationship of \
-                variable length";
-            return Err(self.error(inner.span, Code::InvalidRelationshipPattern, message));
-        }
-        if path.steps.is_empty() || path.shortest.is_some() {
-            let message =
-                "a quantified pattern holds at least one relationship, and no selection of paths";
-            return Err(self.error(path.span, Code::InvalidRelationshipPattern, message));
-        }
-        let plain = |node: &NodePattern| {
-            let unused = node.name.as_ref().is_none_or(|name| self.is_unused(name));
-            unused && node.labels.is_none() && node.properties.is_none() && node.filter.is_none()
-        };
-        let simple = path.steps.len() == 1 && plain(&path.first) && plain(&path.steps[0].1);
-        if !simple {
-            return Ok(RelationshipPattern {
-                name: None,
-                types: None,
-                direction: Direction::Both,
-                length: Some(length),
-                properties: None,
-                filter,
-                parts: None,
-                repeated: Some(Box::new(path)),
-                span,
-            });
-        }
-        let mut steps = path.steps;
-        let (relationship, _) = steps.pop().expect("one step");
-        let filter = self.both(relationship.filter, filter)?;
-        Ok(RelationshipPattern {
-            length: Some(length),
-            filter,
-            span,
-            ..relationship
-        })
-    }
-
-    /// Two conditions as one.
-    fn both(
-        &mut self,
-        inner: Option<Box<Expr>>,
-        outer: Option<Box<Expr>>,
-    ) -> Result<Option<Box<Expr>>> {
-        match (inner, outer) {
-            (Some(inner), Some(outer)) => {
-                let both = self.binary(BinaryOp::And, *inner, *outer)?;
-                Ok(Some(Box::new(both)))
-            }
-            (inner, outer) => Ok(inner.or(outer)),
-        }
-    }
-
-    /// Whether a name stands in the statement only once, and nothing takes all names.
-    fn is_unused(&self, name: &crate::ast::Name) -> bool {
-        let tokens = &self.tokens.list;
-        let same = |token: &&crate::token::Token| {
-            token.span.slice(self.text) == name.span.slice(self.text)
-        };
-        let takes_all = tokens.windows(2).any(|pair| {
-            let word = pair[0].span.slice(self.text);
-            pair[1].kind == TokenKind::Star
-                && ["RETURN", "WITH", "DISTINCT"]
-                    .iter()
-                    .any(|w| w.eq_ignore_ascii_case(word))
-        });
-        !takes_all && tokens.iter().filter(same).count() == 1
-    }
-
     fn node(&mut self) -> Result<NodePattern> {
         let open = self.expect(TokenKind::OpenParen, "a node pattern such as `(n:Label)`")?;
         let name = match self.at_name() && !self.is_inline_filter() && !self.at_is_label() {
@@ -591,114 +451,6 @@ impl Parser<'_> {
         Ok(Length { min, max: min })
     }
 
-    /// Whether `IS` and a label stand here, which is the same as a colon and a label.
-    pub(super) fn at_is_label(&self) -> bool {
-        let follows = match self.peek(1) {
-            // What else can stand behind `IS`, or behind a variable of that name.
-            TokenKind::Word => {
-                let others = ["NULL", "NOT", "TYPED", "NORMALIZED", "WHERE", "THEN"];
-                !others.iter().any(|word| self.is_word_at(1, word))
-                    && !self.is_word_at(2, "NORMALIZED")
-            }
-            TokenKind::QuotedName | TokenKind::Bang | TokenKind::Percent | TokenKind::OpenParen => {
-                true
-            }
-            TokenKind::Dollar => {
-                self.peek(2) == TokenKind::OpenParen || self.peek(3) == TokenKind::OpenParen
-            }
-            _ => false,
-        };
-        follows && self.is_word("IS")
-    }
-
-    /// `$(names)`, `$all(names)`, `$any(names)` in the place of a label or type.
-    fn computed_label(&mut self) -> Result<LabelExpr> {
-        let start = self.expect(TokenKind::Dollar, "`$`")?.span;
-        let any = self.is_word("ANY");
-        if self.peek(1) == TokenKind::OpenParen && (any || self.is_word("ALL")) {
-            self.advance();
-        }
-        if self.kind() != TokenKind::OpenParen {
-            let message = "a parameter does not stand for a label or type by itself";
-            let name = self.token().span.slice(self.text);
-            let hint = format!("write the parameter in parentheses: `$(${name})`");
-            return Err(self
-                .error(start, Code::UnexpectedSyntax, message)
-                .with_hint(hint));
-        }
-        self.advance();
-        let names = self.with_bar(false, Self::expression)?;
-        self.expect(TokenKind::CloseParen, "`)`")?;
-        Ok(LabelExpr::Computed {
-            any,
-            names: Box::new(names),
-        })
-    }
-
-    /// `:A:B`, or `IS A`, without conditions: the labels that are set or removed.
-    pub(super) fn plain_labels(&mut self) -> Result<LabelExpr> {
-        let mut labels = Vec::new();
-        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
-            labels.push(match self.kind() {
-                TokenKind::Dollar => self.nested(Self::computed_label)?,
-                _ => LabelExpr::Label(self.name("a label")?),
-            });
-        }
-        Ok(one_or(labels, LabelExpr::And))
-    }
-
-    /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon, or `IS`, is still to be read.
-    pub(super) fn label_expression(&mut self) -> Result<LabelExpr> {
-        let mut all = Vec::new();
-        if self.eat_word("IS") {
-            all.push(self.label_or()?);
-        }
-        while self.eat(TokenKind::Colon) {
-            all.push(self.label_or()?);
-        }
-        Ok(one_or(all, LabelExpr::And))
-    }
-
-    fn label_or(&mut self) -> Result<LabelExpr> {
-        let mut any = vec![self.label_and()?];
-        while self.kind() == TokenKind::Bar && !self.bar_closes {
-            self.advance();
-            // `:A|:B` is the older form of `:A|B`.
-            self.eat(TokenKind::Colon);
-            any.push(self.label_and()?);
-        }
-        Ok(one_or(any, LabelExpr::Or))
-    }
-
-    fn label_and(&mut self) -> Result<LabelExpr> {
-        let mut all = vec![self.label_not()?];
-        while self.eat(TokenKind::Ampersand) {
-            all.push(self.label_not()?);
-        }
-        Ok(one_or(all, LabelExpr::And))
-    }
-
-    fn label_not(&mut self) -> Result<LabelExpr> {
-        self.nested(|p| match p.kind() {
-            TokenKind::Bang => {
-                p.advance();
-                Ok(LabelExpr::Not(Box::new(p.label_not()?)))
-            }
-            TokenKind::OpenParen => {
-                p.advance();
-                let inner = p.with_bar(false, Self::label_or)?;
-                p.expect(TokenKind::CloseParen, "`)`")?;
-                Ok(inner)
-            }
-            TokenKind::Percent => {
-                p.advance();
-                Ok(LabelExpr::Any)
-            }
-            TokenKind::Dollar => p.computed_label(),
-            _ => Ok(LabelExpr::Label(p.name("a label or type")?)),
-        })
-    }
-
     /// Whether a path of at least one relationship starts at the parenthesis here.
     pub(super) fn at_pattern(&self) -> bool {
         self.at_pattern_from(0)
@@ -774,12 +526,5 @@ impl Parser<'_> {
                 _ => return false,
             }
         }
-    }
-}
-
-fn one_or(mut items: Vec<LabelExpr>, join: impl FnOnce(Vec<LabelExpr>) -> LabelExpr) -> LabelExpr {
-    match items.len() {
-        1 => items.pop().expect("one element"),
-        _ => join(items),
     }
 }

@@ -18,8 +18,10 @@
 pub(super) mod accumulator;
 mod clustered;
 mod distinct_spill;
+mod groups;
 mod output;
 mod partitioned;
+mod rounds;
 
 use std::sync::Arc;
 
@@ -27,8 +29,7 @@ use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction;
 
 use super::portions::in_portions;
-use super::row_key::GroupTable;
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::Result;
 use crate::expression::{Compiled, Rows};
@@ -36,20 +37,16 @@ use crate::growth::Held;
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
-use crate::spill::{LEVELS, Partitions, RowRun, Spill, put_value, row_hashes};
+use crate::spill::{LEVELS, Partitions, RowRun, Spill};
 use crate::value::Value;
 use accumulator::Accumulator;
-use clustered::Grouped as InRuns;
-use distinct_spill::DistinctSpill;
+use groups::Groups;
 use output::Output;
-use partitioned::{Partition, Piece, ROUND_ROWS, ROUND_SHARE, Round, SHARED_ROWS, WAITING_SHARE};
+use partitioned::Piece;
 
 /// Rows of states read back at a time, and their bytes.
 const READ_ROWS: usize = 512;
 const READ_BYTES: usize = 64 << 10;
-
-/// Keys of groups are put together up to so many.
-const TOGETHER: usize = 512;
 
 /// One aggregate to compute.
 pub(crate) struct Call {
@@ -127,153 +124,6 @@ impl Part {
             false => Self::Merged(grouped),
         }
     }
-}
-
-/// The groups in memory.
-struct Groups {
-    table: GroupTable,
-    /// Keys of all groups in order, in parts of up to one batch; none as long as the table has them
-    /// as numbers.
-    keys: Vec<Batch>,
-    accumulators: Vec<Accumulator>,
-    count: usize,
-    /// Bytes of `keys` and of what the states keep besides themselves.
-    bytes: usize,
-    /// Distinct values of the only group that were written out.
-    apart: Option<DistinctSpill>,
-}
-
-impl Groups {
-    fn new(calls: &[Call], parameters: &[Option<Value>]) -> Result<Self> {
-        let accumulators = calls
-            .iter()
-            .zip(parameters)
-            .map(|(call, parameter)| Accumulator::new(call, parameter.clone()));
-        Ok(Self {
-            table: GroupTable::of_groups(),
-            keys: Vec::new(),
-            accumulators: accumulators.collect::<Result<_>>()?,
-            count: 0,
-            bytes: 0,
-            apart: None,
-        })
-    }
-
-    /// Bytes held.
-    fn bytes(&self) -> usize {
-        self.table.bytes() + self.bytes + self.states_bytes(self.count)
-    }
-
-    /// Bytes held while and after rows with so many keys are added.
-    fn bytes_with(&self, rows: usize, width: usize) -> usize {
-        let capacity = (self.count + rows).next_power_of_two();
-        self.table.bytes_with(rows, width) + self.bytes + self.states_bytes(capacity)
-    }
-
-    fn states_bytes(&self, groups: usize) -> usize {
-        let each: usize = self.accumulators.iter().map(Accumulator::state_bytes).sum();
-        groups * each
-    }
-
-    /// At most so many groups more are coming; `memory` is what another table has left.
-    fn expect(&mut self, rows: usize, memory: Vec<u64>) {
-        self.table.expect(rows, memory);
-        let accumulators = self.accumulators.iter_mut();
-        accumulators.for_each(|accumulator| accumulator.reserve(rows));
-    }
-
-    /// The group of each row, new groups added.
-    fn numbers(&mut self, keys: Vec<Arc<Column>>, rows: usize, numbers: &mut Vec<u32>) {
-        let keeps_numbers = self.table.keeps_numbers(&keys);
-        if !keeps_numbers && self.keys.is_empty() {
-            self.keys = key_parts(&self.table, self.count);
-            self.bytes += self.keys.iter().map(Batch::heap_bytes).sum::<usize>();
-        }
-        self.table.insert(&keys, rows, numbers);
-        if keeps_numbers {
-            self.count = self.table.len();
-            self.grow();
-            return;
-        }
-        let fresh = fresh_rows(numbers, self.count);
-        self.count += fresh.len();
-        if !fresh.is_empty() {
-            let mut kept = Batch::new(keys, rows);
-            if fresh.len() < rows {
-                kept = kept.gather(&fresh);
-            }
-            self.bytes += bytes_beside_table(&kept);
-            // Few new groups at a time are put together.
-            if let Some(last) = self.keys.last_mut()
-                && last.len() + kept.len() <= TOGETHER
-            {
-                *last = Batch::concat(&[std::mem::take(last), kept]);
-            } else {
-                self.keys.push(kept);
-            }
-        }
-        self.grow();
-    }
-
-    fn grow(&mut self) {
-        let count = self.count;
-        self.accumulators.iter_mut().for_each(|a| a.grow(count));
-    }
-
-    /// Writes all groups into `partitions` and forgets them.
-    fn flush(&mut self, partitions: &mut Partitions) -> Result<()> {
-        let mut group = 0;
-        let mut hashes = Vec::new();
-        let mut parts = std::mem::take(&mut self.keys);
-        if parts.is_empty() {
-            parts = key_parts(&self.table, self.count);
-        }
-        for part in parts {
-            row_hashes(part.columns(), part.len(), &mut hashes);
-            for (row, hash) in hashes.iter().enumerate() {
-                let writer = partitions.of(*hash);
-                let mut more = true;
-                while more {
-                    more = false;
-                    writer.push_with(|out| {
-                        part.columns()
-                            .iter()
-                            .for_each(|column| put_value(out, &column.get(row)));
-                        for accumulator in &mut self.accumulators {
-                            more |= accumulator.put(group, out);
-                        }
-                    })?;
-                }
-                group += 1;
-            }
-        }
-        self.accumulators.iter_mut().for_each(Accumulator::clear);
-        self.table = GroupTable::of_groups();
-        self.count = 0;
-        self.bytes = 0;
-        Ok(())
-    }
-}
-
-/// Bytes of keys that the table has as values as well, which share texts and lists.
-fn bytes_beside_table(keys: &Batch) -> usize {
-    let columns = keys.columns().iter().map(|column| match &**column {
-        Column::Values(values) => values.capacity() * size_of::<Value>(),
-        Column::Constant(..) => 0,
-        numbers => numbers.heap_bytes(),
-    });
-    columns.sum()
-}
-
-/// The keys of the first `count` groups of a table that has them as numbers.
-fn key_parts(table: &GroupTable, count: usize) -> Vec<Batch> {
-    let starts = (0..table.len().min(count)).step_by(BATCH_ROWS);
-    let parts = starts.map(|from| {
-        let to = count.min(from + BATCH_ROWS);
-        let columns = table.columns(from..to).into_iter().map(Arc::new);
-        Batch::new(columns.collect(), to - from)
-    });
-    parts.collect()
 }
 
 /// The value of an expression in the first row; without rows any value will do, if it depends on
@@ -375,158 +225,6 @@ impl Aggregate {
         });
         self.parameters = parameters.collect::<Result<_>>()?;
         Ok(())
-    }
-
-    /// Groups the rows of the input on several threads.
-    fn consume_divided(&mut self, rt: &QueryContext) -> Result<Output> {
-        let mut next = self.input.next(rt)?;
-        self.set_parameters(next.as_ref(), rt)?;
-        let mut round = self.read_round(Vec::new(), 0, &mut next, rt)?;
-        let few = next.is_none() && round.rows < SHARED_ROWS;
-        if few || self.counts_only() && partitioned::keys_lie_close(&round.pieces) {
-            let groups = Groups::new(&self.calls, &self.parameters)?;
-            return self.consume(groups, None, round.pieces, next, rt);
-        }
-        if clustered::is_clustered(&round.pieces) {
-            match self.consume_in_runs(round, next, rt)? {
-                InRuns::All(output) => return Ok(output),
-                InRuns::Nothing(rows, after) => (round, next) = (rows, after),
-            }
-        }
-        let count = partitioned::shares_for(round.rows, self.threads);
-        let fresh = (0..count).map(|_| Partition::new(&self.calls, &self.parameters));
-        let mut shares: Vec<Partition> = fresh.collect::<Result<_>>()?;
-        let mut partitions = None;
-        loop {
-            // What is divided is there twice for a moment.
-            self.memory
-                .force(2 * round.bytes + shares.iter().map(Partition::bytes).sum::<usize>());
-            partitioned::divide(&round.pieces, &mut shares, self.threads);
-            round.pieces.clear();
-            self.round(&mut shares, &mut partitions, next.is_none(), rt)?;
-            if next.is_none() {
-                break;
-            }
-            round = self.read_round(round.pieces, round.end, &mut next, rt)?;
-        }
-        if partitions.is_some() {
-            self.flush_shares(&mut shares, &mut partitions)?;
-            let groups = Groups::new(&self.calls, &self.parameters)?;
-            return self.end(groups, partitions, 0);
-        }
-        let shares = shares.into_iter().map(|share| (share.groups, share.firsts));
-        let output = Output::new(shares.collect(), self.keys.len());
-        Ok(output.on_threads(self.threads, rt.budget.limit()))
-    }
-
-    /// Reads the next rows behind these, which end before number `end`.
-    fn read_round(
-        &mut self,
-        pieces: Vec<Piece>,
-        end: u64,
-        next: &mut Option<Batch>,
-        rt: &QueryContext,
-    ) -> Result<Round> {
-        let bytes_max = usize::try_from(rt.budget.limit() / ROUND_SHARE).unwrap_or(usize::MAX);
-        let mut round = Round {
-            rows: pieces.iter().map(|piece| piece.rows).sum(),
-            bytes: pieces.iter().map(Piece::bytes).sum(),
-            pieces,
-            end,
-        };
-        let before = self.memory.used().saturating_sub(round.bytes);
-        while let Some(batch) = next {
-            rt.check_cancelled()?;
-            let (own_keys, calls) = (&self.keys, &self.calls);
-            in_portions(
-                batch,
-                rt,
-                |rows, held| inputs(own_keys, calls, rows, held, rt),
-                |rows, (keys, arguments)| {
-                    let piece = Piece {
-                        keys,
-                        arguments,
-                        rows: rows.len(),
-                        first: round.end,
-                    };
-                    round.rows += piece.rows;
-                    round.bytes += piece.bytes();
-                    round.end += piece.rows as u64;
-                    round.pieces.push(piece);
-                    self.memory.force(before + round.bytes);
-                    Ok(())
-                },
-            )?;
-            *next = self.input.next(rt)?;
-            if round.rows >= ROUND_ROWS || round.bytes >= bytes_max {
-                break;
-            }
-        }
-        Ok(round)
-    }
-
-    /// The shares take the rows that wait, where these are many or the last.
-    fn round(
-        &mut self,
-        shares: &mut [Partition],
-        partitions: &mut Option<Partitions>,
-        last: bool,
-        rt: &QueryContext,
-    ) -> Result<()> {
-        let held = shares.iter().map(Partition::bytes).sum();
-        let waiting = partitioned::waiting_bytes(shares) as u64;
-        if !last && waiting < rt.budget.limit() / WAITING_SHARE && self.memory.keeps(held) {
-            return Ok(());
-        }
-        let width = self.keys.len();
-        let wanted = |shares: &[Partition]| {
-            let each = shares.iter().map(|share| share.bytes_with_waiting(width));
-            each.sum::<usize>()
-        };
-        if !self.memory.keeps(wanted(shares)) {
-            if self.spill.is_some() {
-                if shares.iter().any(|share| share.groups.count > 1) {
-                    self.flush_shares(shares, partitions)?;
-                }
-                // The rows that wait are there; what they become is written out if it is too much.
-                self.memory.force(wanted(shares));
-            } else {
-                self.memory.set(wanted(shares))?;
-            }
-        }
-        partitioned::take(shares, self.threads, last)?;
-        // What values hold besides themselves is known only now.
-        let bytes = shares.iter().map(Partition::bytes).sum();
-        if self.memory.keeps(bytes) {
-            return Ok(());
-        }
-        if self.spill.is_some() {
-            self.memory.force(bytes);
-            return self.flush_shares(shares, partitions);
-        }
-        self.memory.set(bytes)
-    }
-
-    /// Writes all groups into partitions.
-    fn flush_shares(
-        &mut self,
-        shares: &mut [Partition],
-        partitions: &mut Option<Partitions>,
-    ) -> Result<()> {
-        for share in shares {
-            share.firsts = Vec::new();
-            self.flush(&mut share.groups, partitions, 0)?;
-        }
-        Ok(())
-    }
-
-    /// Whether a row takes no more than to be counted.
-    fn counts_only(&self) -> bool {
-        self.calls.iter().all(|call| {
-            let function = &call.function;
-            let counts = [AggregateFunction::CountStar, AggregateFunction::Count];
-            !call.distinct && counts.contains(function)
-        })
     }
 
     /// Groups the rows of the input.
@@ -725,19 +423,6 @@ pub(super) fn columns(
     rt: &QueryContext,
 ) -> Result<Vec<Arc<Column>>> {
     exprs.iter().map(|e| e.column(rows, rt)).collect()
-}
-
-/// Rows whose group number appears for the first time; numbers are dense in order of appearance.
-fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
-    let mut next = known;
-    let mut fresh = Vec::with_capacity(numbers.len());
-    for (row, number) in numbers.iter().enumerate() {
-        if *number as usize == next {
-            next += 1;
-            fresh.push(u32::try_from(row).expect("a batch is small"));
-        }
-    }
-    fresh
 }
 
 impl PhysicalOperator for Aggregate {

@@ -6,30 +6,29 @@
 //! and *joins*, relationships between the end and another node of the row ([`join`]). Groups of
 //! joins of which one is enough have marks each.
 
+mod count;
 mod join;
+mod plan;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use graven_cypher::plan::{Direction, Expr, JoinKind, RelPattern, VarId};
+use graven_cypher::plan::{Expr, JoinKind};
 
 use graven_storage::Direction as Stored;
 
-use join::{Join, JoinPlan, NodeMarks};
+use join::{Join, NodeMarks};
 
 use super::adjacency_cache::FilteredAdjacency;
 use super::label_ranges::end_ranges;
 use super::neighbor_batch::{Entries, ListsOfRows, NeighborBatch};
 use super::reverse_probe::{ProbeSpec, ReverseProbe, SharedProbe};
 use crate::batch::Batch;
-use crate::error::{ExecError, Result};
-use crate::layout::Layout;
+use crate::error::Result;
 use crate::memory::Memory;
-use crate::pattern::{Pattern, PatternPart, Shape};
+use crate::pattern::{Pattern, PatternPart};
 use crate::query_context::QueryContext;
-
-/// Lists up to this length are searched entry by entry, instead of being marked.
-const SHORT: usize = 8;
+pub(crate) use plan::NeighborFilterPlan;
 
 /// Rows whose lists are loaded together.
 pub(super) const AHEAD_ROWS: usize = 64;
@@ -60,116 +59,6 @@ pub(crate) struct NeighborFilter {
     condition: Option<Arc<Expr>>,
     /// The loaded lists hold what satisfies it, without relationships.
     pub(super) decided: bool,
-}
-
-/// What is the same in every run.
-pub(crate) struct NeighborFilterPlan {
-    pattern: Arc<Shape>,
-    from: usize,
-    labels: Vec<Arc<str>>,
-    not_equal: Vec<usize>,
-    joins: Vec<JoinPlan>,
-    semi_join_groups: Vec<Vec<JoinPlan>>,
-    expected: f64,
-    condition: Option<Arc<Expr>>,
-}
-
-impl NeighborFilterPlan {
-    /// Resolves the pattern for rows of `layout`, which does not hold the end, `to`.
-    ///
-    /// # Errors
-    /// A plan that cannot be run.
-    pub(crate) fn new(
-        pattern: &RelPattern,
-        from: usize,
-        to: VarId,
-        layout: &Layout,
-        rt: &QueryContext,
-    ) -> Result<Self> {
-        let slot = |var: VarId| {
-            layout.slot(var).ok_or_else(|| ExecError::Plan {
-                message: format!("variable {} is not produced below its use (CY-1)", var.0),
-            })
-        };
-        let joins = pattern.ends.joins.iter();
-        let not_equal = pattern.ends.not_equal.iter();
-        Ok(Self {
-            pattern: Arc::new(Shape::new(pattern, layout, rt)?),
-            from,
-            labels: pattern.ends.labels.clone(),
-            not_equal: not_equal.map(|var| slot(*var)).collect::<Result<_>>()?,
-            joins: joins
-                .map(|join| JoinPlan::new(join, to, layout, rt))
-                .collect::<Result<_>>()?,
-            semi_join_groups: (pattern.ends.semi_join_groups.iter())
-                .map(|group| {
-                    let joins = group.iter();
-                    joins
-                        .map(|join| JoinPlan::new(join, to, layout, rt))
-                        .collect()
-                })
-                .collect::<Result<_>>()?,
-            expected: 0.0,
-            condition: None,
-        })
-    }
-
-    /// For an expansion that hands out no relationships: those of `pattern` are asked for by its
-    /// condition alone.
-    pub(crate) fn without_relationships(mut self, pattern: &RelPattern) -> Self {
-        if self.pattern.filters_alone()
-            && !self.pattern.goes_by_ends()
-            && self.not_equal.is_empty()
-            && self.joins.is_empty()
-            && self.semi_join_groups.is_empty()
-            && self.pattern.direction() == Direction::In
-        {
-            self.condition = pattern.filter.clone().map(Arc::new);
-        }
-        self
-    }
-
-    /// For so many rows, as far as one can tell.
-    pub(crate) fn expecting(mut self, rows: f64) -> Self {
-        self.expected = rows;
-        self
-    }
-
-    /// Ends must have these labels as well.
-    pub(crate) fn with_labels(mut self, labels: &[Arc<str>]) -> Self {
-        self.labels.extend(labels.iter().cloned());
-        self
-    }
-
-    /// The lists of a run, none of them loaded.
-    ///
-    /// # Errors
-    /// What reading gives.
-    pub(crate) fn start(&self, rt: &QueryContext) -> Result<NeighborFilter> {
-        let started = |joins: &[JoinPlan]| {
-            let joins = joins.iter().map(|join| join.start(rt));
-            joins.collect::<Result<Vec<Join>>>()
-        };
-        Ok(NeighborFilter {
-            pattern: self.pattern.start(rt)?,
-            from: self.from,
-            labels: self.labels.clone(),
-            labels_are_certain: false,
-            ranges: None,
-            not_equal: self.not_equal.clone(),
-            joins: started(&self.joins)?,
-            semi_join_groups: (self.semi_join_groups.iter())
-                .map(|group| started(group))
-                .collect::<Result<_>>()?,
-            lists: NeighborBatch::default(),
-            taken: Vec::new(),
-            others: Vec::new(),
-            expected: self.expected,
-            reached: None,
-            condition: self.condition.clone(),
-            decided: false,
-        })
-    }
 }
 
 impl NeighborFilter {
@@ -491,65 +380,6 @@ impl NeighborFilter {
         rows.find(may).unwrap_or(end)
     }
 
-    /// How many ends a row has, where that takes no choosing: without joins, or with one that is
-    /// looked up in short lists.
-    ///
-    /// `None`: they must be chosen.
-    pub(super) fn number(
-        &mut self,
-        batch: &Batch,
-        row: usize,
-        place: usize,
-        out: &mut Vec<(u64, u64)>,
-    ) -> Option<u64> {
-        let plain = self.semi_join_groups.is_empty() && self.joins.len() <= 1;
-        if !plain || self.joins.iter().any(|join| join.kind == JoinKind::Inner) {
-            return None;
-        }
-        if !self.left_out(batch, row, place, out) {
-            return Some(0);
-        }
-        let entries: usize = self.lists.parts.iter().map(|p| p.list(place).len()).sum();
-        let probe_node = match self.joins.first() {
-            None => None,
-            Some(join) => match (join.lists.place(row), join.kind) {
-                // Nothing is joined to null.
-                (None, JoinKind::Anti) => None,
-                (None, _) => return Some(0),
-                (Some(probe_node), _) => {
-                    let lists = join
-                        .lists
-                        .parts
-                        .iter()
-                        .map(|part| part.list(probe_node).len());
-                    if entries * lists.sum::<usize>().min(SHORT) > SHORT * SHORT {
-                        return None;
-                    }
-                    Some((join, probe_node))
-                }
-            },
-        };
-        let counts = |node: u64| match probe_node {
-            None => true,
-            Some((join, probe_node)) => {
-                let mut lists = join.lists.parts.iter().map(|part| part.list(probe_node));
-                let joined = lists.any(|list| match list.len() > SHORT {
-                    true => list.binary_search(&node).is_ok(),
-                    false => list.contains(&node),
-                });
-                joined == (join.kind == JoinKind::Semi)
-            }
-        };
-        let mut number = entries;
-        if probe_node.is_some() {
-            let entries = self.lists.parts.iter().flat_map(|part| part.ends(place));
-            number = entries.filter(|node| counts(*node)).count();
-        }
-        let gone = out.iter().filter(|(node, _)| counts(*node));
-        let gone: u64 = gone.map(|(_, times)| times).sum();
-        Some(number as u64 - gone)
-    }
-
     /// Makes the node of the row the current one of the only join, for so many entries to be looked
     /// for; its place, if its list is marked and has each node once or need not.
     ///
@@ -587,58 +417,6 @@ impl NeighborFilter {
         let parts = self.joins.first().map(|join| &join.lists.parts);
         let lists = parts.into_iter().flatten();
         lists.flat_map(move |part| part.ends(place))
-    }
-
-    /// Entries in the lists at `place` that are no ends of a row whatever the joins say, each node
-    /// with how many; `false` if no entry is an end.
-    pub(super) fn left_out(
-        &mut self,
-        batch: &Batch,
-        row: usize,
-        place: usize,
-        out: &mut Vec<(u64, u64)>,
-    ) -> bool {
-        out.clear();
-        for slot in &self.not_equal {
-            // No end is unlike null.
-            let Some(other) = batch.column(*slot).node(row) else {
-                return false;
-            };
-            if !out.iter().any(|(node, _)| *node == other) {
-                out.push((other, self.occurrences(place, other)));
-            }
-        }
-        if self.pattern.goes_by_ends() {
-            let not_equal = out.len();
-            let node = self.lists.node(place);
-            self.pattern.taken_ends(batch, row, node, &mut self.taken);
-            for node in &self.taken {
-                if out[..not_equal].iter().any(|(other, _)| other == node) {
-                    continue;
-                }
-                let most = self.occurrences(place, *node);
-                match out[not_equal..].iter_mut().find(|(other, _)| other == node) {
-                    Some((_, times)) => *times = most.min(*times + 1),
-                    None => out.push((*node, most.min(1))),
-                }
-            }
-        }
-        true
-    }
-
-    /// How often a node stands in the lists at a place.
-    fn occurrences(&self, place: usize, node: u64) -> u64 {
-        let lists = self.lists.parts.iter().map(|part| part.list(place));
-        let counts = lists.map(|list| match list.len() > SHORT {
-            true => {
-                let from = list.partition_point(|other| *other < node);
-                let equal = list[from..].iter().take_while(|other| **other == node);
-                equal.count() as u64
-            }
-            // Without a branch to guess.
-            false => list.iter().map(|other| u64::from(*other == node)).sum(),
-        });
-        counts.sum()
     }
 
     /// Forgets the lists of rows; other rows of the same statement come.

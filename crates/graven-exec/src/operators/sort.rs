@@ -14,6 +14,7 @@
 //! # Invariants
 //! * EX-10 Equal keys keep the order of the input: runs are merged in the order they were written.
 
+mod buffer;
 mod merge;
 mod normalized_keys;
 mod radix_sort;
@@ -40,10 +41,8 @@ use crate::spill::{RowRun, Spill};
 use crate::threads::{cut, on_threads};
 use crate::value::Value;
 use crate::value::order::total_order;
+use buffer::{Buffer, Sorted, needs};
 use merge::Merge;
-use normalized_keys::{Order, Places, Written};
-use row_major_payload::RowMajorPayload;
-use tie_break::Ties;
 use top_n_bound::{SharedTopNBound, TopNBound};
 
 /// One sort key.
@@ -63,12 +62,6 @@ pub(crate) enum SortedColumn {
 /// A buffer of fewer rows is not cut back to the best ones.
 const CUT_FROM: usize = 256;
 
-/// Bytes that ordering a row takes: its word, and the place where that is sorted to.
-const ORDER_BYTES: usize = 16;
-
-/// Fewer rows stay in the cache: their columns are not put side by side.
-const SIDE_BY_SIDE_FROM: usize = 64 << 10;
-
 /// Rows gathered at a time.
 const GATHERED_ROWS: usize = 8 * BATCH_ROWS;
 
@@ -79,119 +72,6 @@ const GATHERED_SHARE: u64 = 32;
 
 /// Where the keys of a row lie and which way they go.
 pub(super) type KeyColumns = Vec<(usize, SortOrder)>;
-
-/// Rows with their keys, and their order once it is known.
-#[derive(Default)]
-struct Buffer {
-    batches: Vec<Batch>,
-    rows: usize,
-    bytes: usize,
-}
-
-/// A row of a buffer: batch and row within it.
-type At = (u32, u32);
-
-/// Rows of a buffer in their order.
-struct Sorted {
-    words: Vec<u64>,
-    places: Places,
-    /// The keys that the words tell.
-    written: Vec<Written>,
-    /// Columns that are no longer in the buffer.
-    row_major_payload: Option<RowMajorPayload>,
-}
-
-impl Sorted {
-    fn at(&self, range: Range<usize>) -> impl Iterator<Item = At> + '_ {
-        self.words[range].iter().map(|word| self.places.of(*word))
-    }
-
-    /// The key in a column, if words tell it.
-    fn written(&self, slot: usize) -> Option<&Written> {
-        self.written.iter().find(|key| key.slot == slot)
-    }
-}
-
-impl Buffer {
-    fn push(&mut self, batch: Batch) {
-        self.bytes += needs(&batch);
-        self.rows += batch.len();
-        self.batches.push(batch);
-    }
-
-    /// The rows in key order, at most `limit` of them.
-    fn order(&self, keys: &KeyColumns, limit: usize, threads: usize) -> Sorted {
-        let threads = if self.rows < THREADS_FROM { 1 } else { threads };
-        let mut order = Order::new(&self.batches, keys, threads);
-        let places = order.places();
-        if !order.open.is_empty() {
-            let open = std::mem::take(&mut order.open);
-            let ties = Ties::new(&self.batches, keys, places, &open);
-            // Words of the same keys are in the order of the rows.
-            order.for_each_tie(threads, |tied, scratch| ties.settle(tied, scratch));
-        }
-        order.words.truncate(limit);
-        Sorted {
-            words: order.words,
-            places,
-            written: order.written,
-            row_major_payload: None,
-        }
-    }
-
-    /// Puts the columns that words do not tell side by side, where that pays and `memory` has room
-    /// for a copy.
-    fn put_side_by_side(&mut self, sorted: &mut Sorted, memory: &mut Memory, threads: usize) {
-        if sorted.words.len() < SIDE_BY_SIDE_FROM {
-            return;
-        }
-        let width = self.batches.first().map_or(0, |b| b.columns().len());
-        let told = |slot: &usize| {
-            sorted
-                .written(*slot)
-                .is_some_and(|key| key.column(&[]).is_some())
-        };
-        let slots = (0..width).filter(|slot| !told(slot));
-        let Some(columns) = RowMajorPayload::columns(slots, &self.batches) else {
-            return;
-        };
-        let bytes = RowMajorPayload::bytes(&columns, self.rows);
-        if memory.keeps(self.bytes + bytes) {
-            sorted.row_major_payload =
-                Some(RowMajorPayload::take(&columns, &mut self.batches, threads));
-            self.bytes = bytes + self.batches.iter().map(needs).sum::<usize>();
-            memory.force(self.bytes);
-        }
-    }
-
-    /// The rows at these places of their order.
-    fn gather(&self, sorted: &Sorted, range: Range<usize>) -> Batch {
-        let at: Vec<At> = sorted.at(range.clone()).collect();
-        let width = self.batches.first().map_or(0, |b| b.columns().len());
-        let mut columns: Vec<Option<Column>> = vec![None; width];
-        for key in &sorted.written {
-            columns[key.slot] = key.column(&sorted.words[range.clone()]);
-        }
-        if let Some(row_major_payload) = &sorted.row_major_payload {
-            for (slot, column) in row_major_payload.gather(&at) {
-                columns[slot] = Some(column);
-            }
-        }
-        let columns = columns.into_iter().enumerate().map(|(slot, column)| {
-            Arc::new(column.unwrap_or_else(|| {
-                let batches = self.batches.iter();
-                let parts: Vec<&Column> = batches.map(|it| it.column(slot).as_ref()).collect();
-                Column::gather_across(&parts, &at)
-            }))
-        });
-        Batch::new(columns.collect(), at.len())
-    }
-}
-
-/// Bytes that keeping and ordering the rows of a batch takes.
-fn needs(batch: &Batch) -> usize {
-    batch.heap_bytes() + ORDER_BYTES * batch.len()
-}
 
 /// Order of two rows by their keys.
 pub(super) fn order_rows(keys: &KeyColumns, a: (&Batch, usize), b: (&Batch, usize)) -> Ordering {

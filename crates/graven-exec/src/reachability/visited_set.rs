@@ -13,20 +13,22 @@
 //! all ids: nodes of one label lie together, so that is often a small part. A start outside of that
 //! range has no relationships; it is kept by itself.
 
-use std::collections::HashSet;
-use std::ops::{ControlFlow, Range};
+mod bits;
+mod bytes;
+mod sparse;
 
-use foldhash::fast::RandomState;
-use graven_storage::{NodeId, NodeSet};
+use std::ops::Range;
 
-use super::filtered_neighbors::{FilteredNeighbors, Neighbours};
-use super::node_order::Nodes;
+use graven_storage::NodeSet;
+
+use super::frontier::Frontier;
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::tuning::Tuning;
-
-/// Bytes that an entry of the hash table takes, with slack for its growth.
-const SPARSE_ENTRY: u64 = 32;
+use bits::Bits;
+use bytes::Bytes;
+use sparse::Sparse;
+pub(super) use sparse::Stop;
 
 /// Dense or sparse marks that a level works on.
 pub(crate) trait Dense {
@@ -58,197 +60,6 @@ pub(super) enum Form {
     Bytes(Bytes),
     Bits(Bits),
     Sparse(Sparse),
-}
-
-/// A byte per node.
-#[derive(Default)]
-pub(crate) struct Bytes {
-    base: u64,
-    marks: Vec<u8>,
-    stray: Option<u64>,
-}
-
-const OLD: u8 = 1;
-const FRESH: u8 = 2;
-
-impl Bytes {
-    #[inline]
-    fn mark(&self, node: u64) -> u8 {
-        let place = self.marks.get(at(node.wrapping_sub(self.base)));
-        place.copied().unwrap_or(0)
-    }
-
-    /// The nodes that no level has reached yet, written to `words`.
-    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
-        words.clear();
-        words.extend(self.marks.chunks(64).map(unmarked));
-        NodeSet::new(NodeId(self.base), words)
-    }
-}
-
-impl Dense for Bytes {
-    #[inline]
-    fn mark_fresh(&mut self, node: u64) {
-        match self.marks.get_mut(at(node.wrapping_sub(self.base))) {
-            Some(mark) => *mark |= FRESH,
-            None => self.stray = Some(node),
-        }
-    }
-
-    #[inline]
-    fn mark_last(&mut self, node: u64) {
-        // Stores without looking: the level that reached the node is never read.
-        match self.marks.get_mut(at(node.wrapping_sub(self.base))) {
-            Some(mark) => *mark = FRESH,
-            None => self.stray = Some(node),
-        }
-    }
-
-    #[inline]
-    fn is_old(&self, node: u64) -> bool {
-        self.mark(node) & OLD != 0
-    }
-
-    #[inline]
-    fn is_fresh(&self, node: u64) -> bool {
-        self.mark(node) & FRESH != 0
-    }
-}
-
-/// Two bits per node, in two bitmaps.
-#[derive(Default)]
-pub(crate) struct Bits {
-    base: u64,
-    nodes: u64,
-    old: Vec<u64>,
-    fresh: Vec<u64>,
-    stray: Option<u64>,
-}
-
-impl Bits {
-    fn new(span: &Range<u64>) -> Self {
-        let nodes = span.end - span.start;
-        let words = at(nodes.div_ceil(64));
-        Self {
-            base: span.start,
-            nodes,
-            old: vec![0; words],
-            fresh: vec![0; words],
-            stray: None,
-        }
-    }
-
-    #[inline]
-    fn bit(words: &[u64], place: u64) -> bool {
-        words
-            .get(at(place / 64))
-            .is_some_and(|word| word >> (place % 64) & 1 != 0)
-    }
-
-    /// The nodes that no level has reached yet, written to `words`.
-    fn unreached<'w>(&self, words: &'w mut Vec<u64>) -> NodeSet<'w> {
-        words.clear();
-        words.extend(
-            self.old
-                .iter()
-                .zip(&self.fresh)
-                .map(|(old, fresh)| !(old | fresh)),
-        );
-        if let (Some(last), used) = (words.last_mut(), self.nodes % 64)
-            && used != 0
-        {
-            *last &= (1 << used) - 1;
-        }
-        NodeSet::new(NodeId(self.base), words)
-    }
-}
-
-impl Dense for Bits {
-    #[inline]
-    fn mark_fresh(&mut self, node: u64) {
-        let place = node.wrapping_sub(self.base);
-        match self.fresh.get_mut(at(place / 64)) {
-            Some(word) => *word |= 1 << (place % 64),
-            None => self.stray = Some(node),
-        }
-    }
-
-    #[inline]
-    fn is_old(&self, node: u64) -> bool {
-        Self::bit(&self.old, node.wrapping_sub(self.base))
-    }
-
-    #[inline]
-    fn is_fresh(&self, node: u64) -> bool {
-        Self::bit(&self.fresh, node.wrapping_sub(self.base))
-    }
-}
-
-/// A hash table.
-#[derive(Default)]
-pub(crate) struct Sparse {
-    old: HashSet<u64, RandomState>,
-    fresh: HashSet<u64, RandomState>,
-    nodes: u64,
-    tuning: Tuning,
-    /// Entries that are charged for.
-    room: usize,
-}
-
-impl Dense for Sparse {
-    #[inline]
-    fn mark_fresh(&mut self, node: u64) {
-        if !self.old.contains(&node) {
-            self.fresh.insert(node);
-        }
-    }
-
-    #[inline]
-    fn is_old(&self, node: u64) -> bool {
-        self.old.contains(&node)
-    }
-
-    #[inline]
-    fn is_fresh(&self, node: u64) -> bool {
-        self.fresh.contains(&node)
-    }
-}
-
-/// How a level on a hash table ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// All lists are visited.
-    Done,
-    /// The table may not grow; lists come part by part, so no prefix of the nodes is certainly
-    /// done.
-    Full,
-}
-
-impl Sparse {
-    /// Entries from which a dense form is smaller.
-    fn limit(&self) -> usize {
-        at(self.nodes / self.tuning.sparse_share)
-    }
-
-    /// Visits the relationships of `nodes` until the table would pass its limit.
-    pub(super) fn expand(
-        &mut self,
-        edges: &FilteredNeighbors<'_>,
-        nodes: Nodes<'_>,
-        mut visit: impl FnMut(&mut Self, u64, bool, Neighbours<'_>),
-    ) -> Result<Stop> {
-        let limit = self.limit().min(self.room);
-        let mut full = false;
-        edges.visit(nodes, |node, skip_loops, ids| {
-            if self.old.len() + self.fresh.len() + ids.len() > limit {
-                full = true;
-                return ControlFlow::Break(());
-            }
-            visit(self, node, skip_loops, ids);
-            ControlFlow::Continue(())
-        })?;
-        Ok(if full { Stop::Full } else { Stop::Done })
-    }
 }
 
 impl VisitedSet {
@@ -310,50 +121,39 @@ impl VisitedSet {
         }
         self.outside = None;
         if let Form::Bytes(b) = &self.form
-            && at(nodes) > b.marks.len()
-            && !(self.tuning.byte_nodes >= nodes
-                && memory.is_small(at(nodes))
-                && memory.try_charge(at(nodes)))
+            && at(nodes) > b.len()
+            && !self.charge_bytes(nodes, memory)
         {
             // No room for a byte per node: two bits do, more slowly.
-            memory.charge(16 * at(nodes.div_ceil(64)))?;
-            self.form = Form::Bits(Bits::new(&self.span));
+            self.form = Form::Bits(self.charged_bits(memory)?);
         }
         match &mut self.form {
-            Form::Bytes(b) => {
-                b.marks.clear();
-                b.marks.resize(at(nodes), 0);
-            }
-            Form::Bits(b) => {
-                b.old.fill(0);
-                b.fresh.fill(0);
-            }
-            Form::Sparse(s) => {
-                s.old.clear();
-                s.fresh.clear();
-                if s.room == 0 {
-                    let room = s.limit().min(16 << 10);
-                    memory.charge(room * at(SPARSE_ENTRY))?;
-                    s.room = room;
-                }
-            }
+            Form::Bytes(b) => b.clear(at(nodes)),
+            Form::Bits(b) => b.clear(),
+            Form::Sparse(s) => s.clear(memory)?,
         }
         Ok(())
+    }
+
+    /// Charges a byte per node, where that may be; whether it may.
+    fn charge_bytes(&self, nodes: u64, memory: &mut Memory) -> bool {
+        nodes <= self.tuning.byte_nodes
+            && memory.is_small(at(nodes))
+            && memory.try_charge(at(nodes))
+    }
+
+    /// Two bits per node, charged.
+    fn charged_bits(&self, memory: &mut Memory) -> Result<Bits> {
+        memory.charge(16 * at(self.node_limit().div_ceil(64)))?;
+        Ok(Bits::new(&self.span))
     }
 
     fn first_form(&self, span: &Range<u64>) -> Form {
         let nodes = span.end - span.start;
         if nodes <= self.tuning.dense_nodes {
-            Form::Bytes(Bytes {
-                base: span.start,
-                ..Bytes::default()
-            })
+            Form::Bytes(Bytes::new(span.start))
         } else {
-            Form::Sparse(Sparse {
-                nodes,
-                tuning: self.tuning,
-                ..Sparse::default()
-            })
+            Form::Sparse(Sparse::new(nodes, self.tuning))
         }
     }
 
@@ -368,51 +168,22 @@ impl VisitedSet {
             return Ok(());
         };
         // A larger table may still be far smaller than a dense form.
-        if sparse.room < sparse.limit() {
-            let room = (4 * sparse.room).min(sparse.limit());
-            memory.charge((room - sparse.room) * at(SPARSE_ENTRY))?;
-            sparse.room = room;
+        if sparse.grow(memory)? {
             return Ok(());
         }
-        let nodes = self.span.end - self.span.start;
-        let base = self.span.start;
-        let (old, fresh) = (
-            std::mem::take(&mut sparse.old),
-            std::mem::take(&mut sparse.fresh),
-        );
         // The table is dropped as soon as it is copied; its bytes are what the dense form is
         // charged first.
-        memory.release(sparse.room * at(SPARSE_ENTRY));
-        sparse.room = 0;
-        let places = |nodes: &HashSet<u64, RandomState>| -> Vec<u64> {
-            nodes.iter().map(|node| node.wrapping_sub(base)).collect()
-        };
-        if nodes <= self.tuning.byte_nodes
-            && memory.is_small(at(nodes))
-            && memory.try_charge(at(nodes))
-        {
-            let mut bytes = Bytes {
-                base,
-                marks: vec![0; at(nodes)],
-                stray: None,
-            };
-            for place in places(&old) {
-                match bytes.marks.get_mut(at(place)) {
-                    Some(mark) => *mark = OLD,
-                    None => bytes.stray = Some(place.wrapping_add(base)),
-                }
-            }
+        let (old, fresh) = sparse.take(memory);
+        let nodes = self.node_limit();
+        if self.charge_bytes(nodes, memory) {
+            let mut bytes = Bytes::new(self.span.start);
+            bytes.clear(at(nodes));
+            old.iter().for_each(|n| bytes.mark_old(*n));
             fresh.iter().for_each(|n| bytes.mark_fresh(*n));
             self.form = Form::Bytes(bytes);
         } else {
-            memory.charge(16 * at(nodes.div_ceil(64)))?;
-            let mut bits = Bits::new(&self.span);
-            for place in places(&old) {
-                match bits.old.get_mut(at(place / 64)) {
-                    Some(word) => *word |= 1 << (place % 64),
-                    None => bits.stray = Some(place.wrapping_add(base)),
-                }
-            }
+            let mut bits = self.charged_bits(memory)?;
+            old.iter().for_each(|n| bits.mark_old(*n));
             fresh.iter().for_each(|n| bits.mark_fresh(*n));
             self.form = Form::Bits(bits);
         }
@@ -431,7 +202,7 @@ impl VisitedSet {
     /// Takes back what the running level has marked in a hash table.
     pub(super) fn forget_fresh(&mut self) {
         if let Form::Sparse(s) = &mut self.form {
-            s.fresh.clear();
+            s.forget_fresh();
         }
     }
 
@@ -442,16 +213,9 @@ impl VisitedSet {
             return;
         }
         match &mut self.form {
-            Form::Bytes(b) => b.marks[at(node - b.base)] = 0,
-            Form::Bits(b) => {
-                let place = node - b.base;
-                b.fresh[at(place / 64)] &= !(1 << (place % 64));
-                b.old[at(place / 64)] &= !(1 << (place % 64));
-            }
-            Form::Sparse(s) => {
-                s.fresh.remove(&node);
-                s.old.remove(&node);
-            }
+            Form::Bytes(b) => b.unmark(node),
+            Form::Bits(b) => b.unmark(node),
+            Form::Sparse(s) => s.unmark(node),
         }
     }
 
@@ -465,7 +229,7 @@ impl VisitedSet {
             match &mut self.form {
                 Form::Bytes(b) => b.mark_fresh(node),
                 Form::Bits(b) => b.mark_fresh(node),
-                Form::Sparse(s) if s.old.len() + s.fresh.len() < s.room => s.mark_fresh(node),
+                Form::Sparse(s) if !s.is_full() => s.mark_fresh(node),
                 Form::Sparse(_) => {
                     self.make_dense(memory)?;
                     continue;
@@ -481,34 +245,18 @@ impl VisitedSet {
         frontier: &mut Frontier,
         memory: &mut Memory,
     ) -> Result<()> {
-        let before = frontier.words.capacity();
-        frontier.words.clear();
-        frontier.len = 0;
-        frontier.bitmap_from = self.is_dense().then_some(self.span.start);
-        match &mut self.form {
-            Form::Bytes(b) => {
-                frontier.reserve(b.marks.len().div_ceil(64), memory)?;
-                frontier.len = settle_bytes(&mut b.marks, &mut frontier.words);
-            }
-            Form::Bits(b) => {
-                frontier.reserve(b.old.len(), memory)?;
-                for (old, fresh) in b.old.iter_mut().zip(&mut b.fresh) {
-                    let new = *fresh & !*old;
-                    *old |= new;
-                    *fresh = 0;
-                    frontier.words.push(new);
-                    frontier.len += u64::from(new.count_ones());
-                }
-            }
-            Form::Sparse(s) => {
-                frontier.reserve(s.fresh.len(), memory)?;
-                frontier.words.extend(s.fresh.drain());
-                frontier.words.sort_unstable();
-                frontier.len = frontier.words.len() as u64;
-                s.old.extend(frontier.words.iter());
-            }
-        }
-        debug_assert!(frontier.words.capacity() >= before);
+        frontier.begin(self.is_dense().then_some(self.span.start));
+        let words = match &self.form {
+            Form::Bytes(b) => b.len().div_ceil(64),
+            Form::Bits(b) => b.words(),
+            Form::Sparse(s) => s.fresh(),
+        };
+        frontier.reserve(words, memory)?;
+        frontier.len = match &mut self.form {
+            Form::Bytes(b) => b.advance(&mut frontier.words),
+            Form::Bits(b) => b.advance(&mut frontier.words),
+            Form::Sparse(s) => s.advance(&mut frontier.words),
+        };
         Ok(())
     }
 
@@ -574,214 +322,21 @@ impl Form {
     /// Marked nodes in `from..to`, which lies in the span.
     fn count(&self, from: u64, to: u64) -> u64 {
         match self {
-            // Partial sums of up to 255 fit a byte, so the loop runs over whole vectors.
-            Self::Bytes(b) => b.marks[at(from - b.base)..at(to - b.base)]
-                .chunks(255)
-                .map(|part| u64::from(part.iter().map(|mark| u8::from(*mark != 0)).sum::<u8>()))
-                .sum(),
-            Self::Bits(b) => {
-                let (from, to) = (from - b.base, to - b.base);
-                let mut count = 0;
-                for word in at(from / 64)..at(to.div_ceil(64)) {
-                    let bits = (b.old[word] | b.fresh[word]) & word_mask(word, from, to);
-                    count += u64::from(bits.count_ones());
-                }
-                count
-            }
-            Self::Sparse(s) => s
-                .old
-                .iter()
-                .chain(s.fresh.iter().filter(|n| !s.old.contains(n)))
-                .filter(|n| (from..to).contains(n))
-                .count() as u64,
+            Self::Bytes(b) => b.count(from, to),
+            Self::Bits(b) => b.count(from, to),
+            Self::Sparse(s) => s.count(from, to),
         }
     }
 
     /// As [`VisitedSet::collect`] for a range in the span.
     fn collect(&self, from: u64, to: u64, room: usize, out: &mut Vec<u64>) -> u64 {
-        let full = out.len() + room;
-        match self {
-            Self::Bytes(b) => {
-                for (node, mark) in (from..to).zip(&b.marks[at(from - b.base)..at(to - b.base)]) {
-                    if *mark != 0 {
-                        if out.len() == full {
-                            return node;
-                        }
-                        out.push(node);
-                    }
-                }
-            }
-            Self::Bits(b) => {
-                let (from, to) = (from - b.base, to - b.base);
-                for word in at(from / 64)..at(to.div_ceil(64)) {
-                    let bits = (b.old[word] | b.fresh[word]) & word_mask(word, from, to);
-                    push_bits(bits, b.base + word as u64 * 64, out);
-                    if out.len() > full {
-                        let next = out[full];
-                        out.truncate(full);
-                        return next;
-                    }
-                }
-            }
-            Self::Sparse(s) => {
-                // The table is small: gather what lies in the range and sort it.
-                let before = out.len();
-                let marked = s
-                    .old
-                    .iter()
-                    .chain(s.fresh.iter().filter(|n| !s.old.contains(n)));
-                out.extend(marked.filter(|n| (from..to).contains(n)));
-                out[before..].sort_unstable();
-                if out.len() > full {
-                    let next = out[full];
-                    out.truncate(full);
-                    return next;
-                }
-            }
-        }
-        to
+        let next = match self {
+            Self::Bytes(b) => b.collect(from, to, room, out),
+            Self::Bits(b) => b.collect(from, to, room, out),
+            Self::Sparse(s) => s.collect(from, to, room, out),
+        };
+        next.unwrap_or(to)
     }
-}
-
-/// The nodes reached by the last level.
-#[derive(Default)]
-pub(crate) struct Frontier {
-    /// Ascending ids, or a bitmap.
-    words: Vec<u64>,
-    /// The node of the bitmap's first bit, if it is one.
-    bitmap_from: Option<u64>,
-    len: u64,
-}
-
-impl Frontier {
-    /// Nothing but the start of a search.
-    pub(super) fn start_at(&mut self, start: u64) {
-        self.words.clear();
-        self.words.push(start);
-        self.bitmap_from = None;
-        self.len = 1;
-    }
-
-    /// Nodes in it.
-    pub(super) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// The bitmap of dense marks' frontiers.
-    pub(super) fn bitmap(&self) -> Option<NodeSet<'_>> {
-        let first = self.bitmap_from?;
-        Some(NodeSet::new(NodeId(first), &self.words))
-    }
-
-    /// The nodes in words of a bitmap from number `from` on: at least `wanted` if there are as
-    /// many, how many, and where the next portion begins.
-    pub(super) fn portion(&self, from: usize, wanted: u64) -> Option<(NodeSet<'_>, u64, usize)> {
-        let first = self.bitmap_from? + from as u64 * 64;
-        let (mut taken, mut end) = (0, from);
-        while taken < wanted && end < self.words.len() {
-            taken += u64::from(self.words[end].count_ones());
-            end += 1;
-        }
-        let set = NodeSet::new(NodeId(first), &self.words[from..end]);
-        Some((set, taken, end))
-    }
-
-    /// The nodes.
-    pub(super) fn nodes(&self) -> Nodes<'_> {
-        match self.bitmap_from {
-            Some(first) => Nodes::Bits(NodeSet::new(NodeId(first), &self.words)),
-            None => Nodes::List(&self.words),
-        }
-    }
-
-    fn reserve(&mut self, words: usize, memory: &mut Memory) -> Result<()> {
-        if words > self.words.capacity() {
-            memory.charge(8 * (words - self.words.capacity()))?;
-            self.words.reserve_exact(words);
-        }
-        Ok(())
-    }
-}
-
-/// Bit `i` is set where mark `i` (of up to 64) is neither old nor fresh.
-#[inline]
-fn unmarked(marks: &[u8]) -> u64 {
-    debug_assert!(marks.len() <= 64);
-    let (eights, rest) = marks.as_chunks::<8>();
-    let mut word = 0;
-    for (i, eight) in eights.iter().enumerate() {
-        let marks = u64::from_le_bytes(*eight);
-        word |= gather(!(marks | marks >> 1) & LOWEST) << (8 * i);
-    }
-    for (i, mark) in rest.iter().enumerate() {
-        word |= u64::from(*mark == 0) << (8 * eights.len() + i);
-    }
-    word
-}
-
-/// Bit `i` is set where mark `i` (of up to 64) is fresh and not old.
-#[inline]
-fn only_fresh(marks: &[u8]) -> u64 {
-    debug_assert!(marks.len() <= 64);
-    let (eights, rest) = marks.as_chunks::<8>();
-    let mut word = 0;
-    for (i, eight) in eights.iter().enumerate() {
-        let marks = u64::from_le_bytes(*eight);
-        word |= gather(marks >> 1 & !marks & LOWEST) << (8 * i);
-    }
-    for (i, mark) in rest.iter().enumerate() {
-        word |= u64::from(*mark == FRESH) << (8 * eights.len() + i);
-    }
-    word
-}
-
-/// The lowest bit of each of eight bytes.
-const LOWEST: u64 = 0x0101_0101_0101_0101;
-
-/// Eight bytes of 0 or 1 as eight bits: the product has byte `i`, and nothing else, at bit
-/// `56 + i`.
-#[inline]
-fn gather(bytes: u64) -> u64 {
-    bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
-/// Fresh bytes that are not old become old; their bitmap goes to `frontier`, their number is
-/// returned.
-fn settle_bytes(marks: &mut [u8], frontier: &mut Vec<u64>) -> u64 {
-    let mut len = 0;
-    for chunk in marks.chunks_mut(64) {
-        let word = only_fresh(chunk);
-        for mark in chunk {
-            *mark = u8::from(*mark != 0);
-        }
-        frontier.push(word);
-        len += u64::from(word.count_ones());
-    }
-    len
-}
-
-/// Appends the nodes of the bits set in a word whose first bit is `first`.
-fn push_bits(mut bits: u64, first: u64, out: &mut Vec<u64>) {
-    while bits != 0 {
-        out.push(first + u64::from(bits.trailing_zeros()));
-        bits &= bits - 1;
-    }
-}
-
-/// The bits of word `word` that lie in `from..to`.
-fn word_mask(word: usize, from: u64, to: u64) -> u64 {
-    let first = word as u64 * 64;
-    let low = if from > first {
-        u64::MAX << (from - first).min(63)
-    } else {
-        u64::MAX
-    };
-    let high = if to < first + 64 {
-        (1 << (to - first)) - 1
-    } else {
-        u64::MAX
-    };
-    low & high
 }
 
 #[expect(
@@ -791,31 +346,4 @@ fn word_mask(word: usize, from: u64, to: u64) -> u64 {
 #[inline]
 fn at(node: u64) -> usize {
     node as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use graven_types::rng::SplitMix64;
-
-    use super::*;
-
-    /// Goal: the bit tricks agree with looking at every mark, for every length and mixture of
-    /// marks.
-    #[test]
-    fn bits_of_marks_agree_with_the_marks() {
-        let mut random = SplitMix64::new(7);
-        for len in 0..=64 {
-            for _ in 0..20 {
-                let marks: Vec<u8> = (0..len)
-                    .map(|_| random.bits() as u8 & (OLD | FRESH))
-                    .collect();
-                let bits = |is: fn(u8) -> bool| -> u64 {
-                    let marks = marks.iter().enumerate();
-                    marks.map(|(i, mark)| u64::from(is(*mark)) << i).sum()
-                };
-                assert_eq!(unmarked(&marks), bits(|mark| mark == 0));
-                assert_eq!(only_fresh(&marks), bits(|mark| mark == FRESH));
-            }
-        }
-    }
 }

@@ -210,6 +210,36 @@ thread_local! {
 }
 
 impl PageCache {
+    /// Hits do as `mode` says from now on; a recording or a watch goes on.
+    pub(crate) fn set_hit_mode(&self, mode: HitMode) {
+        self.change_hit_mode(|before| mode.with_observers_of(before));
+    }
+
+    /// Whether hits are recorded.
+    pub(crate) fn set_recorded(&self, recorded: bool) {
+        self.change_hit_mode(|before| before.recorded(recorded));
+    }
+
+    /// Whether hits are watched, and which sample of the pages.
+    pub(crate) fn set_watched(&self, shift: Option<u32>) {
+        self.change_hit_mode(|before| before.watched(shift));
+    }
+
+    fn change_hit_mode(&self, change: impl Fn(HitMode) -> HitMode) {
+        let change = |before| Some(change(HitMode(before)).0);
+        let _ = self
+            .hit_mode
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, change);
+        // Of several changes at a time the last one finds the mode that stays.
+        loop {
+            let mode = self.hit_mode();
+            self.hit_threshold.store(mode.threshold(), Ordering::SeqCst);
+            if self.hit_mode.load(Ordering::SeqCst) == mode.0 {
+                return;
+            }
+        }
+    }
+
     /// What [`HitMode::is_more`] asks for.
     #[cold]
     #[inline(never)]

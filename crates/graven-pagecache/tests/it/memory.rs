@@ -2,7 +2,7 @@
 //! holders.
 
 use crate::support::{KIND, cache_over, cache_with, check, file_of, mixed_file, settle_and_check};
-use graven_io::{File, IoMode, OpenOptions, ReadQueue, open};
+use graven_io::{File, IoMode, OpenOptions, open};
 use graven_pagecache::{Budget, Config, Error, Evictor, HugePages, PageCache, PageRef, SizeClass};
 use graven_types::rng::SplitMix64;
 use std::path::Path;
@@ -22,21 +22,12 @@ impl File for Endless {
     fn len(&self) -> graven_io::Result<u64> {
         Ok(ENDLESS_BYTES)
     }
-    fn set_len(&self, _: u64) -> graven_io::Result<()> {
-        Ok(())
-    }
     fn read_at(&self, buf: &mut [u8], offset: u64) -> graven_io::Result<usize> {
         buf.fill(1);
         buf[64..72].copy_from_slice(&offset.to_le_bytes());
         Ok(buf.len())
     }
-    fn write_all_at(&self, _: &[u8], _: u64) -> graven_io::Result<()> {
-        Ok(())
-    }
     fn sync_data(&self) -> graven_io::Result<()> {
-        Ok(())
-    }
-    fn allocate(&self, _: u64, _: u64) -> graven_io::Result<()> {
         Ok(())
     }
     fn mode(&self) -> IoMode {
@@ -44,9 +35,6 @@ impl File for Endless {
     }
     fn alignment(&self) -> usize {
         1
-    }
-    fn read_queue(&self, _: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
-        unreachable!("nothing is prefetched here")
     }
 }
 

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use graven_io::{File, IoMode, ReadQueue};
+use graven_io::{File, IoMode};
 use graven_pagecache::{
     Budget, Config, Evictor, FileId, PageCache, PageKind, PageRef, RunningTransaction, SizeClass,
 };
@@ -33,19 +33,10 @@ impl File for Blank {
     fn len(&self) -> graven_io::Result<u64> {
         Ok(1 << 40)
     }
-    fn set_len(&self, _: u64) -> graven_io::Result<()> {
-        Ok(())
-    }
     fn read_at(&self, buf: &mut [u8], _: u64) -> graven_io::Result<usize> {
         Ok(buf.len())
     }
-    fn write_all_at(&self, _: &[u8], _: u64) -> graven_io::Result<()> {
-        Ok(())
-    }
     fn sync_data(&self) -> graven_io::Result<()> {
-        Ok(())
-    }
-    fn allocate(&self, _: u64, _: u64) -> graven_io::Result<()> {
         Ok(())
     }
     fn mode(&self) -> IoMode {
@@ -53,9 +44,6 @@ impl File for Blank {
     }
     fn alignment(&self) -> usize {
         1
-    }
-    fn read_queue(&self, _: usize) -> graven_io::Result<Box<dyn ReadQueue>> {
-        unreachable!("nothing is prefetched here")
     }
 }
 

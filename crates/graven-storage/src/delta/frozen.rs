@@ -1,6 +1,6 @@
 //! A frozen generation as a checkpoint reads it.
 
-use super::immutable_delta::MergedDelta;
+use super::merged_delta::MergedDelta;
 use crate::catalog::Catalog;
 use crate::checkpoint::changes::{
     AdjacencyChange, Changes, EntryChange, IndexChange, NodeChange, RelationshipChange, Stream,

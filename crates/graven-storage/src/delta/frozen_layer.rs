@@ -5,7 +5,8 @@ use std::sync::Arc;
 use graven_pagecache::Reservation;
 
 use super::delta_layer::DeltaLayer;
-use super::immutable_delta::{DeltaView, ImmutableDelta, MergedDelta};
+use super::immutable_delta::{DeltaView, ImmutableDelta};
+use super::merged_delta::MergedDelta;
 
 /// What a checkpoint merges into the file, with the memory it takes.
 #[derive(Debug)]

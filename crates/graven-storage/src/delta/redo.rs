@@ -25,7 +25,7 @@
 
 use super::batch::Batch;
 use super::delta_layer::DeltaLayer;
-use super::immutable_delta::MergedDelta;
+use super::merged_delta::MergedDelta;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};

@@ -7,7 +7,8 @@
 use super::batch::WholeBatch;
 use super::counts::Counts;
 use super::encoded_values::EncodedValues;
-use super::immutable_delta::{Maps, Spilled};
+use super::immutable_delta::Spilled;
+use super::merged_delta::Maps;
 use super::spilled_run::SealedWriter;
 use super::unsorted_adjacency::UnsortedAdjacency;
 use super::work_sharing::share;

@@ -13,7 +13,8 @@
 
 use super::{CHARGE_BYTES, LIMIT_SHARE, State, Transaction};
 use crate::delta::delta_layer::DeltaLayer;
-use crate::delta::immutable_delta::{DeltaView, ImmutableDelta, MergedDelta};
+use crate::delta::immutable_delta::{DeltaView, ImmutableDelta};
+use crate::delta::merged_delta::MergedDelta;
 use crate::store::Store;
 use crate::{Error, Result};
 use graven_pagecache::TemporaryPages;

@@ -10,6 +10,7 @@ mod crash;
 mod damage;
 mod golden;
 mod hubs;
+mod large_transactions;
 mod little_memory;
 mod long_values;
 mod maintenance;

@@ -2,11 +2,130 @@
 
 use std::sync::Arc;
 
+use graven_cypher::TypeSet;
 use graven_exec::Value;
 use graven_pagecache::shadow::POLICIES;
 
-use super::{Rows, integer};
+use super::entry::{Body, Procedure};
+use super::{Rows, integer, warm};
 use crate::instance::Instance;
+use crate::right::Right;
+
+/// The procedures of the page cache.
+pub(super) const TABLE: &[Procedure] = &[
+    Procedure {
+        name: "graven.cache.contents",
+        about: "what of the file is in memory, by kind, label, type and property",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("kind", TypeSet::STRING),
+            ("label", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("property", TypeSet::STRING),
+            ("residentPages", TypeSet::INTEGER),
+            ("residentBytes", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+            ("bytes", TypeSet::INTEGER),
+            ("pinnedPages", TypeSet::INTEGER),
+            ("dirtyPages", TypeSet::INTEGER),
+            ("aheadPages", TypeSet::INTEGER),
+        ],
+        run: Body::OfDatabase(contents),
+    },
+    Procedure {
+        name: "graven.cache.endWhatIf",
+        about: "ends what the first graven.cache.whatIf began",
+        arguments: &[],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[("watched", TypeSet::BOOLEAN)],
+        run: Body::OfDatabase(end_what_if),
+    },
+    Procedure {
+        name: "graven.cache.load",
+        about: "reads into memory what graven.cache.save wrote down, until memory is nearly full",
+        arguments: &[("file", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("wanted", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+            ("bytes", TypeSet::INTEGER),
+            ("full", TypeSet::BOOLEAN),
+        ],
+        run: Body::OfCaller(warm::load),
+    },
+    Procedure {
+        name: "graven.cache.resize",
+        about: "changes the memory budget",
+        arguments: &[("size", TypeSet::ANY)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[("before", TypeSet::INTEGER), ("after", TypeSet::INTEGER)],
+        run: Body::OfDatabase(super::resize),
+    },
+    Procedure {
+        name: "graven.cache.save",
+        about: "writes down which parts of which stores are in memory, by ranges of ids",
+        arguments: &[("file", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("stores", TypeSet::INTEGER),
+            ("ranges", TypeSet::INTEGER),
+            ("pages", TypeSet::INTEGER),
+        ],
+        run: Body::OfCaller(warm::save),
+    },
+    Procedure {
+        name: "graven.cache.setPolicy",
+        about: "changes the replacement policy; no page is lost",
+        arguments: &[("policy", TypeSet::STRING)],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[("before", TypeSet::STRING), ("after", TypeSet::STRING)],
+        run: Body::OfDatabase(super::set_policy),
+    },
+    Procedure {
+        name: "graven.cache.stats",
+        about: "what happened to pages of each kind since the database was opened",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("kind", TypeSet::STRING),
+            ("hits", TypeSet::INTEGER),
+            ("faults", TypeSet::INTEGER),
+            ("hitRatio", TypeSet::FLOAT),
+            ("evictionsBackground", TypeSet::INTEGER),
+            ("evictionsCooperative", TypeSet::INTEGER),
+            ("waitedMilliseconds", TypeSet::FLOAT),
+            ("bytesRead", TypeSet::INTEGER),
+        ],
+        run: Body::OfDatabase(super::stats),
+    },
+    Procedure {
+        name: "graven.cache.whatIf",
+        about: "how other amounts of memory and other policies would have done",
+        arguments: &[],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("policy", TypeSet::STRING),
+            ("current", TypeSet::BOOLEAN),
+            ("factor", TypeSet::FLOAT),
+            ("memory", TypeSet::INTEGER),
+            ("hitRatio", TypeSet::FLOAT),
+            ("error", TypeSet::FLOAT),
+            ("faults", TypeSet::INTEGER),
+            ("accesses", TypeSet::INTEGER),
+            ("sampled", TypeSet::INTEGER),
+        ],
+        run: Body::OfDatabase(what_if),
+    },
+];
 
 /// Resident pages by kind, label, type and property.
 pub(super) fn contents(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {

@@ -12,12 +12,186 @@ use graven_storage::{PropertyValue, Role};
 use graven_types::{DateTime, Duration};
 
 use super::databases::{id, name};
-use super::{DatabaseProcedures, described};
+use super::entry::{Body, Procedure};
+use super::{DatabaseProcedures, described, schema_list, user};
 use crate::instance::Instance;
 use crate::right::Right;
 use crate::statements::RunningStatement;
 
 type Rows = Result<Vec<Vec<Value>>, String>;
+
+/// What `SHOW` and `TERMINATE` call.
+pub(super) const TABLE: &[Procedure] = &[
+    Procedure {
+        name: "graven.show.constraints",
+        about: "SHOW CONSTRAINTS",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("id", TypeSet::INTEGER),
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("entityType", TypeSet::STRING),
+            ("labelsOrTypes", TypeSet::LIST),
+            ("properties", TypeSet::LIST),
+            ("ownedIndex", TypeSet::STRING),
+            ("propertyType", TypeSet::STRING),
+            ("options", TypeSet::MAP),
+            ("createStatement", TypeSet::STRING),
+        ],
+        run: Body::OfDatabase(schema_list::constraints),
+    },
+    Procedure {
+        name: "graven.show.currentUser",
+        about: "SHOW CURRENT USER",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("user", TypeSet::STRING),
+            ("roles", TypeSet::LIST),
+            ("passwordChangeRequired", TypeSet::BOOLEAN),
+            ("suspended", TypeSet::BOOLEAN),
+            ("home", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(user::current),
+    },
+    Procedure {
+        name: "graven.show.functions",
+        about: "SHOW FUNCTIONS",
+        arguments: &[
+            ("builtIn", TypeSet::BOOLEAN),
+            ("executable", TypeSet::BOOLEAN),
+            ("user", TypeSet::STRING),
+        ],
+        optional: 3,
+        right: Right::Read,
+        columns: &[
+            ("name", TypeSet::STRING),
+            ("category", TypeSet::STRING),
+            ("description", TypeSet::STRING),
+            ("signature", TypeSet::STRING),
+            ("aggregating", TypeSet::BOOLEAN),
+            ("isBuiltIn", TypeSet::BOOLEAN),
+            ("isDeprecated", TypeSet::BOOLEAN),
+            ("argumentDescription", TypeSet::LIST),
+            ("returnDescription", TypeSet::STRING),
+            ("rolesExecution", TypeSet::LIST),
+            ("rolesBoostedExecution", TypeSet::LIST),
+            ("deprecatedBy", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(functions),
+    },
+    Procedure {
+        name: "graven.show.indexes",
+        about: "SHOW INDEXES",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("id", TypeSet::INTEGER),
+            ("name", TypeSet::STRING),
+            ("state", TypeSet::STRING),
+            ("populationPercent", TypeSet::FLOAT),
+            ("type", TypeSet::STRING),
+            ("entityType", TypeSet::STRING),
+            ("labelsOrTypes", TypeSet::LIST),
+            ("properties", TypeSet::LIST),
+            ("owningConstraint", TypeSet::STRING),
+            ("indexProvider", TypeSet::STRING),
+            ("lastRead", TypeSet::TEMPORAL),
+            ("readCount", TypeSet::INTEGER),
+            ("trackedSince", TypeSet::TEMPORAL),
+            ("options", TypeSet::MAP),
+            ("failureMessage", TypeSet::STRING),
+            ("createStatement", TypeSet::STRING),
+        ],
+        run: Body::OfDatabase(schema_list::indexes),
+    },
+    Procedure {
+        name: "graven.show.procedures",
+        about: "SHOW PROCEDURES",
+        arguments: &[("executable", TypeSet::BOOLEAN), ("user", TypeSet::STRING)],
+        optional: 2,
+        right: Right::Read,
+        columns: &[
+            ("name", TypeSet::STRING),
+            ("description", TypeSet::STRING),
+            ("mode", TypeSet::STRING),
+            ("worksOnSystem", TypeSet::BOOLEAN),
+            ("signature", TypeSet::STRING),
+            ("argumentDescription", TypeSet::LIST),
+            ("returnDescription", TypeSet::LIST),
+            ("admin", TypeSet::BOOLEAN),
+            ("rolesExecution", TypeSet::LIST),
+            ("rolesBoostedExecution", TypeSet::LIST),
+            ("isDeprecated", TypeSet::BOOLEAN),
+            ("deprecatedBy", TypeSet::STRING),
+            ("option", TypeSet::MAP),
+        ],
+        run: Body::OfCaller(procedures),
+    },
+    Procedure {
+        name: "graven.show.roles",
+        about: "SHOW ROLES",
+        arguments: &[],
+        optional: 0,
+        right: Right::Read,
+        columns: &[("role", TypeSet::STRING)],
+        run: Body::OfDatabase(user::roles),
+    },
+    Procedure {
+        name: "graven.show.transactions",
+        about: "SHOW TRANSACTIONS",
+        arguments: &[("ids", TypeSet::LIST)],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("database", TypeSet::STRING),
+            ("transactionId", TypeSet::STRING),
+            ("currentQueryId", TypeSet::STRING),
+            ("connectionId", TypeSet::STRING),
+            ("clientAddress", TypeSet::STRING),
+            ("username", TypeSet::STRING),
+            ("currentQuery", TypeSet::STRING),
+            ("startTime", TypeSet::TEMPORAL),
+            ("status", TypeSet::STRING),
+            ("elapsedTime", TypeSet::DURATION),
+            ("memory", TypeSet::INTEGER),
+            ("metaData", TypeSet::MAP),
+        ],
+        run: Body::OfCaller(transactions),
+    },
+    Procedure {
+        name: "graven.show.users",
+        about: "SHOW USERS",
+        arguments: &[],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("user", TypeSet::STRING),
+            ("roles", TypeSet::LIST),
+            ("passwordChangeRequired", TypeSet::BOOLEAN),
+            ("suspended", TypeSet::BOOLEAN),
+            ("home", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(user::users),
+    },
+    Procedure {
+        name: "graven.terminate.transactions",
+        about: "TERMINATE TRANSACTIONS",
+        arguments: &[("ids", TypeSet::LIST)],
+        optional: 0,
+        right: Right::Read,
+        columns: &[
+            ("transactionId", TypeSet::STRING),
+            ("username", TypeSet::STRING),
+            ("message", TypeSet::STRING),
+        ],
+        run: Body::OfCaller(terminate),
+    },
+];
 
 /// The ids given: texts, or lists of them.
 fn ids(args: &[Value]) -> Result<Vec<Arc<str>>, String> {

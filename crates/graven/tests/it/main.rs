@@ -21,6 +21,7 @@ mod large_values;
 mod long_statements;
 mod missing_log;
 mod neo4j_compat;
+mod neo4j_values;
 mod objects;
 mod operator_reuse_writes;
 mod path_selection;

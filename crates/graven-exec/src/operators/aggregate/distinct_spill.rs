@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use super::accumulator::Accumulator;
+use super::groups::DistinctSpill;
 use super::{Aggregate, Groups, READ_BYTES, READ_ROWS};
 use crate::batch::Batch;
 use crate::column::Column;
@@ -20,9 +21,6 @@ use crate::error::Result;
 use crate::query_context::QueryContext;
 use crate::spill::{LEVELS, Partitions, RowRun, Spill, row_hashes};
 use crate::value::Value;
-
-/// The values of each aggregate that were written out.
-pub(super) struct DistinctSpill(Vec<Option<Partitions>>);
 
 /// Puts values where they belong.
 fn divide(values: Vec<Value>, partitions: &mut Partitions) -> Result<()> {

@@ -18,7 +18,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Call, Groups, fresh_rows};
+use super::Call;
+use super::groups::{Groups, fresh_rows};
 use crate::column::Column;
 use crate::error::Result;
 use crate::spill::row_hashes;

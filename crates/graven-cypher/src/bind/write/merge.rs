@@ -1,0 +1,207 @@
+//! `MERGE`: bound twice, once as a pattern to look for and once as a creation.
+
+use std::collections::BTreeSet;
+
+use super::create::directed;
+use super::set::written_subquery;
+use crate::ast::{self, ExprKind, NodePattern, PathPattern};
+use crate::bind::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
+use crate::bind::labels::Labels;
+use crate::bind::made::unary;
+use crate::bind::{Binder, Columns, Result};
+use crate::diagnostic::Code;
+use crate::plan::expression::{Expr, UnaryOp};
+use crate::plan::{CreateNode, CreateRelationship, Creation, RelType, VarKind};
+
+impl Binder<'_> {
+    /// A `MERGE`; one with subqueries is a `CALL {}` that returns what it binds, so that they are
+    /// computed when its row has its turn.
+    pub(super) fn merge_step(
+        &mut self,
+        pattern: &PathPattern,
+        on_create: &[ast::SetItem],
+        on_match: &[ast::SetItem],
+    ) -> Result<Step> {
+        let mut written = None;
+        let mut find = |expr: &ast::Expr| written = written.or_else(|| written_subquery(expr));
+        pattern.expressions(&mut find);
+        for item in on_create.iter().chain(on_match) {
+            item.expressions(&mut find);
+        }
+        if let Some(span) = written {
+            let message = "EXISTS, COUNT and COLLECT subqueries cannot stand in MERGE";
+            return Err(self
+                .error(span, Code::InvalidClauseComposition, message)
+                .with_hint("compute the value in an earlier WITH"));
+        }
+        let from = self.here();
+        let row = self.scope.row.len();
+        let mut merge = self.merge(pattern, on_create, on_match)?;
+        let mut reads = BTreeSet::new();
+        merge
+            .creation
+            .for_each_expr(&mut |e| reads.extend(e.variables()));
+        let in_pattern = reads.iter().any(|var| self.is_open_subquery(*var));
+        let in_items = self.has_subquery(&merge.on_create) || self.has_subquery(&merge.on_match);
+        if !in_pattern && !in_items {
+            return Ok(Step::Merge(Box::new(merge)));
+        }
+        // What it creates is there behind it, with a name or without.
+        let nodes = merge.creation.nodes.iter().map(|node| node.var);
+        let relationships = merge.creation.relationships.iter().map(|rel| rel.var);
+        let some = nodes.chain(relationships).next();
+        let mut after = Vec::new();
+        if in_items {
+            let created = self.new_variable("  created", VarKind::Value);
+            merge.created = Some(created);
+            let on_create = std::mem::take(&mut merge.on_create);
+            let on_match = std::mem::take(&mut merge.on_match);
+            let is_new = Expr::Variable(created);
+            let is_old = unary(UnaryOp::Not, is_new.clone());
+            for (items, condition) in [(on_create, is_new), (on_match, is_old)] {
+                if !items.is_empty() {
+                    after.push(self.setting(items, condition, from));
+                }
+            }
+        }
+        let mut steps = vec![Step::Merge(Box::new(merge))];
+        steps.extend(after);
+        let declared = self.scope.row[row..].iter();
+        let mut columns: Columns = declared.map(|e| (e.name.clone(), e.var)).collect();
+        if columns.is_empty() {
+            // A subquery without columns leaves its row as it is; this one gives a row for each
+            // match.
+            columns.extend(some.map(|var| ("  merged".into(), var)));
+        }
+        let imports = self.used_since(from);
+        Ok(Step::Call {
+            query: BoundQuery {
+                branches: vec![Branch {
+                    steps,
+                    columns: columns.iter().map(|(_, var)| *var).collect(),
+                }],
+                all: true,
+                columns,
+            },
+            copied: Vec::new(),
+            imports,
+            transactions: None,
+            optional: false,
+        })
+    }
+
+    fn merge(
+        &mut self,
+        pattern: &PathPattern,
+        on_create: &[ast::SetItem],
+        on_match: &[ast::SetItem],
+    ) -> Result<Merge> {
+        self.no_shortest(pattern)?;
+        self.no_filter(pattern.filter.as_deref())?;
+        let pattern = &pattern.cast_by(self);
+        let alone = pattern.steps.is_empty();
+        // Bound before the names of the pattern are declared: it cannot read itself.
+        let mut bound = vec![self.bound_node(&pattern.first, alone)?];
+        let mut maps = vec![self.merged_properties(&pattern.first.properties)?];
+        self.no_filter(pattern.first.filter.as_deref())?;
+        let mut labels = vec![self.merged_labels(&pattern.first)?];
+        let mut types = Vec::new();
+        for (relationship, node) in &pattern.steps {
+            self.new_relationship_name(relationship)?;
+            types.push(self.single_type(relationship, "MERGE")?);
+            self.no_filter(relationship.filter.as_deref().or(node.filter.as_deref()))?;
+            maps.push(self.merged_properties(&relationship.properties)?);
+            bound.push(self.bound_node(node, false)?);
+            labels.push(self.merged_labels(node)?);
+            maps.push(self.merged_properties(&node.properties)?);
+        }
+        let mut graph = QueryGraph::default();
+        let notices = self.notices.len();
+        let declared = self.match_patterns(&mut graph, std::slice::from_ref(pattern), false)?;
+        // What the pattern lacks is about to be created.
+        self.notices.truncate(notices);
+        let declared = &declared[0];
+        let mut creation = Creation::default();
+        let (mut maps, mut labels) = (maps.into_iter(), labels.into_iter());
+        let mut relationship_maps = Vec::new();
+        for (idx, var) in declared.nodes.iter().enumerate() {
+            if idx > 0 {
+                relationship_maps.push(maps.next().flatten());
+            }
+            let properties = maps.next().flatten();
+            let labels = labels.next().unwrap_or_default();
+            let known = creation.nodes.iter().any(|n| n.var == *var);
+            if bound[idx].is_none() && !known {
+                let node = match idx {
+                    0 => &pattern.first,
+                    _ => &pattern.steps[idx - 1].1,
+                };
+                let table = self.table_of(&labels.names, true);
+                let given = node.properties.as_ref();
+                let properties =
+                    self.with_defaults(table.as_ref(), given, properties, node.span)?;
+                creation.nodes.push(CreateNode {
+                    var: *var,
+                    labels: labels.names,
+                    computed: labels.computed,
+                    properties,
+                    at: pattern.span,
+                });
+            }
+        }
+        for (((idx, rel_type), properties), (pattern, _)) in declared
+            .edges
+            .iter()
+            .zip(types)
+            .zip(relationship_maps)
+            .zip(&pattern.steps)
+        {
+            let table = match &rel_type {
+                RelType::Named(name) => self.table_of(std::slice::from_ref(name), false),
+                RelType::Computed(_) => None,
+            };
+            let given = pattern.properties.as_ref();
+            let properties = self.with_defaults(table.as_ref(), given, properties, pattern.span)?;
+            let edge = &graph.edges[*idx];
+            let (start, end) = directed(pattern.direction, edge.from, edge.to);
+            creation.relationships.push(CreateRelationship {
+                var: edge.rel,
+                rel_type,
+                start,
+                end,
+                properties,
+                at: pattern.span,
+            });
+        }
+        let on_create = self.set_items(on_create)?;
+        let on_match = self.set_items(on_match)?;
+        Ok(Merge {
+            paths: std::mem::take(&mut graph.paths),
+            graph,
+            creation,
+            on_create,
+            on_match,
+            created: None,
+        })
+    }
+
+    /// Labels of a node that may be created.
+    pub(super) fn merged_labels(&mut self, node: &NodePattern) -> Result<Labels> {
+        let labels = self.plain_labels(node.labels.as_ref(), self.clause_span)?;
+        self.written.extend(labels.names.iter().cloned());
+        Ok(labels)
+    }
+
+    fn merged_properties(&mut self, properties: &Option<ast::Expr>) -> Result<Option<Expr>> {
+        let Some(properties) = properties else {
+            return Ok(None);
+        };
+        let ExprKind::Map(_) = &properties.kind else {
+            let message = "a parameter cannot stand for the properties of a MERGE pattern";
+            return Err(self
+                .error(properties.span, Code::InvalidParameterUse, message)
+                .with_hint("name the keys: `{key: $parameter.key}`"));
+        };
+        self.property_map(properties).map(Some)
+    }
+}

@@ -1,0 +1,197 @@
+//! What `SET` and `REMOVE` write: properties, maps of them, labels.
+
+use crate::ast::{self, ExprKind, Name, RemoveItem};
+use crate::bind::graph::{Branch, Step};
+use crate::bind::{Binder, Result};
+use crate::plan::expression::{Expr, Literal};
+use crate::plan::{SetItem, VarKind};
+use crate::token::Span;
+use crate::types::TypeSet;
+
+impl Binder<'_> {
+    pub(super) fn has_subquery(&self, items: &[SetItem]) -> bool {
+        let mut found = false;
+        for item in items {
+            item.for_each_expr(&mut |e| {
+                found |= e.variables().iter().any(|var| self.is_open_subquery(*var));
+            });
+        }
+        found
+    }
+
+    /// Items that are done where the condition holds. Those with subqueries are done row by row and
+    /// item by item, as the body of a `FOREACH`, since what a subquery finds is what the rows and
+    /// items before it have left.
+    pub(super) fn setting(
+        &mut self,
+        items: Vec<SetItem>,
+        condition: Expr,
+        from: (usize, usize),
+    ) -> Step {
+        let always = matches!(condition, Expr::Literal(Literal::Boolean(true)));
+        if always && !self.has_subquery(&items) {
+            return Step::Set(items);
+        }
+        let mut imports = self.used_since(from);
+        for item in &items {
+            // Also what was declared since, by the MERGE that these items belong to.
+            item.for_each_expr(&mut |e| {
+                for var in e.variables() {
+                    match self
+                        .subqueries
+                        .get(&var)
+                        .filter(|_| self.is_open_subquery(var))
+                    {
+                        Some(subquery) => imports.extend(&subquery.imports),
+                        None => imports.push(var),
+                    }
+                }
+            });
+        }
+        // Subqueries that others wait for are computed beside them.
+        imports.retain(|var| !self.is_open_subquery(*var));
+        imports.sort_unstable();
+        imports.dedup();
+        let at = items.first().map_or(self.clause_span, SetItem::place);
+        let one = Expr::List(vec![Expr::Literal(Literal::Integer(1))]);
+        let list = match always {
+            true => one,
+            false => Expr::Case {
+                branches: vec![(condition, one)],
+                otherwise: None,
+                at,
+            },
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        for item in items {
+            match steps.last_mut() {
+                Some(Step::Set(together)) if together.last().is_some_and(|i| i.is_with(&item)) => {
+                    together.push(item);
+                }
+                _ => steps.push(Step::Set(vec![item])),
+            }
+        }
+        Step::Foreach {
+            list,
+            var: self.new_variable("  once", VarKind::Value),
+            body: Branch {
+                steps,
+                columns: Vec::new(),
+            },
+            imports,
+            at,
+        }
+    }
+
+    pub(super) fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
+        items.iter().map(|item| self.set_item(item)).collect()
+    }
+
+    pub(super) fn set_item(&mut self, item: &ast::SetItem) -> Result<SetItem> {
+        Ok(match item {
+            ast::SetItem::Property { target, value } => {
+                // A counter may begin with what is not there yet: `n.c = coalesce(n.c, 0) + 1`.
+                if let ExprKind::Property { key, .. } = &target.kind {
+                    self.written.insert(key.text.clone());
+                }
+                let at = target.span.to(value.span);
+                let value = self.expression(value)?.0;
+                self.property_item(target, value, at)?
+            }
+            ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {
+                let target = self.entity(name)?;
+                let (bound, ty) = self.expression(value)?;
+                let wanted = TypeSet::MAP.or(TypeSet::ENTITY);
+                self.require(ty, wanted, value.span, "the new properties")?;
+                self.writes_keys(&bound);
+                SetItem::Properties {
+                    target,
+                    value: bound,
+                    keep: matches!(item, ast::SetItem::Merge { .. }),
+                    at: name.span.to(value.span),
+                }
+            }
+            ast::SetItem::Labels { name, labels } => {
+                let labels = self.plain_labels(Some(labels), name.span)?;
+                self.written.extend(labels.names.iter().cloned());
+                SetItem::AddLabels {
+                    target: self.labelled(name)?,
+                    labels: labels.names,
+                    computed: labels.computed,
+                    at: name.span,
+                }
+            }
+        })
+    }
+
+    pub(super) fn remove_items(&mut self, items: &[RemoveItem]) -> Result<Vec<SetItem>> {
+        items
+            .iter()
+            .map(|item| match item {
+                RemoveItem::Property(target) => {
+                    self.property_item(target, Expr::Literal(Literal::Null), target.span)
+                }
+                RemoveItem::Labels { name, labels } => {
+                    let labels = self.plain_labels(Some(labels), name.span)?;
+                    Ok(SetItem::RemoveLabels {
+                        target: self.labelled(name)?,
+                        labels: labels.names,
+                        computed: labels.computed,
+                        at: name.span,
+                    })
+                }
+            })
+            .collect()
+    }
+
+    /// `target.key` or `target[key]` as what is set.
+    fn property_item(&mut self, target: &ast::Expr, value: Expr, at: Span) -> Result<SetItem> {
+        let holder = |binder: &mut Self, base: &ast::Expr| -> Result<Expr> {
+            let (bound, ty) = binder.expression(base)?;
+            binder.require(ty, TypeSet::ENTITY, base.span, "what has properties to set")?;
+            Ok(bound)
+        };
+        Ok(match &target.kind {
+            ExprKind::Property { base, key } => SetItem::Property {
+                target: holder(self, base)?,
+                key: key.text.clone(),
+                value,
+                at,
+            },
+            ExprKind::Index { base, index } => {
+                let base = holder(self, base)?;
+                let (key, ty) = self.expression(index)?;
+                self.require(ty, TypeSet::STRING, index.span, "a property key")?;
+                SetItem::Element {
+                    target: base,
+                    key,
+                    value,
+                    at,
+                }
+            }
+            _ => unreachable!("the parser lets nothing else through"),
+        })
+    }
+
+    fn entity(&mut self, name: &Name) -> Result<Expr> {
+        let (var, ty) = self.resolve(name)?;
+        self.require(ty, TypeSet::ENTITY, name.span, "what has properties to set")?;
+        Ok(Expr::Variable(var))
+    }
+
+    fn labelled(&mut self, name: &Name) -> Result<Expr> {
+        let (var, ty) = self.resolve(name)?;
+        self.require(ty, TypeSet::NODE, name.span, "what has labels")?;
+        Ok(Expr::Variable(var))
+    }
+}
+
+/// Place of the first `EXISTS {}`, `COUNT {}` or `COLLECT {}` in an expression.
+pub(super) fn written_subquery(expr: &ast::Expr) -> Option<Span> {
+    if matches!(expr.kind, ExprKind::Subquery { written: true, .. }) {
+        return Some(expr.span);
+    }
+    let mut found = None;
+    expr.children(&mut |child| found = found.or_else(|| written_subquery(child)));
+    found
+}

@@ -1,0 +1,123 @@
+//! Conditions on labels and types: `:A&!B|$(name)`.
+
+use crate::ast::LabelExpr;
+use crate::diagnostic::Code;
+use crate::parser::{Parser, Result};
+use crate::token::TokenKind;
+
+impl Parser<'_> {
+    /// Whether `IS` and a label stand here, which is the same as a colon and a label.
+    pub(in crate::parser) fn at_is_label(&self) -> bool {
+        let follows = match self.peek(1) {
+            // What else can stand behind `IS`, or behind a variable of that name.
+            TokenKind::Word => {
+                let others = ["NULL", "NOT", "TYPED", "NORMALIZED", "WHERE", "THEN"];
+                !others.iter().any(|word| self.is_word_at(1, word))
+                    && !self.is_word_at(2, "NORMALIZED")
+            }
+            TokenKind::QuotedName | TokenKind::Bang | TokenKind::Percent | TokenKind::OpenParen => {
+                true
+            }
+            TokenKind::Dollar => {
+                self.peek(2) == TokenKind::OpenParen || self.peek(3) == TokenKind::OpenParen
+            }
+            _ => false,
+        };
+        follows && self.is_word("IS")
+    }
+
+    /// `$(names)`, `$all(names)`, `$any(names)` in the place of a label or type.
+    fn computed_label(&mut self) -> Result<LabelExpr> {
+        let start = self.expect(TokenKind::Dollar, "`$`")?.span;
+        let any = self.is_word("ANY");
+        if self.peek(1) == TokenKind::OpenParen && (any || self.is_word("ALL")) {
+            self.advance();
+        }
+        if self.kind() != TokenKind::OpenParen {
+            let message = "a parameter does not stand for a label or type by itself";
+            let name = self.token().span.slice(self.text);
+            let hint = format!("write the parameter in parentheses: `$(${name})`");
+            return Err(self
+                .error(start, Code::UnexpectedSyntax, message)
+                .with_hint(hint));
+        }
+        self.advance();
+        let names = self.with_bar(false, Self::expression)?;
+        self.expect(TokenKind::CloseParen, "`)`")?;
+        Ok(LabelExpr::Computed {
+            any,
+            names: Box::new(names),
+        })
+    }
+
+    /// `:A:B`, or `IS A`, without conditions: the labels that are set or removed.
+    pub(in crate::parser) fn plain_labels(&mut self) -> Result<LabelExpr> {
+        let mut labels = Vec::new();
+        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
+            labels.push(match self.kind() {
+                TokenKind::Dollar => self.nested(Self::computed_label)?,
+                _ => LabelExpr::Label(self.name("a label")?),
+            });
+        }
+        Ok(one_or(labels, LabelExpr::And))
+    }
+
+    /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon, or `IS`, is still to be read.
+    pub(in crate::parser) fn label_expression(&mut self) -> Result<LabelExpr> {
+        let mut all = Vec::new();
+        if self.eat_word("IS") {
+            all.push(self.label_or()?);
+        }
+        while self.eat(TokenKind::Colon) {
+            all.push(self.label_or()?);
+        }
+        Ok(one_or(all, LabelExpr::And))
+    }
+
+    fn label_or(&mut self) -> Result<LabelExpr> {
+        let mut any = vec![self.label_and()?];
+        while self.kind() == TokenKind::Bar && !self.bar_closes {
+            self.advance();
+            // `:A|:B` is the older form of `:A|B`.
+            self.eat(TokenKind::Colon);
+            any.push(self.label_and()?);
+        }
+        Ok(one_or(any, LabelExpr::Or))
+    }
+
+    fn label_and(&mut self) -> Result<LabelExpr> {
+        let mut all = vec![self.label_not()?];
+        while self.eat(TokenKind::Ampersand) {
+            all.push(self.label_not()?);
+        }
+        Ok(one_or(all, LabelExpr::And))
+    }
+
+    fn label_not(&mut self) -> Result<LabelExpr> {
+        self.nested(|p| match p.kind() {
+            TokenKind::Bang => {
+                p.advance();
+                Ok(LabelExpr::Not(Box::new(p.label_not()?)))
+            }
+            TokenKind::OpenParen => {
+                p.advance();
+                let inner = p.with_bar(false, Self::label_or)?;
+                p.expect(TokenKind::CloseParen, "`)`")?;
+                Ok(inner)
+            }
+            TokenKind::Percent => {
+                p.advance();
+                Ok(LabelExpr::Any)
+            }
+            TokenKind::Dollar => p.computed_label(),
+            _ => Ok(LabelExpr::Label(p.name("a label or type")?)),
+        })
+    }
+}
+
+fn one_or(mut items: Vec<LabelExpr>, join: impl FnOnce(Vec<LabelExpr>) -> LabelExpr) -> LabelExpr {
+    match items.len() {
+        1 => items.pop().expect("one element"),
+        _ => join(items),
+    }
+}

@@ -1,0 +1,109 @@
+//! Nodes and relationships one by one: whether they are there, their labels, types and ends, and
+//! the texts that name them.
+//!
+//! # How it works
+//! What a statement has deleted is still in its hands: each look-up of such an entity is an error,
+//! as far as it can tell.
+
+use std::sync::Arc;
+
+use graven_storage::{LabelId, NodeId, RelId, TypeId};
+
+use super::QueryContext;
+use crate::error::Result;
+use crate::writing::{Entity, Writer, deleted};
+
+impl QueryContext {
+    /// Whether something that was read before may be gone.
+    pub(super) fn may_be_gone(&self) -> bool {
+        self.writer.as_ref().is_some_and(Writer::has_deleted)
+    }
+
+    /// # Errors
+    /// [`ExecError::DeletedEntity`] if this statement has deleted the node.
+    pub(super) fn check_node(&self, id: u64) -> Result<()> {
+        if self.may_be_gone() && !self.snapshot.node_exists(NodeId(id)) {
+            return Err(deleted(Entity::Node(NodeId(id))));
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`ExecError::DeletedEntity`] if this statement has deleted the relationship.
+    pub(super) fn check_relationship(&self, id: u64) -> Result<()> {
+        if self.may_be_gone() && self.snapshot.relationship_endpoints(RelId(id)).is_err() {
+            return Err(deleted(Entity::Relationship(RelId(id))));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn node_exists(&self, id: u64) -> bool {
+        self.snapshot.node_exists(NodeId(id))
+    }
+
+    /// Whether there is such a relationship.
+    pub(crate) fn relationship_exists(&self, id: u64) -> Result<bool> {
+        match self.snapshot.relationship_endpoints(RelId(id)) {
+            Ok(_) => Ok(true),
+            Err(graven_storage::Error::NoSuchRelationship { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Names of the node's labels.
+    pub(crate) fn labels_of(&self, id: u64) -> Result<Vec<Arc<str>>> {
+        self.check_node(id)?;
+        let labels = self.snapshot.labels_of(NodeId(id))?.into_iter();
+        let name = |label| self.name(|catalog| catalog.label_name(label).cloned());
+        Ok(labels.map(name).collect())
+    }
+
+    /// Whether the node has all these labels; `None` is a label the catalogue does not know.
+    pub(crate) fn has_all_labels(&self, id: u64, labels: &[Option<LabelId>]) -> Result<bool> {
+        self.check_node(id)?;
+        for label in labels {
+            let Some(label) = label else { return Ok(false) };
+            if !self.snapshot.has_label(NodeId(id), *label)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn relationship_type(&self, id: u64) -> Result<TypeId> {
+        if self.may_be_gone()
+            && let Some(rel_type) = self.writer.as_ref().and_then(|w| w.deleted_type(id))
+        {
+            return Ok(rel_type);
+        }
+        match self.snapshot.catalog().type_of(RelId(id)) {
+            Some(rel_type) => Ok(rel_type),
+            None => Ok(self.snapshot.relationship_endpoints(RelId(id))?.0),
+        }
+    }
+
+    /// Start and end of a relationship.
+    pub(crate) fn endpoints(&self, id: u64) -> Result<(NodeId, NodeId)> {
+        let (_, start, end) = self.snapshot.relationship_endpoints(RelId(id))?;
+        Ok((start, end))
+    }
+
+    /// The text by which other programs may name a node (`n`) or relationship (`r`).
+    pub(crate) fn element_id(&self, kind: char, id: u64) -> String {
+        use std::fmt::Write as _;
+        let mut text = String::with_capacity(48);
+        for byte in self.store_uuid {
+            let _ = write!(text, "{byte:02x}");
+        }
+        let _ = write!(text, ":{kind}:{id}");
+        text
+    }
+
+    /// The id in a text that [`QueryContext::element_id`] gives; none for any other text, or one of
+    /// another store.
+    pub(crate) fn of_element_id(&self, kind: char, text: &str) -> Option<u64> {
+        let (_, id) = text.rsplit_once(':')?;
+        let id = id.parse().ok()?;
+        (self.element_id(kind, id) == text).then_some(id)
+    }
+}
