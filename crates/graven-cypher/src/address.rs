@@ -16,7 +16,7 @@ use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Query, SingleQuery,
 };
 use crate::parser;
-use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME};
+use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, CHECK_HOME};
 use crate::parser::used_database::CHECK;
 use crate::plan::schema::SchemaCommand;
 
@@ -83,9 +83,7 @@ pub fn address_of(text: &str) -> Option<Address> {
 fn administers(clause: &Clause) -> bool {
     match &clause.kind {
         ClauseKind::Schema(SchemaCommand::User(_)) => true,
-        ClauseKind::Call(call) => {
-            [CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME].contains(&&*call.name.text)
-        }
+        ClauseKind::Call(call) => [CHANGE, CHANGE_AND_WAIT, CHECK_HOME].contains(&&*call.name.text),
         _ => false,
     }
 }

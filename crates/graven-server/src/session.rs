@@ -80,8 +80,6 @@ pub(crate) struct Session<W> {
     home: String,
     /// The databases of the server, if it has several.
     database_manager: Option<Arc<SessionDatabases>>,
-    /// The transaction that is open, or the statement outside of one, has changed users.
-    changed_users: bool,
     /// What the transaction that is open was begun with.
     begun_with: Map,
     /// Whether moments count from UTC.
@@ -130,7 +128,6 @@ impl<W: Write> Session<W> {
             home: at.name.clone(),
             at,
             database_manager,
-            changed_users: false,
             begun_with: Map::new(),
             timer: service.timeouts.begin(None),
             service,
@@ -475,7 +472,6 @@ impl<W: Write> Session<W> {
                 return Err(error.into());
             }
         };
-        self.note_users(&result);
         self.commit_database_changes()?;
         let filter = self.filter.with(self.version, extra);
         let mut stream = Stream::new(text, result, begun, filter);
@@ -501,7 +497,6 @@ impl<W: Write> Session<W> {
         let asked = self.asked();
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         let result = transaction.stream(text, params)?;
-        self.note_users(&result);
         let mut stream = Stream::new(text, result, begun, self.transaction_filter.clone());
         stream.changes = self.asked() - asked;
         let mut head = stream.head();

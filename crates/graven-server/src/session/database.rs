@@ -16,7 +16,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Connection, Params, QueryResult, Value, address_of};
+use graven::{Connection, Params, Value, address_of};
 
 use super::{Answer, Session};
 use crate::Version;
@@ -255,7 +255,6 @@ impl<W: Write> Session<W> {
 
     /// A transaction has ended without a commit.
     pub(super) fn forget_asked(&mut self) {
-        self.changed_users = false;
         if let Some(database_manager) = &self.database_manager {
             database_manager.begin(false);
         }
@@ -266,19 +265,7 @@ impl<W: Write> Session<W> {
         if let Some(database_manager) = &self.database_manager {
             database_manager.commit()?;
         }
-        // What was set of users that are gone is forgotten.
-        if let (Databases::Folder(folder), true) = (&self.service.databases, self.changed_users) {
-            folder.forget_gone_users()?;
-        }
-        self.changed_users = false;
         Ok(())
-    }
-
-    /// Notes whether a statement has changed users.
-    pub(super) fn note_users(&mut self, result: &QueryResult) {
-        if self.database_manager.is_some() {
-            self.changed_users |= result.summary().counters.users_changed > 0;
-        }
     }
 }
 
