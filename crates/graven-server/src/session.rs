@@ -458,8 +458,9 @@ impl<W: Write> Session<W> {
     ) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let target = self.target(Some((text, params)), extra.get("db"))?;
-        self.move_to(target);
+        self.move_to(target.opened);
         let (connection, timer) = self.with_options(extra)?;
+        let connection = connection.with_used_name(target.used);
         self.timer = timer;
         let asked = self.asked();
         if let Some(database_manager) = &self.database_manager {
@@ -484,8 +485,9 @@ impl<W: Write> Session<W> {
 
     fn run_in_transaction(&mut self, text: &Arc<str>, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        self.stay_or_move(text, params)?;
+        let used = self.stay_or_move(text, params)?;
         let transaction = self.transaction.as_mut().expect("asked by the caller");
+        transaction.set_used_name(used);
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let writes = |connection: &Connection| connection.would_write(text, params);
         if !self.streams.is_empty() && writes(&self.connection)? {

@@ -127,6 +127,33 @@ fn clients_choose_among_databases() {
         assert_eq!(rows, [Value::List(vec![found.into()])]);
         assert_eq!(tail["db"], at.into());
     }
+    // Functions of APOC compute names, too, and a name that chance gives is computed once.
+    let (rows, tail) =
+        client.rows("USE graph.byName(apoc.text.join(['sh', 'op'], '')) MATCH (n) RETURN count(n)");
+    assert_eq!(rows, [Value::List(vec![1.into()])]);
+    assert_eq!(tail["db"], "shop".into());
+    let by_chance = "CASE WHEN rand() < 0.5 THEN 'shop' ELSE 'neo4j' END";
+    let mut reached = std::collections::BTreeSet::new();
+    for round in 0..40 {
+        let in_transaction = round % 2 == 0;
+        if in_transaction {
+            assert_eq!(client.ask(BEGIN).0, 0x70);
+        }
+        let text = format!("USE graph.byName({by_chance}) MATCH (n) RETURN count(n)");
+        let (rows, tail) = client.rows(&text);
+        if in_transaction {
+            assert_eq!(client.ask(ROLLBACK).0, 0x70);
+        }
+        let at = tail["db"].as_str().expect("a name").to_owned();
+        let here = if at == "shop" { 1 } else { 2 };
+        assert_eq!(rows, [Value::List(vec![here.into()])], "{at}");
+        reached.insert(at);
+    }
+    assert_eq!(reached.len(), 2, "{reached:?}");
+    // Each name of a statement counts: the second one is for another database.
+    let text = "USE graph.byName('sh' + 'op') RETURN 1 AS x UNION USE graph.byName('neo' + '4j') \
+                RETURN 1 AS x";
+    assert_eq!(refused(&mut client, &run(text)), NOT_FOUND);
     // A transaction may be moved by its first statement, and by no other.
     assert_eq!(client.ask(BEGIN).0, 0x70);
     assert_eq!(client.rows("USE shop CREATE (:Item) RETURN 1").0.len(), 1);

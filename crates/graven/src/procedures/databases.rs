@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Procedure] = &[
     procedure(
         "graven.database.check",
         "USE graph.byName(name): fails unless the name is this database's",
-        (&[("name", TypeSet::STRING)], 1),
+        (&[("name", TypeSet::STRING), ("place", TypeSet::INTEGER)], 1),
         Right::Read,
         &[],
         Body::OfCaller(check),
@@ -485,13 +485,18 @@ fn check_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecE
 }
 
 fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
-    match args {
-        [Value::String(name)]
+    let chosen = match args.get(1) {
+        Some(Value::Integer(place)) => caller.connection.used_name(*place),
+        _ => None,
+    };
+    let given = chosen.map(|name| Value::String(Arc::clone(name)));
+    match given.as_ref().or_else(|| args.first()) {
+        Some(Value::String(name))
             if is_meant(name, (&caller.database.path, caller.database_manager())) =>
         {
             Ok(Vec::new())
         }
-        [Value::String(name)] => Err(ExecError::Named {
+        Some(Value::String(name)) => Err(ExecError::Named {
             kind: "NotAvailable",
             detail: "DatabaseNotFound",
             message: format!(
@@ -500,7 +505,7 @@ fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError>
             ),
         }),
         other => {
-            let given = other.first().unwrap_or(&Value::Null);
+            let given = other.unwrap_or(&Value::Null);
             let message = format!("`USE graph.byName` takes the name as text, not {given}");
             Err(ExecError::Argument { message })
         }
