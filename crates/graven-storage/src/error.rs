@@ -488,10 +488,20 @@ impl Error {
         )
     }
 
-    /// Whether a page of the file is damaged or cannot be read.
+    /// Whether a page of the file is damaged or cannot be read. A request to object storage that
+    /// fails says nothing of the page.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         use graven_pagecache::Error as Cache;
+        use std::io::ErrorKind;
+        if let Error::Cache(Cache::Io { source, .. }) = self
+            && matches!(
+                source.kind(),
+                ErrorKind::HostUnreachable | ErrorKind::PermissionDenied | ErrorKind::NotFound
+            )
+        {
+            return false;
+        }
         matches!(
             self,
             Error::Damaged { .. }
