@@ -324,7 +324,10 @@ fn home_of(caller: &DatabaseProcedures, database_manager: &dyn DatabaseManager) 
 }
 
 fn default(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    one(caller, |database_manager| database_manager.default_name())
+    fn name(database_manager: &dyn DatabaseManager) -> String {
+        database_manager.default_name()
+    }
+    one(caller, name)
 }
 
 /// The database of this name, if it is there.

@@ -110,6 +110,11 @@ fn client(proxy: &Proxy, task: &str) -> Vec<String> {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{task}: {told}");
     let out = String::from_utf8_lossy(&output.stdout);
+    if task == "calm" {
+        // The numbers of the guide, with `--nocapture`.
+        let numbers = out.lines().filter(|line| line.contains(" requests"));
+        numbers.for_each(|line| eprintln!("{line}"));
+    }
     let lines = out.lines().filter_map(|line| line.strip_prefix('@'));
     lines.map(str::to_owned).collect()
 }

@@ -123,11 +123,13 @@ impl Shared {
         std::thread::sleep(LATENCY);
         let plan = *self.plan.lock().unwrap();
         let mut fault = plan.fault.filter(|_| request.target.contains(plan.of));
-        if fault.is_some() && self.requests.fetch_add(1, Ordering::SeqCst) % plan.every != 0 {
-            fault = None;
-        }
         if fault.is_some() {
-            self.faults.fetch_add(1, Ordering::SeqCst);
+            let number = self.requests.fetch_add(1, Ordering::SeqCst);
+            if number.is_multiple_of(plan.every) {
+                self.faults.fetch_add(1, Ordering::SeqCst);
+            } else {
+                fault = None;
+            }
         }
         let refused = match fault {
             Some(Fault::InternalError) => Some(("500 Internal Server Error", "InternalError")),
