@@ -16,7 +16,7 @@ use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Query, SingleQuery,
 };
 use crate::parser;
-use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME};
+use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, CHECK_HOME};
 use crate::parser::used_database::CHECK;
 use crate::plan::schema::SchemaCommand;
 
@@ -25,9 +25,9 @@ use crate::plan::schema::SchemaCommand;
 pub struct Address {
     /// The first name behind `USE`, if the whole statement is for it.
     pub used: Option<Arc<str>>,
-    /// The text of the first name behind `USE graph.byName` that is computed, if it reads no graph
-    /// and the whole statement is for it.
-    pub computed: Option<Arc<str>>,
+    /// The first name behind `USE graph.byName` that is computed, if it reads no graph and the
+    /// whole statement is for it: where it stands, and its text.
+    pub computed: Option<(u32, Arc<str>)>,
     /// It is about users, databases or aliases.
     pub administers: bool,
     /// It may run on a database that has no graph.
@@ -74,7 +74,7 @@ pub fn address_of(text: &str) -> Option<Address> {
         used: used.map(|name| Arc::clone(&name.text)),
         computed: computed(query, !reads_outside)
             .filter(|name| !of_expression(name))
-            .map(|name| name.span.slice(text).into()),
+            .map(|name| (name.span.start, name.span.slice(text).into())),
         administers,
         needs_no_graph: administers || !reads(query),
     })
@@ -83,9 +83,7 @@ pub fn address_of(text: &str) -> Option<Address> {
 fn administers(clause: &Clause) -> bool {
     match &clause.kind {
         ClauseKind::Schema(SchemaCommand::User(_)) => true,
-        ClauseKind::Call(call) => {
-            [CHANGE, CHANGE_AND_WAIT, MOVE_HOME, SET_HOME].contains(&&*call.name.text)
-        }
+        ClauseKind::Call(call) => [CHANGE, CHANGE_AND_WAIT, CHECK_HOME].contains(&&*call.name.text),
         _ => false,
     }
 }
@@ -162,7 +160,6 @@ fn of_expression(expr: &Expr) -> bool {
     let own = match &expr.kind {
         ExprKind::Pattern(_) | ExprKind::PatternComprehension { .. } => true,
         ExprKind::Subquery { query, .. } => reads(query),
-        ExprKind::Call { name, .. } => name.text.to_lowercase().starts_with("apoc."),
         _ => false,
     };
     let mut found = own;
@@ -194,10 +191,11 @@ mod tests {
             ),
             ("WITH 1 AS x WHERE COUNT { (a) } > 0 RETURN x", false),
             ("SHOW USERS YIELD user WHERE EXISTS { (:Home) }", false),
+            ("RETURN apoc.text.join(['a'], '')", true),
             ("CALL db.labels()", false),
             ("CALL db.createLabel('A')", false),
             ("CALL DBMS.Components()", true),
-            ("RETURN APOC.cypher.runFirstColumn('x', {})", false),
+            ("RETURN APOC.cypher.runFirstColumnMany('x', {})", false),
             ("CALL apoc.cypher.run('MATCH (n) RETURN n', {})", false),
             ("CREATE (n)", false),
             ("CREATE INDEX FOR (n:N) ON (n.x)", false),
@@ -230,9 +228,21 @@ mod tests {
             ("USE graph.byName($a) MATCH (n) RETURN n", Some("$a")),
             ("USE graph.byName(toString(EXISTS { () })) RETURN 1", None),
             ("USE graph.byName('x') RETURN 1", None),
+            (
+                "USE graph.byName(apoc.text.join(['a'], '')) RETURN 1",
+                Some("apoc.text.join(['a'], '')"),
+            ),
+            (
+                "USE graph.byName(apoc.cypher.runFirstColumnSingle('x')) RETURN 1",
+                None,
+            ),
         ] {
             let address = address_of(text).expect(text);
-            assert_eq!(address.computed.as_deref(), name, "{text}");
+            let computed = address.computed.map(|(place, computed)| {
+                assert!(text[place as usize..].starts_with(&*computed), "{text}");
+                computed
+            });
+            assert_eq!(computed.as_deref(), name, "{text}");
         }
     }
 }

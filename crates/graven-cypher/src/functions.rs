@@ -109,8 +109,106 @@ pub(crate) const IS_TYPED: &str = "graven.is_typed";
 /// `typeof(x)` of Kuzu.
 pub(crate) const TYPE_OF: &str = "graven.typeof";
 
+/// A function that is another one of the list that its first arguments make over rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OverRows {
+    /// Name as documented.
+    pub(crate) display: &'static str,
+    /// The function of the list, in the table.
+    pub(crate) function: &'static str,
+    pub(crate) args_min: u8,
+    pub(crate) args_max: u8,
+    /// How many arguments are collected, more than one as a list.
+    pub(crate) collected: u8,
+}
+
+const fn over_rows(
+    display: &'static str,
+    function: &'static str,
+    args: (u8, u8),
+    collected: u8,
+) -> OverRows {
+    OverRows {
+        display,
+        function,
+        args_min: args.0,
+        args_max: args.1,
+        collected,
+    }
+}
+
+/// Aggregates of APOC.
+pub(crate) const OVER_ROWS: &[OverRows] = &[
+    over_rows("apoc.agg.first", "graven.agg.first", (1, 1), 1),
+    over_rows("apoc.agg.graph", "graven.agg.graph", (1, 1), 1),
+    over_rows("apoc.agg.last", "graven.agg.last", (1, 1), 1),
+    over_rows("apoc.agg.maxItems", "graven.agg.maxitems", (2, 3), 2),
+    over_rows("apoc.agg.median", "graven.agg.median", (1, 1), 1),
+    over_rows("apoc.agg.minItems", "graven.agg.minitems", (2, 3), 2),
+    over_rows("apoc.agg.nth", "graven.agg.nth", (2, 2), 1),
+    over_rows("apoc.agg.percentiles", "graven.agg.percentiles", (1, 2), 1),
+    over_rows("apoc.agg.product", "graven.agg.product", (1, 1), 1),
+    over_rows("apoc.agg.slice", "graven.agg.slice", (1, 3), 1),
+    over_rows("apoc.agg.statistics", "graven.agg.statistics", (1, 2), 1),
+];
+
+/// A function whose values a procedure gives, as it reads the graph.
+#[derive(Clone, Copy, Debug)]
+pub struct ByProcedure {
+    /// Name as documented.
+    pub display: &'static str,
+    /// Fewest arguments.
+    pub args_min: u8,
+    /// Most arguments.
+    pub args_max: u8,
+    /// What it returns.
+    pub returns: TypeSet,
+    pub(crate) procedure: &'static str,
+    /// Its value is the first one of the procedure, not the list of all.
+    pub(crate) is_single: bool,
+}
+
+/// All of them.
+pub const BY_PROCEDURE: &[ByProcedure] = &[
+    ByProcedure {
+        display: "apoc.cypher.runFirstColumnMany",
+        args_min: 1,
+        args_max: 2,
+        returns: TypeSet::LIST,
+        procedure: "graven.cypher.firstColumn",
+        is_single: false,
+    },
+    ByProcedure {
+        display: "apoc.cypher.runFirstColumnSingle",
+        args_min: 1,
+        args_max: 2,
+        returns: TypeSet::ANY,
+        procedure: "graven.cypher.firstColumn",
+        is_single: true,
+    },
+    ByProcedure {
+        display: "apoc.map.fromNodes",
+        args_min: 2,
+        args_max: 2,
+        returns: TypeSet::MAP,
+        procedure: "graven.map.fromNodes",
+        is_single: true,
+    },
+];
+
 /// Names of the aggregates, as documented.
 pub const AGGREGATES: &[&str] = &[
+    "apoc.agg.first",
+    "apoc.agg.graph",
+    "apoc.agg.last",
+    "apoc.agg.maxItems",
+    "apoc.agg.median",
+    "apoc.agg.minItems",
+    "apoc.agg.nth",
+    "apoc.agg.percentiles",
+    "apoc.agg.product",
+    "apoc.agg.slice",
+    "apoc.agg.statistics",
     "avg",
     "collect",
     "count",

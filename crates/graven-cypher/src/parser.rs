@@ -13,6 +13,7 @@
 //!   tree higher than [`HEIGHT_MAX`] end in an error instead of a stack overflow.
 //! * CY-13 There is no backtracking over an unbounded number of tokens; parsing takes linear time.
 
+mod apoc;
 mod atom;
 mod case;
 mod clause;

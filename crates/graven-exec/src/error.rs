@@ -15,6 +15,9 @@ pub enum ExecError {
     /// The store could not be read.
     #[error(transparent)]
     Storage(#[from] graven_storage::Error),
+    /// A constraint that is to be made is not met by what is there.
+    #[error("the constraint cannot be made: {0}")]
+    ConstraintNotMet(Box<graven_storage::Error>),
     /// A value of the wrong type.
     #[error("{message}")]
     Type {
@@ -243,6 +246,7 @@ impl ExecError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Storage(_) => "StorageError",
+            Self::ConstraintNotMet(_) => "ConstraintCreationFailed",
             Self::Type { .. } | Self::Value { .. } => "TypeError",
             Self::Named { kind, .. } => kind,
             Self::Argument { .. } => "ArgumentError",

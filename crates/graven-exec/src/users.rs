@@ -132,6 +132,15 @@ fn set(user: &mut UserDescription, settings: &UserSettings, rt: &QueryContext) -
     if let Some(given) = &settings.role {
         user.role = role(given, rt)?;
     }
+    if let Some(home) = &settings.home {
+        user.home = match home {
+            None => None,
+            Some(home) => {
+                let home = text(home, "the name of a database", rt)?;
+                Some(home.to_lowercase().into())
+            }
+        };
+    }
     user.suspended = settings.suspended.unwrap_or(user.suspended);
     user.change_required = settings.change_required.unwrap_or(user.change_required);
     if user.suspended && rt.user.as_deref() == Some(&*user.name) {
@@ -177,6 +186,7 @@ pub(crate) fn run(command: &UserCommand, rt: &QueryContext) -> Result<()> {
                 password: "".into(),
                 suspended: false,
                 change_required: false,
+                home: None,
             };
             set(&mut user, settings, rt)?;
             transaction.put_user(user)?;

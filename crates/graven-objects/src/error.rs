@@ -1,6 +1,7 @@
 //! What can go wrong with objects, with their names.
 
 use std::io;
+use std::ops::Range;
 
 use object_store::path::Path;
 
@@ -146,6 +147,16 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same, about these bytes of its object.
+    pub(crate) fn of_range(mut self, range: &Range<u64>) -> Error {
+        if let Error::Request { object, .. } = &mut self {
+            *object = format!("the bytes {range:?} of {object}");
+        }
+        self
+    }
+}
+
 /// The error with its causes, each said once.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -165,6 +176,7 @@ pub(crate) fn io_error(error: &Error) -> io::Error {
     let kind = match error {
         Error::Missing { .. } => io::ErrorKind::NotFound,
         Error::Request { denied: true, .. } => io::ErrorKind::PermissionDenied,
+        Error::Request { .. } => io::ErrorKind::HostUnreachable,
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, error.to_string())

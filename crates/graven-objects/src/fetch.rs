@@ -2,21 +2,21 @@
 //!
 //! # How it works
 //! A read falls into segments: ranges of chunks, of the overlay, and zeros. A range of a chunk
-//! comes from the disk tier as far as that has it, and else from the store. The client repeats
-//! requests that fail on their way; what still fails, or has another length than was asked for, is
-//! asked for again here.
+//! comes from the disk tier as far as that has it, and else from the store. What fails, or has
+//! another length than was asked for, is asked for again ([`crate::attempts`]).
 //!
 //! # Invariants
 //! * OB-8: a fetch gives as many bytes as were asked for, or an error.
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
+use object_store::path::Path;
 use object_store::{GetOptions, GetRange};
 use tokio::sync::Semaphore;
 
+use crate::attempts::repeated;
 use crate::disk_tier::{BLOCK_BYTES, DiskTier};
 use crate::error::{Error, Result};
 use crate::location::Location;
@@ -24,10 +24,6 @@ use crate::manifest::Manifest;
 
 /// Requests under way at once for one file.
 const REQUESTS: usize = 64;
-/// Attempts here, each of which the client repeats by itself.
-const ATTEMPTS: u32 = 4;
-/// The pause after the first one; it doubles.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a piece of a read comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -142,51 +138,39 @@ impl Source {
     async fn get(&self, name: &str, range: Range<u64>) -> Result<Bytes> {
         let path = self.location.chunk_path(name);
         let _permit = self.permits.acquire().await.expect("it is never closed");
-        let wanted = (range.end - range.start) as usize;
-        let mut pause = PAUSE;
-        for attempt in 1.. {
-            let traffic = self.location.traffic();
-            traffic.request();
-            let options = GetOptions {
-                range: Some(GetRange::Bounded(range.clone())),
-                ..GetOptions::default()
-            };
-            let answer = async {
-                let answer = self.location.store.get_opts(&path, options).await?;
-                Ok((answer.range.clone(), answer.bytes().await?))
-            };
-            let error = match answer.await {
-                Ok((got, bytes)) if got == range && bytes.len() == wanted => {
-                    traffic.came(bytes.len());
-                    return Ok(bytes);
-                }
-                Ok((got, bytes)) => Error::Damaged {
-                    url: self.location.url().to_owned(),
-                    object: path.to_string(),
-                    what: format!(
-                        "asked for the bytes {range:?}, the store gave {} bytes of {got:?}",
-                        bytes.len()
-                    ),
-                },
-                Err(error) => {
-                    let error = self.location.error("reading", &path, &error);
-                    if matches!(
-                        error,
-                        Error::Missing { .. } | Error::Request { denied: true, .. }
-                    ) {
-                        return Err(error);
-                    }
-                    error
-                }
-            };
-            if attempt == ATTEMPTS {
-                return Err(error);
+        let traffic = self.location.traffic();
+        repeated(traffic, || self.get_once(&path, range.clone())).await
+    }
+
+    async fn get_once(&self, path: &Path, range: Range<u64>) -> Result<Bytes> {
+        let traffic = self.location.traffic();
+        traffic.request();
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            ..GetOptions::default()
+        };
+        let answer = async {
+            let answer = self.location.store.get_opts(path, options).await?;
+            Ok((answer.range.clone(), answer.bytes().await?))
+        };
+        match answer.await {
+            Ok((got, bytes)) if got == range && bytes.len() as u64 == range.end - range.start => {
+                traffic.came(bytes.len());
+                Ok(bytes)
             }
-            traffic.retry();
-            tokio::time::sleep(pause).await;
-            pause *= 2;
+            Ok((got, bytes)) => Err(Error::Damaged {
+                url: self.location.url().to_owned(),
+                object: path.to_string(),
+                what: format!(
+                    "asked for the bytes {range:?}, the store gave {} bytes of {got:?}",
+                    bytes.len()
+                ),
+            }),
+            Err(error) => {
+                let error = self.location.error("reading", path, &error);
+                Err(error.of_range(&range))
+            }
         }
-        unreachable!("the last attempt returns")
     }
 
     /// Drops from the disk tier what it has of these bytes.

@@ -32,6 +32,7 @@
 //! runtime.
 #![warn(missing_docs)]
 
+mod attempts;
 mod disk_tier;
 mod error;
 mod fetch;

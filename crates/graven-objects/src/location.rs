@@ -22,6 +22,7 @@ use object_store::{
 };
 use url::Url;
 
+use crate::attempts::repeated;
 use crate::error::{Error, Result};
 use crate::manifest::{Manifest, Pointer, hash};
 use crate::runtime;
@@ -201,6 +202,10 @@ impl Location {
 
     /// The pointer, and what the store calls its state; `None` where there is none.
     pub(crate) async fn pointer(&self) -> Result<Option<(Pointer, State)>> {
+        repeated(&self.traffic, || self.pointer_once()).await
+    }
+
+    async fn pointer_once(&self) -> Result<Option<(Pointer, State)>> {
         let path = self.pointer_path();
         match self.read(&path, POINTER_BYTES_MAX).await {
             Ok((bytes, state)) => {
@@ -227,15 +232,14 @@ impl Location {
     /// A manifest and the bytes of its overlay, checked against their name.
     pub(crate) async fn manifest(&self, name: &str) -> Result<(Manifest, Bytes)> {
         let path = self.manifest_path(name);
-        // A wrong answer is asked for once more: the next one may be right.
-        let mut bytes = Bytes::new();
-        for _ in 0..2 {
-            let read = self.read(&path, MANIFEST_BYTES_MAX).await;
-            (bytes, _) = read.map_err(|e| self.error("reading", &path, &e))?;
-            if hash(&bytes) == name {
-                return Manifest::decode(&self.url, path.as_ref(), &bytes);
-            }
-            self.traffic.retry();
+        repeated(&self.traffic, || self.manifest_once(name, &path)).await
+    }
+
+    async fn manifest_once(&self, name: &str, path: &Path) -> Result<(Manifest, Bytes)> {
+        let read = self.read(path, MANIFEST_BYTES_MAX).await;
+        let (bytes, _) = read.map_err(|error| self.error("reading", path, &error))?;
+        if hash(&bytes) == name {
+            return Manifest::decode(&self.url, path.as_ref(), &bytes);
         }
         Err(Error::Damaged {
             url: self.url.clone(),

@@ -11,6 +11,8 @@ use crate::admission::Full;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: &'static str,
+    /// Graven's own code, where the database has one.
+    pub(crate) own: String,
     pub(crate) message: String,
     /// Line and column in the text of the statement that it is about, and that text, where it is
     /// known.
@@ -21,6 +23,7 @@ impl Failure {
     pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
         Failure {
             code,
+            own: String::new(),
             message: message.into(),
             place: None,
         }
@@ -115,6 +118,7 @@ impl From<Error> for Failure {
         };
         Failure {
             code,
+            own: error.code().to_owned(),
             // Programs that know Graven find its own name of the error here.
             message: format!("{} [{}]", error.render(), error.code()),
             place: error.position().map(|at| (Arc::from(""), at)),
@@ -173,14 +177,24 @@ fn code(own: &str) -> &'static str {
         }
         ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
         ("ProcedureError", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
-        ("Schema", "Exists") => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
-        ("Schema", "IndexExists") => "Neo.ClientError.Schema.IndexAlreadyExists",
-        ("Schema", "ConstraintExists") => "Neo.ClientError.Schema.ConstraintAlreadyExists",
+        ("ConstraintCreationFailed", _) => "Neo.DatabaseError.Schema.ConstraintCreationFailed",
+        ("Schema", "Exists" | "SameConstraintExists") => {
+            "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
+        }
+        ("Schema", "IndexExists" | "IndexBlocksConstraint") => {
+            "Neo.ClientError.Schema.IndexAlreadyExists"
+        }
+        ("Schema", "ConstraintExists" | "ConstraintConflicts" | "ConstraintBlocksIndex") => {
+            "Neo.ClientError.Schema.ConstraintAlreadyExists"
+        }
+        ("Schema", "IndexRepeatsProperty" | "ConstraintRepeatsProperty") => {
+            "Neo.ClientError.Schema.RepeatedPropertyInCompositeSchema"
+        }
         ("Schema", "IndexNameTaken") => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
         ("Schema", "ConstraintNameTaken") => {
             "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists"
         }
-        ("Schema", "NotFound") => "Neo.DatabaseError.Schema.IndexDropFailed",
+        ("Schema", "NotFound" | "IndexOfConstraint") => "Neo.DatabaseError.Schema.IndexDropFailed",
         ("Schema", "ConstraintNotFound") => "Neo.DatabaseError.Schema.ConstraintDropFailed",
         ("Schema", _) => "Neo.ClientError.Statement.ArgumentError",
         ("NotAvailable", "DatabaseNotFound") => "Neo.ClientError.Database.DatabaseNotFound",

@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use graven::pagecache::Budget;
-use graven::{Change, Config, Database, DatabaseManager, Error, Listed};
+use graven::{Change, Config, Database, DatabaseManager, Error, Listed, Params};
 
 use crate::opened::Opened;
 use names::{Found, SYSTEM, USUAL};
@@ -222,7 +222,6 @@ impl DatabaseFolder {
         tidy(&folder)?;
         let (databases, ..) = look(&folder)?;
         let settings = Settings::of(&system);
-        settings.keep_homes_of_users()?;
         let mut states = settings.states()?;
         let mut aliases = settings.aliases()?;
         // A kill during a drop leaves aliases of what is gone.
@@ -266,7 +265,29 @@ impl DatabaseFolder {
             })?;
             notices.push(format!("made the empty database {default}"));
         }
-        Ok(Arc::new(DatabaseFolder { notices, ..opened }))
+        let opened = Arc::new(DatabaseFolder { notices, ..opened });
+        opened.take_over_homes()?;
+        Ok(opened)
+    }
+
+    /// Homes that earlier builds kept beside the users become a part of them, in one commit.
+    fn take_over_homes(self: &Arc<Self>) -> Result<(), Error> {
+        let homes = self.settings.earlier_homes()?;
+        if homes.is_empty() {
+            return Ok(());
+        }
+        let connection = self.system().connect();
+        let connection = connection.with_database_manager(Arc::clone(self) as _);
+        let mut transaction = connection.begin()?;
+        for (user, home) in homes {
+            if self.resolve(&home).is_some() {
+                let params = Params::new().with("user", user).with("home", home);
+                let text = "ALTER USER $user IF EXISTS SET HOME DATABASE $home";
+                transaction.query(text, &params)?;
+            }
+        }
+        transaction.query("MATCH (h:Home) DELETE h", &Params::new())?;
+        transaction.commit().map(|_| ())
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
@@ -381,9 +402,11 @@ impl DatabaseFolder {
         let _ = self.address.set(address.to_owned());
     }
 
-    /// What is set of users that are gone is forgotten.
-    pub(crate) fn forget_gone_users(&self) -> Result<(), Error> {
-        self.settings.keep_homes_of_users()
+    /// The name of the database of a user that names none.
+    pub(crate) fn home_of(&self, user: Option<&str>) -> Result<String, Error> {
+        let home = user.map(|user| self.system.database.home_of(user));
+        let home = home.transpose()?.flatten();
+        Ok(home.unwrap_or_else(|| self.default_name()))
     }
 
     /// Closes all databases.
@@ -434,34 +457,6 @@ impl DatabaseManager for DatabaseFolder {
 
     fn default_name(&self) -> String {
         self.default.clone()
-    }
-
-    fn home_of(&self, user: Option<&str>) -> Result<String, Error> {
-        let Some(user) = user else {
-            return Ok(self.default_name());
-        };
-        let home = self.settings.homes()?.remove(user);
-        Ok(home.unwrap_or_else(|| self.default_name()))
-    }
-
-    fn homes(&self) -> Result<Vec<(String, String)>, Error> {
-        Ok(self.settings.homes()?.into_iter().collect())
-    }
-
-    fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
-        if must_exist && !self.settings.users()?.iter().any(|known| known == user) {
-            let message = format!("there is no user {user}; SHOW USERS lists them");
-            return Err(Error::of_database_manager("Schema.UserNotFound", message));
-        }
-        let home = match home {
-            None => None,
-            Some(name) => Some(self.resolve(name).ok_or_else(|| not_found(name))?),
-        };
-        self.settings.set_home(user, home.as_deref())
-    }
-
-    fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
-        self.settings.move_home(from, to)
     }
 
     fn change(&self, change: Change) -> Result<(), Error> {

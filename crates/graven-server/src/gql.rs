@@ -1,6 +1,10 @@
 //! Failures as GQL has them, from version 5.7 on: a status for each of Neo4j's codes, and what it
 //! says by itself.
 //!
+//! # How it works
+//! Some codes of Neo4j stand for several statuses: there Graven's own code, which says more, comes
+//! first ([`OF_OWN`]).
+//!
 //! # Source
 //! ISO/IEC 39075, clause 23 (GQLSTATUS); Neo4j 5.26: GQLSTATUS codes of errors.
 
@@ -14,6 +18,75 @@ const OTHER: (&str, &str) = (
     "error: general processing exception - unexpected error. Unexpected error has occurred. See \
         debug log for details.",
 );
+
+/// Graven's code, the status, and its description.
+const OF_OWN: &[(&str, &str, &str)] = &[
+    (
+        "Schema.SameConstraintExists",
+        "22N65",
+        "error: data exception - equivalent constraint already exists",
+    ),
+    (
+        "Schema.ConstraintConflicts",
+        "22N66",
+        "error: data exception - conflicting constraint already exists",
+    ),
+    (
+        "Schema.IndexBlocksConstraint",
+        "22N73",
+        "error: data exception - constraint conflicts with existing index",
+    ),
+    (
+        "Schema.ConstraintBlocksIndex",
+        "22N74",
+        "error: data exception - index conflicts with existing constraint",
+    ),
+    (
+        "Schema.ConstraintRepeatsProperty",
+        "22N75",
+        "error: data exception - constraint contains duplicated tokens",
+    ),
+    (
+        "Schema.IndexRepeatsProperty",
+        "22N76",
+        "error: data exception - index contains duplicated tokens",
+    ),
+    (
+        "ConstraintValidationFailed.MissingProperty",
+        "22N77",
+        "error: data exception - property presence verification failed",
+    ),
+    (
+        "ConstraintValidationFailed.PropertyType",
+        "22N78",
+        "error: data exception - property type verification failed",
+    ),
+    (
+        "ConstraintValidationFailed.RelationshipEnds",
+        "50N14",
+        "error: general processing exception - database constraint violated",
+    ),
+    (
+        "ConstraintVerificationFailed.DeleteConnectedNode",
+        "G1001",
+        "error: dependent object error - edges still exist",
+    ),
+    (
+        "Schema.IndexOfConstraint",
+        "50N10",
+        "error: general processing exception - index drop failed",
+    ),
+    (
+        "Schema.UserNotFound",
+        "42N09",
+        "error: syntax error or access rule violation - no such user",
+    ),
+    (
+        "Schema.UserExists",
+        "42N12",
+        "error: syntax error or access rule violation - user already exists",
+    ),
+];
 
 /// Neo4j's code from its category on, the status, and its description.
 const STATUSES: &[(&str, &str, &str)] = &[
@@ -88,6 +161,11 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "Schema.IndexWithNameAlreadyExists",
         "22N71",
         "error: data exception - index with such name already exists",
+    ),
+    (
+        "Schema.ConstraintCreationFailed",
+        "50N11",
+        "error: general processing exception - constraint creation failed",
     ),
     (
         "Schema.IndexDropFailed",
@@ -186,7 +264,8 @@ pub(crate) fn failure(failure: &Failure) -> Map {
         .trim_start_matches("Neo.")
         .split_once('.')
         .unwrap_or_default();
-    let known = STATUSES.iter().find(|(code, ..)| *code == rest);
+    let of_own = OF_OWN.iter().find(|(code, ..)| *code == failure.own);
+    let known = of_own.or_else(|| STATUSES.iter().find(|(code, ..)| *code == rest));
     let (status, description) = known.map_or(OTHER, |(_, status, said)| (*status, *said));
     let mut about = record();
     let classification = match kind {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graven::pagecache::Budget;
-use graven::{Database, DatabaseManager, Error};
+use graven::{Database, Error};
 
 use crate::failure::Failure;
 use crate::folder::DatabaseFolder;

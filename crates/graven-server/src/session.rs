@@ -80,8 +80,6 @@ pub(crate) struct Session<W> {
     home: String,
     /// The databases of the server, if it has several.
     database_manager: Option<Arc<SessionDatabases>>,
-    /// The transaction that is open, or the statement outside of one, has changed users.
-    changed_users: bool,
     /// What the transaction that is open was begun with.
     begun_with: Map,
     /// Whether moments count from UTC.
@@ -130,7 +128,6 @@ impl<W: Write> Session<W> {
             home: at.name.clone(),
             at,
             database_manager,
-            changed_users: false,
             begun_with: Map::new(),
             timer: service.timeouts.begin(None),
             service,
@@ -461,8 +458,9 @@ impl<W: Write> Session<W> {
     ) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let target = self.target(Some((text, params)), extra.get("db"))?;
-        self.move_to(target);
+        self.move_to(target.opened);
         let (connection, timer) = self.with_options(extra)?;
+        let connection = connection.with_used_name(target.used);
         self.timer = timer;
         let asked = self.asked();
         if let Some(database_manager) = &self.database_manager {
@@ -475,7 +473,6 @@ impl<W: Write> Session<W> {
                 return Err(error.into());
             }
         };
-        self.note_users(&result);
         self.commit_database_changes()?;
         let filter = self.filter.with(self.version, extra);
         let mut stream = Stream::new(text, result, begun, filter);
@@ -488,8 +485,9 @@ impl<W: Write> Session<W> {
 
     fn run_in_transaction(&mut self, text: &Arc<str>, params: &Params) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        self.stay_or_move(text, params)?;
+        let used = self.stay_or_move(text, params)?;
         let transaction = self.transaction.as_mut().expect("asked by the caller");
+        transaction.set_used_name(used);
         transaction.set_timeout(least(self.connection.timeout(), self.timer.left()));
         let writes = |connection: &Connection| connection.would_write(text, params);
         if !self.streams.is_empty() && writes(&self.connection)? {
@@ -501,7 +499,6 @@ impl<W: Write> Session<W> {
         let asked = self.asked();
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         let result = transaction.stream(text, params)?;
-        self.note_users(&result);
         let mut stream = Stream::new(text, result, begun, self.transaction_filter.clone());
         stream.changes = self.asked() - asked;
         let mut head = stream.head();

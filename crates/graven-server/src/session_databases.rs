@@ -15,27 +15,12 @@ use graven::{Change, DatabaseManager, Error, Listed};
 
 use crate::folder::DatabaseFolder;
 
-/// Something that waits for the commit.
-#[derive(Debug)]
-enum Waiting {
-    Change(Change),
-    Home {
-        user: String,
-        home: Option<String>,
-        must_exist: bool,
-    },
-    MoveHome {
-        from: String,
-        to: String,
-    },
-}
-
 /// A folder for one client.
 #[derive(Debug)]
 pub(crate) struct SessionDatabases {
     folder: Arc<DatabaseFolder>,
     /// What the transaction that is open has asked for; none: there is no transaction.
-    waiting: Mutex<Option<Vec<Waiting>>>,
+    waiting: Mutex<Option<Vec<Change>>>,
     /// Changes that were asked for.
     asked: AtomicU64,
 }
@@ -49,7 +34,7 @@ impl SessionDatabases {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Option<Vec<Waiting>>> {
+    fn waiting(&self) -> MutexGuard<'_, Option<Vec<Change>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,7 +46,8 @@ impl SessionDatabases {
     /// Makes what the transaction asked for.
     pub(crate) fn commit(&self) -> Result<(), Error> {
         let waiting = self.waiting().take().unwrap_or_default();
-        waiting.into_iter().try_for_each(|it| self.make(it))
+        let mut waiting = waiting.into_iter();
+        waiting.try_for_each(|change| self.folder.change(change))
     }
 
     /// How many changes were asked for so far.
@@ -69,27 +55,12 @@ impl SessionDatabases {
         self.asked.load(Ordering::Relaxed)
     }
 
-    fn make(&self, waiting: Waiting) -> Result<(), Error> {
-        match waiting {
-            Waiting::Change(change) => self.folder.change(change),
-            Waiting::Home {
-                user,
-                home,
-                must_exist,
-            } => self.folder.set_home(&user, home.as_deref(), must_exist),
-            Waiting::MoveHome { from, to } => self.folder.move_home(&from, &to),
-        }
-    }
-
     /// Makes it, or keeps it for the commit.
-    fn take(&self, asked: Waiting) -> Result<(), Error> {
-        // A home that goes along with a user is a part of what changes the user.
-        if !matches!(asked, Waiting::MoveHome { .. }) {
-            self.asked.fetch_add(1, Ordering::Relaxed);
-        }
+    fn take(&self, asked: Change) -> Result<(), Error> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         match &mut *self.waiting() {
             Some(waiting) => waiting.push(asked),
-            None => return self.make(asked),
+            None => return self.folder.change(asked),
         }
         Ok(())
     }
@@ -108,37 +79,10 @@ impl DatabaseManager for SessionDatabases {
         self.folder.default_name()
     }
 
-    fn home_of(&self, user: Option<&str>) -> Result<String, Error> {
-        self.folder.home_of(user)
-    }
-
-    fn homes(&self) -> Result<Vec<(String, String)>, Error> {
-        self.folder.homes()
-    }
-
-    fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error> {
-        if let Some(name) = home
-            && self.folder.resolve(name).is_none()
-        {
-            return self.folder.set_home(user, home, must_exist);
-        }
-        let (user, home) = (user.to_owned(), home.map(str::to_owned));
-        self.take(Waiting::Home {
-            user,
-            home,
-            must_exist,
-        })
-    }
-
-    fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.take(Waiting::MoveHome { from, to })
-    }
-
     fn change(&self, change: Change) -> Result<(), Error> {
         match self.folder.checked(change.clone())? {
             None => Ok(()),
-            Some(_) => self.take(Waiting::Change(change)),
+            Some(_) => self.take(change),
         }
     }
 

@@ -127,6 +127,33 @@ fn clients_choose_among_databases() {
         assert_eq!(rows, [Value::List(vec![found.into()])]);
         assert_eq!(tail["db"], at.into());
     }
+    // Functions of APOC compute names, too, and a name that chance gives is computed once.
+    let (rows, tail) =
+        client.rows("USE graph.byName(apoc.text.join(['sh', 'op'], '')) MATCH (n) RETURN count(n)");
+    assert_eq!(rows, [Value::List(vec![1.into()])]);
+    assert_eq!(tail["db"], "shop".into());
+    let by_chance = "CASE WHEN rand() < 0.5 THEN 'shop' ELSE 'neo4j' END";
+    let mut reached = std::collections::BTreeSet::new();
+    for round in 0..40 {
+        let in_transaction = round % 2 == 0;
+        if in_transaction {
+            assert_eq!(client.ask(BEGIN).0, 0x70);
+        }
+        let text = format!("USE graph.byName({by_chance}) MATCH (n) RETURN count(n)");
+        let (rows, tail) = client.rows(&text);
+        if in_transaction {
+            assert_eq!(client.ask(ROLLBACK).0, 0x70);
+        }
+        let at = tail["db"].as_str().expect("a name").to_owned();
+        let here = if at == "shop" { 1 } else { 2 };
+        assert_eq!(rows, [Value::List(vec![here.into()])], "{at}");
+        reached.insert(at);
+    }
+    assert_eq!(reached.len(), 2, "{reached:?}");
+    // Each name of a statement counts: the second one is for another database.
+    let text = "USE graph.byName('sh' + 'op') RETURN 1 AS x UNION USE graph.byName('neo' + '4j') \
+                RETURN 1 AS x";
+    assert_eq!(refused(&mut client, &run(text)), NOT_FOUND);
     // A transaction may be moved by its first statement, and by no other.
     assert_eq!(client.ask(BEGIN).0, 0x70);
     assert_eq!(client.rows("USE shop CREATE (:Item) RETURN 1").0.len(), 1);
@@ -452,6 +479,80 @@ fn users_and_rights_are_the_same_in_all() {
         shown(&mut root, "SHOW USERS YIELD home RETURN count(home)"),
         ["[0]"]
     );
+}
+
+/// A home is a part of its user: no commit has one without the other.
+#[test]
+fn a_home_changes_in_the_commit_of_its_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let databases = opened(folder.path());
+    let server = guarded(&databases);
+    let mut root = Client::of(&server, "root", "secret");
+    for text in [
+        "CREATE DATABASE shop",
+        "CREATE ALIAS store FOR DATABASE shop",
+        "CREATE USER ada SET PASSWORD 'abc' SET HOME DATABASE Store",
+        "CREATE USER bob SET PASSWORD 'abc' SET HOME DATABASE shop",
+        "CREATE USER eve SET PASSWORD 'abc'",
+    ] {
+        root.rows(text);
+    }
+    let users = "SHOW USERS YIELD user, home ORDER BY user";
+    // What one commit of the database of the users has, whatever a server does behind it.
+    let alone = |text: &str| {
+        let connection = databases.system().connect();
+        let mut rows = connection.query(text, &Params::new()).expect(text);
+        while rows.next_row().expect(text).is_some() {}
+    };
+    alone("RENAME USER bob TO rob");
+    let with_homes = [
+        "[\"ada\", \"store\"]",
+        "[\"eve\", null]",
+        "[\"rob\", \"shop\"]",
+    ];
+    assert_eq!(shown(&mut root, users), with_homes);
+    assert_eq!(root.ask(BEGIN).0, 0x70);
+    root.rows("RENAME USER rob TO bob");
+    root.rows("ALTER USER eve SET HOME DATABASE shop");
+    assert_eq!(root.ask(ROLLBACK).0, 0x70);
+    assert_eq!(shown(&mut root, users), with_homes);
+    // Dropped and made again in one transaction, or replaced: it has no home of the one before.
+    assert_eq!(root.ask(BEGIN).0, 0x70);
+    root.rows("DROP USER rob");
+    root.rows("CREATE USER rob SET PASSWORD 'abc'");
+    assert_eq!(root.ask(COMMIT).0, 0x70);
+    root.rows("ALTER USER eve SET HOME DATABASE shop");
+    root.rows("CREATE OR REPLACE USER eve SET PASSWORD 'abc'");
+    alone("DROP USER ada");
+    alone("CREATE USER ada SET PASSWORD 'abc'");
+    assert_eq!(
+        shown(&mut root, "SHOW USERS YIELD home RETURN count(home)"),
+        ["[0]"]
+    );
+    // An alias means what it stands for when the user comes.
+    root.rows("ALTER USER ada SET HOME DATABASE store");
+    root.rows("CREATE OR REPLACE ALIAS store FOR DATABASE neo4j");
+    let mut ada = Client::of(&server, "ada", "abc");
+    assert_eq!(ada.rows("RETURN 1").1["db"], "neo4j".into());
+    drop(server);
+    // What earlier builds kept apart comes to the users with the next start.
+    alone(
+        "CREATE (:Home {user: 'eve', database: 'shop'}), (:Home {user: 'eve2', database: 'shop'})",
+    );
+    alone("CREATE (:Home {user: 'rob', database: 'gone'})");
+    databases.close().expect("closed");
+    drop(databases);
+    let databases = opened(folder.path());
+    let home = |user: &str| databases.system().home_of(user).expect("asked");
+    assert_eq!(home("eve").as_deref(), Some("shop"));
+    assert_eq!(home("rob"), None);
+    assert_eq!(home("eve2"), None);
+    let left = databases.system().connect();
+    let mut left = left
+        .query("MATCH (h:Home) RETURN count(h)", &Params::new())
+        .expect("counted");
+    let counted = left.next_row().expect("counted").expect("a row");
+    assert_eq!(counted.values(), [0.into()]);
 }
 
 #[test]

@@ -18,6 +18,25 @@ pub enum SchemaClash {
     Rule,
     /// Both.
     Both,
+    /// The properties, of which both constraints demand something else.
+    Demand,
+    /// The properties: an index is in the way of a constraint, or a constraint in the way of an
+    /// index.
+    Sort,
+}
+
+impl SchemaClash {
+    /// What else an error says of it.
+    fn remedy(self, what: &str) -> &'static str {
+        match (self, what) {
+            (SchemaClash::Demand, _) => " and demands something else: drop it first",
+            (SchemaClash::Sort, "index") => {
+                " on these properties: drop it first; the constraint brings an index of its own"
+            }
+            (SchemaClash::Sort, _) => " on these properties and has the index",
+            _ => "",
+        }
+    }
 }
 
 /// Why a call failed.
@@ -295,7 +314,7 @@ pub enum Error {
         count: u64,
     },
     /// An index or constraint of that name or of the same kind is there already.
-    #[error("{what} {name} exists already")]
+    #[error("{what} {name} exists already{}", clash.remedy(what))]
     SchemaExists {
         /// `index` or `constraint`.
         what: &'static str,
@@ -311,6 +330,20 @@ pub enum Error {
         what: &'static str,
         /// The name asked for.
         name: String,
+    },
+    /// An index or constraint that names a property twice.
+    #[error("{what} needs each of its properties once")]
+    RepeatedProperty {
+        /// `an index` or `a constraint`.
+        what: &'static str,
+    },
+    /// An index that goes with its constraint alone.
+    #[error("index {name} belongs to the constraint {constraint}: drop that")]
+    IndexOfConstraint {
+        /// The name of the index.
+        name: String,
+        /// The name of the constraint.
+        constraint: String,
     },
     /// An index or constraint that cannot be.
     #[error("{what}")]
@@ -455,10 +488,20 @@ impl Error {
         )
     }
 
-    /// Whether a page of the file is damaged or cannot be read.
+    /// Whether a page of the file is damaged or cannot be read. A request to object storage that
+    /// fails says nothing of the page.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         use graven_pagecache::Error as Cache;
+        use std::io::ErrorKind;
+        if let Error::Cache(Cache::Io { source, .. }) = self
+            && matches!(
+                source.kind(),
+                ErrorKind::HostUnreachable | ErrorKind::PermissionDenied | ErrorKind::NotFound
+            )
+        {
+            return false;
+        }
         matches!(
             self,
             Error::Damaged { .. }

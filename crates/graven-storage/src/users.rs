@@ -7,16 +7,20 @@
 //!
 //! # On disk
 //! Behind everything else of the catalogue, and of the schema in the log, only where there are
-//! users: the version (varint, 1), count; each: name, role (varint: 1 reader, 2 writer, 3 admin),
-//! flags (varint: 1 suspended, 2 a new password is wanted), hash of the password as text.
+//! users: the version (varint, 1; 2 where a user has a home), count; each: name, role (varint: 1
+//! reader, 2 writer, 3 admin), flags (varint: 1 suspended, 2 a new password is wanted, 4 it has a
+//! home), hash of the password as text, and the name of the home where it has one.
 
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use std::fmt;
 use std::sync::Arc;
 
 const VERSION: u64 = 1;
+/// Builds that know no homes refuse it, so that none is lost.
+const VERSION_WITH_HOMES: u64 = 2;
 const SUSPENDED: u64 = 1;
 const CHANGE_REQUIRED: u64 = 2;
+const HAS_HOME: u64 = 4;
 
 /// What a user may do; each role may do what those before it may.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -70,6 +74,8 @@ pub struct UserDescription {
     pub suspended: bool,
     /// It has to set another password first.
     pub change_required: bool,
+    /// The name of the database that it means where it names none.
+    pub home: Option<Arc<str>>,
 }
 
 impl fmt::Debug for UserDescription {
@@ -83,7 +89,13 @@ impl fmt::Debug for UserDescription {
 }
 
 pub(crate) fn put(out: &mut Vec<u8>, users: &[UserDescription]) {
-    put_varint(out, VERSION);
+    let has_homes = users.iter().any(|user| user.home.is_some());
+    let version = if has_homes {
+        VERSION_WITH_HOMES
+    } else {
+        VERSION
+    };
+    put_varint(out, version);
     put_varint(out, users.len() as u64);
     for user in users {
         put_text(out, &user.name);
@@ -94,17 +106,27 @@ pub(crate) fn put(out: &mut Vec<u8>, users: &[UserDescription]) {
         } else {
             0
         };
-        put_varint(out, suspended | change_required);
+        let home = if user.home.is_some() { HAS_HOME } else { 0 };
+        put_varint(out, suspended | change_required | home);
         put_text(out, &user.password);
+        if let Some(home) = &user.home {
+            put_text(out, home);
+        }
     }
 }
 
 pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<Vec<UserDescription>> {
     let version = reader.varint()?;
-    if version != VERSION {
-        let what = format!("users of version {version}, version {VERSION} expected");
-        return Err(Malformed(what));
-    }
+    let known = match version {
+        VERSION => SUSPENDED | CHANGE_REQUIRED,
+        VERSION_WITH_HOMES => SUSPENDED | CHANGE_REQUIRED | HAS_HOME,
+        _ => {
+            let what = format!(
+                "users of version {version}, at most version {VERSION_WITH_HOMES} expected"
+            );
+            return Err(Malformed(what));
+        }
+    };
     let mut users: Vec<UserDescription> = Vec::new();
     for _ in 0..reader.length()? {
         let name = Arc::from(reader.text()?);
@@ -114,7 +136,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<Vec<UserDescription>> {
             .find(|known| *known as u64 + 1 == role)
             .ok_or_else(|| Malformed(format!("unknown role {role} of a user")))?;
         let flags = reader.varint()?;
-        if flags & !(SUSPENDED | CHANGE_REQUIRED) != 0 {
+        if flags & !known != 0 {
             return Err(Malformed(format!("unknown flags {flags:#x} of a user")));
         }
         if users.last().is_some_and(|last| last.name >= name) {
@@ -126,6 +148,10 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<Vec<UserDescription>> {
             password: Arc::from(reader.text()?),
             suspended: flags & SUSPENDED != 0,
             change_required: flags & CHANGE_REQUIRED != 0,
+            home: match flags & HAS_HOME {
+                0 => None,
+                _ => Some(Arc::from(reader.text()?)),
+            },
         });
     }
     Ok(users)
@@ -147,6 +173,7 @@ mod tests {
             password: "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA".into(),
             suspended: role == Role::Reader,
             change_required: role == Role::Admin,
+            home: (role == Role::Writer).then(|| "shop".into()),
         }
     }
 
@@ -168,6 +195,10 @@ mod tests {
             assert_eq!(back, catalog);
         }
         let mut out = Vec::new();
+        put(&mut out, &users[..1]);
+        assert_eq!(out[0], 1, "builds that know no homes read users without");
+        assert_eq!(read(&mut Reader::new(&out)).as_deref(), Ok(&users[..1]));
+        out.clear();
         put(&mut out, &users);
         assert_eq!(read(&mut Reader::new(&out)), Ok(users));
         for at in 0..out.len() {

@@ -41,6 +41,9 @@ pub struct Connection {
     metadata: Option<graven_exec::Value>,
     /// The databases of the server that it belongs to.
     database_manager: Option<Arc<dyn DatabaseManager>>,
+    /// The name behind `USE` that its next statements were brought here by, and where it stands in
+    /// their text.
+    used_name: Option<(u32, Arc<str>)>,
     /// Which client it is for.
     client: Option<Arc<Client>>,
     /// How many procedures run its statements within each other.
@@ -127,6 +130,7 @@ impl Connection {
             began: None,
             access: Access::default(),
             metadata: None,
+            used_name: None,
             database_manager: None,
             client: None,
             depth: 0,
@@ -247,6 +251,25 @@ impl Connection {
     ) -> Connection {
         self.database_manager = Some(database_manager);
         self
+    }
+
+    /// The same connection, for a statement that is here because of a computed name behind `USE`:
+    /// what it gave, and where it stands in the text of the statement. It is not computed again.
+    #[must_use]
+    pub fn with_used_name(mut self, used: Option<(u32, Arc<str>)>) -> Connection {
+        self.set_used_name(used);
+        self
+    }
+
+    pub(crate) fn set_used_name(&mut self, used: Option<(u32, Arc<str>)>) {
+        self.used_name = used;
+    }
+
+    /// What the name that stands at a place has given.
+    pub(crate) fn used_name(&self, place: i64) -> Option<&Arc<str>> {
+        let used = self.used_name.as_ref();
+        used.filter(|(at, _)| i64::from(*at) == place)
+            .map(|(_, name)| name)
     }
 
     pub(crate) fn database_manager(&self) -> Option<&Arc<dyn DatabaseManager>> {

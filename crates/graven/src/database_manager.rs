@@ -87,30 +87,6 @@ pub trait DatabaseManager: Send + Sync + fmt::Debug {
     /// The database of clients that name none, whatever user they are.
     fn default_name(&self) -> String;
 
-    /// The database of a user that names none.
-    ///
-    /// # Errors
-    /// Errors of the database where that is kept.
-    fn home_of(&self, user: Option<&str>) -> Result<String, Error>;
-
-    /// The home databases that were set: users with names.
-    ///
-    /// # Errors
-    /// As [`DatabaseManager::home_of`].
-    fn homes(&self) -> Result<Vec<(String, String)>, Error>;
-
-    /// Sets the home database of a user, which may have to exist; none: it has none of its own.
-    ///
-    /// # Errors
-    /// There is no such database, or no such user; as [`DatabaseManager::home_of`].
-    fn set_home(&self, user: &str, home: Option<&str>, must_exist: bool) -> Result<(), Error>;
-
-    /// The home database of a user that is renamed goes along, if there is one.
-    ///
-    /// # Errors
-    /// As [`DatabaseManager::home_of`].
-    fn move_home(&self, from: &str, to: &str) -> Result<(), Error>;
-
     /// Makes a change.
     ///
     /// # Errors

@@ -451,6 +451,10 @@ impl From<graven_storage::Error> for Error {
                     ("index", SchemaClash::Name) => "Schema.IndexNameTaken",
                     ("constraint", SchemaClash::Rule) => "Schema.ConstraintExists",
                     ("index", SchemaClash::Rule) => "Schema.IndexExists",
+                    ("constraint", SchemaClash::Both) => "Schema.SameConstraintExists",
+                    ("constraint", SchemaClash::Demand) => "Schema.ConstraintConflicts",
+                    ("constraint", SchemaClash::Sort) => "Schema.ConstraintBlocksIndex",
+                    ("index", SchemaClash::Sort) => "Schema.IndexBlocksConstraint",
                     _ => "Schema.Exists",
                 };
                 Error::new(code, error.to_string())
@@ -465,6 +469,15 @@ impl From<graven_storage::Error> for Error {
             }
             Storage::Nesting { .. } => {
                 Error::new("TypeError.InvalidPropertyType", error.to_string())
+            }
+            Storage::RepeatedProperty { what: "an index" } => {
+                Error::new("Schema.IndexRepeatsProperty", error.to_string())
+            }
+            Storage::RepeatedProperty { .. } => {
+                Error::new("Schema.ConstraintRepeatsProperty", error.to_string())
+            }
+            Storage::IndexOfConstraint { .. } => {
+                Error::new("Schema.IndexOfConstraint", error.to_string())
             }
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
@@ -496,6 +509,13 @@ impl From<ExecError> for Error {
         use ExecError as Exec;
         let code = match error {
             Exec::Storage(error) => return error.into(),
+            Exec::ConstraintNotMet(violation) => {
+                let mut told = Error::from(*violation);
+                let detail = told.code().split_once('.').map_or("", |(_, detail)| detail);
+                told.0.code = Cow::Owned(format!("ConstraintCreationFailed.{detail}"));
+                told.0.message = format!("the constraint cannot be made: {}", told.0.message);
+                return told;
+            }
             Exec::At { error, .. } => return Error::from(*error),
             Exec::Type { .. } => "TypeError.InvalidArgumentType",
             Exec::Value { .. } => "TypeError.InvalidArgumentValue",

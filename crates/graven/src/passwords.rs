@@ -112,6 +112,7 @@ mod tests {
             password: hash_password("one").expect("hashed"),
             suspended: false,
             change_required: false,
+            home: None,
         };
         let known = Known::default();
         for _ in 0..2 {

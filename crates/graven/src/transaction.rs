@@ -176,6 +176,14 @@ impl Transaction {
         }
     }
 
+    /// As [`Connection::with_used_name`](crate::Connection::with_used_name), for the next
+    /// statement.
+    pub fn set_used_name(&mut self, used: Option<(u32, std::sync::Arc<str>)>) {
+        if let Work::Local { connection, .. } = &mut *self.work {
+            connection.set_used_name(used);
+        }
+    }
+
     /// What its next statements may do.
     pub(crate) fn set_access(&mut self, access: Access) {
         if let Work::Local { connection, .. } = &mut *self.work {

@@ -24,6 +24,17 @@ impl Database {
         Ok(users.is_some())
     }
 
+    /// The name of the home database of a user, if there is such a user and it has one.
+    ///
+    /// # Errors
+    /// As [`Database::has_users`].
+    pub fn home_of(&self, user: &str) -> Result<Option<String>, Error> {
+        let params = Params::new().with("user", user);
+        let asked = "SHOW USERS YIELD user, home WHERE user = $user RETURN home";
+        let row = self.connect().query(asked, &params)?.next_row()?;
+        Ok(row.and_then(|row| Some(row.get(0)?.as_str()?.to_owned())))
+    }
+
     /// Whether there is a user of this name and password that may connect.
     ///
     /// # Errors

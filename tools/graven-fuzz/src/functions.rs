@@ -35,6 +35,13 @@ const KNOWS_NULL: &[&str] = &[
     "graven.is_normalized",
     "cast",
     "graven.sort",
+    "apoc.agg.graph",
+    "apoc.agg.maxItems",
+    "apoc.agg.minItems",
+    "apoc.agg.percentiles",
+    "apoc.agg.product",
+    "apoc.agg.slice",
+    "apoc.agg.statistics",
     "graven.typeOf",
     // A length or place that is null is a mistake, a text that is null is not.
     "left",

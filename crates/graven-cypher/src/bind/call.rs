@@ -68,7 +68,8 @@ impl Binder<'_> {
             let known = functions::FUNCTIONS
                 .iter()
                 .map(|f| f.display)
-                .chain(functions::AGGREGATES.iter().copied());
+                .chain(functions::AGGREGATES.iter().copied())
+                .chain(functions::BY_PROCEDURE.iter().map(|f| f.display));
             return Err(match closest(&name.text, known) {
                 Some(near) => error.with_hint(format!("did you mean `{near}`?")),
                 None => error,

@@ -465,6 +465,9 @@ impl Parser<'_> {
             self.advance();
         }
         let mut args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        if let Some(other) = self.apoc_function(&name, distinct, &mut args)? {
+            return Ok(other);
+        }
         if !distinct && let Some(other) = self.kuzu_function(&name, &mut args)? {
             return Ok(other);
         }

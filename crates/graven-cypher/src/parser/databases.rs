@@ -21,11 +21,8 @@ pub(crate) const CHANGE: &str = "graven.databases.change";
 /// As [`CHANGE`], with a row that tells of it.
 pub(crate) const CHANGE_AND_WAIT: &str = "graven.databases.changeAndWait";
 
-/// Sets or takes away the home database of a user.
-pub(crate) const SET_HOME: &str = "graven.databases.setHome";
-
-/// Takes the home database of a user along to its new name.
-pub(crate) const MOVE_HOME: &str = "graven.databases.moveHome";
+/// Fails unless there is the database that is to be the home of a user.
+pub(crate) const CHECK_HOME: &str = "graven.databases.checkHome";
 
 /// What begins a command.
 const VERBS: &[&str] = &["CREATE", "DROP", "ALTER", "START", "STOP"];
@@ -81,22 +78,6 @@ impl Parser<'_> {
         Ok(Some(call(procedure, args, span)))
     }
 
-    /// `SET HOME DATABASE name` of a user, which may have to exist; without a name, `REMOVE HOME
-    /// DATABASE`.
-    pub(super) fn home_of_user(
-        &mut self,
-        (user, must_exist): (Expr, bool),
-        home: Option<Expr>,
-        span: Span,
-    ) -> Result<Clause> {
-        let home = match home {
-            Some(home) => home,
-            None => self.make(ExprKind::Null, span)?,
-        };
-        let must_exist = self.make(ExprKind::Boolean(must_exist), span)?;
-        Ok(call(SET_HOME, vec![user, home, must_exist], span))
-    }
-
     fn said(&mut self, said: Said, span: Span) -> Result<Expr> {
         let mut entries = Vec::new();
         for (name, value) in said {
@@ -108,7 +89,7 @@ impl Parser<'_> {
     }
 
     /// A name, with dots or in backticks, or the parameter that holds it.
-    pub(super) fn database_name(&mut self, what: &str) -> Result<Expr> {
+    fn database_name(&mut self, what: &str) -> Result<Expr> {
         if self.kind() == TokenKind::Dollar {
             let name = self.parameter()?;
             let span = name.span;

@@ -340,10 +340,7 @@ impl Parser<'_> {
             }
             self.expect(TokenKind::Dot, "`.`")?;
             let key = self.name("a property key")?;
-            if keys.contains(&key.text) {
-                let message = format!("property `{}` is named twice", key.text);
-                return Err(self.error(key.span, Code::UnexpectedSyntax, message));
-            }
+            // One that is named twice is told when the statement runs, as by Neo4j.
             keys.push(key.text);
             if !(brackets && self.eat(TokenKind::Comma)) {
                 break;

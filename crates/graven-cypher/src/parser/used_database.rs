@@ -4,14 +4,16 @@
 //! A file holds one database, so that `USE` chooses nothing: it may name this one, by each of its
 //! names. Names are collected while a statement is read, and the binder compares them with the
 //! schema's. A name that is computed becomes a call of [`CHECK`] before the query, which compares
-//! when it runs.
+//! when it runs. The call also says where in the text the name stands: a session that computed it
+//! before, to choose a database by it, keeps it under this place.
 
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::token::{Span, TokenKind};
 
-/// The procedure that fails unless its argument names the database.
+/// The procedure that fails unless its first argument names the database; the second one says where
+/// that stands.
 pub(crate) const CHECK: &str = "graven.database.check";
 
 impl Parser<'_> {
@@ -38,7 +40,11 @@ impl Parser<'_> {
                 self.used.push(Name { text, span });
                 Ok(None)
             }
-            _ => Ok(Some(check(wanted, span))),
+            _ => {
+                let place = ExprKind::Integer(i64::from(wanted.span.start));
+                let place = self.make(place, wanted.span)?;
+                Ok(Some(check(vec![wanted, place], span)))
+            }
         }
     }
 
@@ -57,7 +63,7 @@ impl Parser<'_> {
 }
 
 /// The call that compares a name when the statement runs.
-fn check(wanted: Expr, span: Span) -> Clause {
-    let kind = ClauseKind::Call(ProcedureCall::of(CHECK, vec![wanted], span));
+fn check(args: Vec<Expr>, span: Span) -> Clause {
+    let kind = ClauseKind::Call(ProcedureCall::of(CHECK, args, span));
     Clause { kind, span }
 }

@@ -2,12 +2,12 @@
 //!
 //! # How it works
 //! The words are Neo4j's. A name or a password is a text or a parameter. What is not to be had here
-//! (passwords that were hashed elsewhere, providers of authentication) is refused by name. A home
-//! database is none of what a database keeps of a user: to set, remove or take it along is a call
-//! before the command (`parser/databases.rs`). A statement that may hold a password shows nothing
-//! of its text in errors ([`may_hold_password`]).
+//! (passwords that were hashed elsewhere, providers of authentication) is refused by name. Whether
+//! there is the home database that a command names is asked by a call before the command
+//! (`parser/databases.rs`). A statement that may hold a password shows nothing of its text in
+//! errors ([`may_hold_password`]).
 
-use super::databases::MOVE_HOME;
+use super::databases::{CHECK_HOME, call};
 use super::{Parser, Result};
 use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name};
 use crate::diagnostic::Code;
@@ -53,48 +53,27 @@ fn words_of_password(text: &str) -> bool {
             && words.iter().any(|word| word == "password")
 }
 
-/// What a command says of a home database: its name, or that there is to be none.
-type Home = Option<Option<Expr>>;
-
 impl Parser<'_> {
-    /// A command about users, if one begins here, and what sets a home database before it.
+    /// A command about users, if one begins here, and what checks a home database before it.
     pub(super) fn user_command(&mut self) -> Result<Option<Vec<Clause>>> {
         let start = self.token().span;
-        let mut home = None;
-        let Some(command) = self.command_of_user(&mut home)? else {
+        let Some(command) = self.command_of_user()? else {
             return Ok(None);
         };
         let span = start.to(self.last_span());
-        let name = match &command {
-            UserCommand::Create { name, .. } | UserCommand::Alter { name, .. } => name.clone(),
-            _ => Given::Text("".into()),
-        };
-        let sets_nothing = matches!(&command, UserCommand::Alter { settings, .. }
-            if *settings == UserSettings::default());
-        let may_be_missing = matches!(
-            &command,
-            UserCommand::Alter {
-                if_exists: true,
-                ..
-            }
-        );
-        let keeps = home.is_none() || !sets_nothing;
         let mut clauses = Vec::new();
-        if let UserCommand::Rename { from, to, .. } = &command {
-            let (from, to) = (self.given(from, span)?, self.given(to, span)?);
-            clauses.push(super::databases::call(MOVE_HOME, vec![from, to], span));
+        if let UserCommand::Create { settings, .. } | UserCommand::Alter { settings, .. } = &command
+            && let Some(home) = &settings.home
+        {
+            let home = match home {
+                Some(home) => self.given(home, span)?,
+                None => self.make(ExprKind::Null, span)?,
+            };
+            clauses.push(call(CHECK_HOME, vec![home], span));
         }
-        if let Some(home) = home {
-            let user = self.given(&name, span)?;
-            // The command behind it finds the user, or makes it.
-            let must_exist = !keeps && !may_be_missing;
-            clauses.push(self.home_of_user((user, must_exist), home, span)?);
-        }
-        if keeps {
-            // A command about users is the last step of a plan: it gives no rows.
-            let kind = ClauseKind::Schema(SchemaCommand::User(command));
-            clauses.push(Clause { kind, span });
-        }
+        // A command about users is the last step of a plan: it gives no rows.
+        let kind = ClauseKind::Schema(SchemaCommand::User(command));
+        clauses.push(Clause { kind, span });
         Ok(Some(clauses))
     }
 
@@ -107,27 +86,30 @@ impl Parser<'_> {
         self.make(kind, span)
     }
 
-    fn command_of_user(&mut self, home: &mut Home) -> Result<Option<UserCommand>> {
+    fn command_of_user(&mut self) -> Result<Option<UserCommand>> {
         let first = |p: &Self, word: &str, second: &str| p.is_word(word) && p.is_word_at(1, second);
         if first(self, "CREATE", "USER") && self.peek(2) != TokenKind::Equal {
             self.next += 2;
-            return self.create_user(false, home).map(Some);
+            return self.create_user(false).map(Some);
         }
         if first(self, "CREATE", "OR")
             && self.is_word_at(2, "REPLACE")
             && self.is_word_at(3, "USER")
         {
             self.next += 4;
-            return self.create_user(true, home).map(Some);
+            return self.create_user(true).map(Some);
         }
         if first(self, "ALTER", "USER") {
             self.next += 2;
             let name = self.given_name("the name of a user")?;
             let if_exists = self.words(&["IF", "EXISTS"])?;
-            let settings = match self.removes_home(home)? && !self.is_word("SET") {
-                true => UserSettings::default(),
-                false => self.user_settings(home)?,
+            let mut settings = UserSettings {
+                home: self.removes_home()?.then_some(None),
+                ..UserSettings::default()
             };
+            if settings.home.is_none() || self.is_word("SET") {
+                self.user_settings(&mut settings)?;
+            }
             return Ok(Some(UserCommand::Alter {
                 name,
                 if_exists,
@@ -181,10 +163,11 @@ impl Parser<'_> {
         }))
     }
 
-    fn create_user(&mut self, or_replace: bool, home: &mut Home) -> Result<UserCommand> {
+    fn create_user(&mut self, or_replace: bool) -> Result<UserCommand> {
         let name = self.given_name("the name of a user")?;
         let if_not_exists = self.words(&["IF", "NOT", "EXISTS"])?;
-        let settings = self.user_settings(home)?;
+        let mut settings = UserSettings::default();
+        self.user_settings(&mut settings)?;
         if settings.password.is_none() {
             return Err(self.unexpected("`SET PASSWORD 'text'`"));
         }
@@ -197,7 +180,7 @@ impl Parser<'_> {
     }
 
     /// `REMOVE HOME DATABASE`, which stands before what is set.
-    fn removes_home(&mut self, home: &mut Home) -> Result<bool> {
+    fn removes_home(&mut self) -> Result<bool> {
         let mut removes = false;
         while self.eat_word("REMOVE") {
             if self.is_word("ALL") || self.is_word("AUTH") {
@@ -206,18 +189,16 @@ impl Parser<'_> {
             }
             self.expect_word("HOME")?;
             self.expect_word("DATABASE")?;
-            if home.replace(None).is_some() {
+            if std::mem::replace(&mut removes, true) {
                 return Err(self.unexpected("each setting once"));
             }
-            removes = true;
         }
         Ok(removes)
     }
 
     /// `SET PASSWORD ... CHANGE NOT REQUIRED SET STATUS ACTIVE SET ROLE ...`, each at most once, in
     /// any order.
-    fn user_settings(&mut self, home: &mut Home) -> Result<UserSettings> {
-        let mut settings = UserSettings::default();
+    fn user_settings(&mut self, settings: &mut UserSettings) -> Result<()> {
         self.expect_word("SET")?;
         loop {
             if self.is_word("AUTH") || self.is_word("ENCRYPTED") {
@@ -226,8 +207,11 @@ impl Parser<'_> {
             }
             let once = if self.eat_word("HOME") {
                 self.expect_word("DATABASE")?;
-                let name = self.database_name("the name of a database")?;
-                home.replace(Some(name)).is_none()
+                let name = match self.parameter_name()? {
+                    Some(parameter) => parameter,
+                    None => Given::Text(self.dotted_name("the name of a database")?.text),
+                };
+                settings.home.replace(Some(name)).is_none()
             } else if self.eat_word("STATUS") {
                 let suspended = self.eat_word("SUSPENDED");
                 if !suspended {
@@ -256,7 +240,7 @@ impl Parser<'_> {
                 return Err(self.unexpected("each setting once"));
             }
             if !self.eat_word("SET") {
-                return Ok(settings);
+                return Ok(());
             }
         }
     }
@@ -334,6 +318,7 @@ mod tests {
             change_required: Some(false),
             suspended: Some(true),
             role: Some(text("writer")),
+            home: None,
         };
         assert_eq!(
             made,

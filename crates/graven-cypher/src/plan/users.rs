@@ -33,6 +33,8 @@ pub struct UserSettings {
     pub suspended: Option<bool>,
     /// The name of its role.
     pub role: Option<Given>,
+    /// The name of its home database; none within: it has none of its own any more.
+    pub home: Option<Option<Given>>,
 }
 
 /// One command.

@@ -19,6 +19,7 @@ pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
     [
         functions::apoc::coll::FUNCTIONS,
+        functions::apoc::agg::FUNCTIONS,
         functions::apoc::coll_numbers::FUNCTIONS,
         functions::apoc::coll_parts::FUNCTIONS,
         functions::apoc::convert::FUNCTIONS,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use graven_cypher::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
-use graven_storage::{self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaEntity};
+use graven_storage::{
+    self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaClash, SchemaEntity,
+};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -99,7 +101,15 @@ impl Schema {
                     keys: ids(keys)?,
                 };
                 let made = transaction.create_constraint(&spec, stop).map(|_| ());
-                (made, *if_not_exists)
+                match made {
+                    Err(
+                        error @ (Error::Duplicate { .. }
+                        | Error::MissingProperty { .. }
+                        | Error::WrongType { .. }
+                        | Error::WrongEnds { .. }),
+                    ) => return Err(ExecError::ConstraintNotMet(Box::new(error))),
+                    made => (made, *if_not_exists),
+                }
             }
             SchemaCommand::DropIndex { name, if_exists } => {
                 (transaction.drop_index(&text(name)?), *if_exists)
@@ -117,8 +127,23 @@ impl Schema {
             }
             SchemaCommand::User(command) => return users::run(command, rt),
         };
+        // Whether what is wanted is there, or its name is taken by something of its sort; the index
+        // of a constraint is an index.
+        let of_constraint = matches!(&*self.command, SchemaCommand::CreateConstraint { .. });
+        let is_there = |what: &str, name: &str, clash: SchemaClash| match (what, clash) {
+            ("constraint", SchemaClash::Demand) => false,
+            ("constraint", _) if of_constraint => true,
+            ("constraint", SchemaClash::Sort) => true,
+            ("constraint", _) => rt.snapshot.catalog().index_named(name).is_some(),
+            _ => !of_constraint,
+        };
         match outcome {
-            Err(Error::SchemaExists { .. } | Error::NoSuchSchema { .. }) if lenient => Ok(()),
+            Err(Error::SchemaExists { what, name, clash })
+                if lenient && is_there(what, &name, clash) =>
+            {
+                Ok(())
+            }
+            Err(Error::NoSuchSchema { .. }) if lenient => Ok(()),
             Err(Error::Stopped) => rt.check_cancelled(),
             other => Ok(other?),
         }

@@ -1,10 +1,10 @@
-//! What `system.graven` keeps besides users: access and state of databases, aliases, homes.
+//! What `system.graven` keeps besides users: access and state of databases, aliases.
 //!
 //! # How it works
-//! Each setting is a node: `(:Database {name, readsOnly, stopped})`, `(:Alias {name, database})`,
-//! `(:Home {user, database})`. A change is one statement, which is durable when it returns.
-//! Databases and aliases are read once, when the folder is opened; homes whenever they are asked
-//! for.
+//! Each setting is a node: `(:Database {name, readsOnly, stopped})`, `(:Alias {name, database})`. A
+//! change is one statement, which is durable when it returns. They are read once, when the folder
+//! is opened. Earlier builds kept `(:Home {user, database})` as well, which is a part of the user
+//! now.
 //!
 //! # Cost
 //! A scan of the nodes of one label, of which there are as many as databases or users.
@@ -95,45 +95,9 @@ impl Settings {
         self.change("MATCH (a:Alias) WHERE a.name IN $names DELETE a", &params)
     }
 
-    /// Users with the names of their homes.
-    pub(super) fn homes(&self) -> Result<BTreeMap<String, String>, Error> {
+    /// Users with the names of their homes, as earlier builds kept them.
+    pub(super) fn earlier_homes(&self) -> Result<BTreeMap<String, String>, Error> {
         self.pairs("MATCH (h:Home) RETURN h.user, h.database")
-    }
-
-    pub(super) fn set_home(&self, user: &str, home: Option<&str>) -> Result<(), Error> {
-        let params = Params::new().with("user", user);
-        match home {
-            None => self.change("MATCH (h:Home {user: $user}) DELETE h", &params),
-            Some(home) => self.change(
-                "MERGE (h:Home {user: $user}) SET h.database = $home",
-                &params.with("home", home),
-            ),
-        }
-    }
-
-    /// The home of a user goes along to the name that the user has from now on.
-    pub(super) fn move_home(&self, from: &str, to: &str) -> Result<(), Error> {
-        let params = Params::new().with("from", from).with("to", to);
-        self.change(
-            "MATCH (h:Home {user: $from}) OPTIONAL MATCH (n:Home {user: $to}) WHERE n <> h DELETE n \
-             WITH DISTINCT h SET h.user = $to",
-            &params,
-        )
-    }
-
-    /// Homes of users that are gone are forgotten.
-    pub(super) fn keep_homes_of_users(&self) -> Result<(), Error> {
-        let users = self.users()?;
-        let params = Params::new().with("users", users);
-        self.change(
-            "MATCH (h:Home) WHERE NOT h.user IN $users DELETE h",
-            &params,
-        )
-    }
-
-    pub(super) fn users(&self) -> Result<Vec<String>, Error> {
-        let rows = self.rows("SHOW USERS YIELD user", &Params::new())?;
-        Ok(rows.iter().map(|row| text(&row[0])).collect())
     }
 
     fn pairs(&self, asked: &str) -> Result<BTreeMap<String, String>, Error> {

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Connection, Params, QueryResult, Value, address_of};
+use graven::{Connection, Params, Value, address_of};
 
 use super::{Answer, Session};
 use crate::Version;
@@ -41,6 +41,19 @@ fn may_choose(text: &str) -> bool {
         windows.any(|at| at.eq_ignore_ascii_case(word))
     };
     CHOOSING.iter().any(|word| holds(word))
+}
+
+/// The database that something is for.
+pub(super) struct Target {
+    pub(super) opened: Arc<Opened>,
+    /// The computed name behind `USE` that says so, and where it stands in the statement.
+    pub(super) used: Option<(u32, Arc<str>)>,
+}
+
+impl From<Arc<Opened>> for Target {
+    fn from(opened: Arc<Opened>) -> Target {
+        Target { opened, used: None }
+    }
 }
 
 /// A failure about another database than that of the transaction.
@@ -101,7 +114,7 @@ impl<W: Write> Session<W> {
         &self,
         statement: Option<(&str, &Params)>,
         named: Option<&Value>,
-    ) -> Result<Arc<Opened>, Failure> {
+    ) -> Result<Target, Failure> {
         let named = match named {
             None | Some(Value::Null) => None,
             Some(Value::String(name)) => Some(name.to_string()),
@@ -110,22 +123,26 @@ impl<W: Write> Session<W> {
         let chosen = named.as_deref().unwrap_or(&self.home);
         let databases = &self.service.databases;
         let (Databases::Folder(_), Some((text, params))) = (databases, statement) else {
-            return databases.named(chosen);
+            return Ok(databases.named(chosen)?.into());
         };
         let of_system = chosen.eq_ignore_ascii_case(SYSTEM);
         let address = (of_system || may_choose(text)).then(|| address_of(text));
         // A text that cannot be read fails wherever it runs.
         let Some(address) = address.flatten() else {
-            return databases.named(chosen);
+            return Ok(databases.named(chosen)?.into());
         };
         if address.administers {
-            return databases.named(SYSTEM);
+            return Ok(databases.named(SYSTEM)?.into());
         }
-        let computed = address.computed;
-        let used = address
-            .used
-            .or_else(|| self.computed_name(&computed?, params));
-        let target = databases.named(used.as_deref().unwrap_or(chosen))?;
+        let computed = match address.used {
+            Some(_) => None,
+            None => address.computed.and_then(|(place, expression)| {
+                Some((place, self.computed_name(&expression, params)?))
+            }),
+        };
+        let used = address.used.as_deref();
+        let used = used.or(computed.as_ref().map(|(_, name)| &**name));
+        let target = databases.named(used.unwrap_or(chosen))?;
         if target.name == SYSTEM && !address.needs_no_graph {
             return Err(Failure::new(
                 "Neo.ClientError.Statement.UnsupportedAdministrationCommand",
@@ -133,7 +150,10 @@ impl<W: Write> Session<W> {
                     DATABASES lists them",
             ));
         }
-        Ok(target)
+        Ok(Target {
+            opened: target,
+            used: computed,
+        })
     }
 
     /// The name that an expression behind `USE` gives; none where it gives none, or takes longer
@@ -157,14 +177,20 @@ impl<W: Write> Session<W> {
     }
 
     /// A statement comes in a transaction: the first one may be for another database.
-    pub(super) fn stay_or_move(&mut self, text: &str, params: &Params) -> Result<(), Failure> {
+    /// Given back is the name behind `USE` that has been computed for this.
+    pub(super) fn stay_or_move(
+        &mut self,
+        text: &str,
+        params: &Params,
+    ) -> Result<Option<(u32, Arc<str>)>, Failure> {
         if self.database_manager.is_none() {
-            return Ok(());
+            return Ok(None);
         }
         let own = Value::from(self.at.name.as_str());
-        let target = self.target(Some((text, params)), Some(&own))?;
+        let found = self.target(Some((text, params)), Some(&own))?;
+        let (target, used) = (found.opened, found.used);
         if Arc::ptr_eq(&self.at, &target) {
-            return Ok(());
+            return Ok(used);
         }
         if self.next > 0 {
             return Err(other_database(&target.name, &self.at.name));
@@ -175,12 +201,12 @@ impl<W: Write> Session<W> {
         self.move_to(target);
         let (connection, _) = self.with_options(&self.begun_with)?;
         self.transaction = Some(connection.begin()?);
-        Ok(())
+        Ok(used)
     }
 
     /// All roles are played by this server, at the address by which the client found it.
     pub(super) fn route(&self, context: &Map, extra: &Map) -> Result<Map, Failure> {
-        let target = self.target(None, extra.get("db"))?;
+        let target = self.target(None, extra.get("db"))?.opened;
         self.with_options(extra)?;
         let known = context.get("address").and_then(Value::as_str);
         let address = known.unwrap_or(&self.ends.server);
@@ -225,7 +251,7 @@ impl<W: Write> Session<W> {
     }
 
     pub(super) fn begin(&mut self, extra: &Map) -> Result<Answer, Failure> {
-        let target = self.target(None, extra.get("db"))?;
+        let target = self.target(None, extra.get("db"))?.opened;
         self.move_to(target);
         let (connection, timer) = self.with_options(extra)?;
         self.transaction = Some(connection.begin()?);
@@ -255,7 +281,6 @@ impl<W: Write> Session<W> {
 
     /// A transaction has ended without a commit.
     pub(super) fn forget_asked(&mut self) {
-        self.changed_users = false;
         if let Some(database_manager) = &self.database_manager {
             database_manager.begin(false);
         }
@@ -266,19 +291,7 @@ impl<W: Write> Session<W> {
         if let Some(database_manager) = &self.database_manager {
             database_manager.commit()?;
         }
-        // What was set of users that are gone is forgotten.
-        if let (Databases::Folder(folder), true) = (&self.service.databases, self.changed_users) {
-            folder.forget_gone_users()?;
-        }
-        self.changed_users = false;
         Ok(())
-    }
-
-    /// Notes whether a statement has changed users.
-    pub(super) fn note_users(&mut self, result: &QueryResult) {
-        if self.database_manager.is_some() {
-            self.changed_users |= result.summary().counters.users_changed > 0;
-        }
     }
 }
 

@@ -104,36 +104,40 @@ fn holder(view: &Snapshot, index: &IndexDescription, key: &[u8]) -> Result<Optio
     Ok(None)
 }
 
+/// What errors and made names call both sorts of rules.
+const INDEX: &str = "index";
+const CONSTRAINT: &str = "constraint";
+
 impl Transaction {
     /// Creates an index over what is there and what comes; its name. `stop` is asked now and then.
     ///
     /// # Errors
-    /// [`Error::SchemaExists`], [`Error::InvalidSchema`], [`Error::Duplicate`]; [`Error::Stopped`].
+    /// [`Error::SchemaExists`], [`Error::RepeatedProperty`], [`Error::Duplicate`];
+    /// [`Error::Stopped`].
     pub fn create_index(&self, spec: &IndexSpec, stop: &dyn Fn() -> bool) -> Result<Arc<str>> {
         self.write(|state| {
-            let (name, _) = self.add_index(state, spec, "index", stop)?;
+            check_keys("an index", &spec.keys)?;
+            let schema = self.write_set.schema();
+            let about = (INDEX, spec.entity, &spec.keys[..]);
+            let standing = before_index(&schema, spec);
+            let name = self.new_name(&schema, standing, spec.name.as_deref(), about)?;
+            self.add_index(state, &name, spec, stop)?;
             state.counters.indexes_added += 1;
             Ok(name)
         })
     }
 
+    /// Adds an index of this name, which none has; its number.
     fn add_index(
         &self,
         state: &mut State,
+        name: &str,
         spec: &IndexSpec,
-        prefix: &str,
         stop: &dyn Fn() -> bool,
-    ) -> Result<(Arc<str>, u32)> {
+    ) -> Result<u32> {
         let mut schema = (*self.write_set.schema()).clone();
-        check_keys(&spec.keys)?;
-        let same = |index: &&IndexDescription| {
-            (index.entity, index.kind) == (spec.entity, spec.kind) && index.keys == spec.keys
-        };
-        let same = schema.indexes.iter().find(same).map(|it| &*it.name);
-        let about = (prefix, spec.entity, &spec.keys[..]);
-        let name = self.new_name(&schema, ("index", same), spec.name.as_deref(), about)?;
         let number = schema.next_index;
-        let mut index = IndexDescription::new(number, &name, spec.entity, &spec.keys, spec.unique);
+        let mut index = IndexDescription::new(number, name, spec.entity, &spec.keys, spec.unique);
         index.kind = spec.kind;
         schema.next_index += 1;
         schema.indexes.push(index.clone());
@@ -143,7 +147,7 @@ impl Transaction {
         }
         self.write_set.set_schema(schema);
         state.schema_changed = true;
-        Ok((name, number))
+        Ok(number)
     }
 
     /// Makes the entries of a new index.
@@ -175,27 +179,21 @@ impl Transaction {
     /// Drops an index.
     ///
     /// # Errors
-    /// [`Error::NoSuchSchema`]; [`Error::InvalidSchema`] if a constraint owns it.
+    /// [`Error::NoSuchSchema`]; [`Error::IndexOfConstraint`] if a constraint owns it.
     pub fn drop_index(&self, name: &str) -> Result<()> {
         self.write(|state| {
             let schema = self.write_set.schema();
             let index = schema.indexes.iter().find(|index| &*index.name == name);
             let Some(number) = index.map(|index| index.number) else {
                 return Err(Error::NoSuchSchema {
-                    what: "index",
+                    what: INDEX,
                     name: name.to_owned(),
                 });
             };
-            let owner = schema
-                .constraints
-                .iter()
-                .find(|it| it.index == Some(number));
-            if let Some(owner) = owner {
-                return Err(Error::InvalidSchema {
-                    what: format!(
-                        "index {name} belongs to the constraint {}: drop that",
-                        owner.name
-                    ),
+            if let Some(owner) = owner(&schema, number) {
+                return Err(Error::IndexOfConstraint {
+                    name: name.to_owned(),
+                    constraint: owner.name.to_string(),
                 });
             }
             self.remove_index(state, number);
@@ -226,19 +224,12 @@ impl Transaction {
         self.write(|state| {
             match spec.kind {
                 ConstraintKind::Ends(_) => check_ends(spec)?,
-                _ => check_keys(&spec.keys)?,
+                _ => check_keys("a constraint", &spec.keys)?,
             }
             let before = self.write_set.schema();
-            let same = |it: &&ConstraintDescription| {
-                it.entity == spec.entity
-                    && it.keys == spec.keys
-                    && std::mem::discriminant(&it.kind) == std::mem::discriminant(&spec.kind)
-            };
-            let same = before.constraints.iter().find(same).map(|it| &*it.name);
-            let prefix = "constraint";
-            let about = (prefix, spec.entity, &spec.keys[..]);
-            let name = spec.name.as_deref();
-            let name = self.new_name(&before, (prefix, same), name, about)?;
+            let about = (CONSTRAINT, spec.entity, &spec.keys[..]);
+            let standing = before_constraint(&before, spec);
+            let name = self.new_name(&before, standing, spec.name.as_deref(), about)?;
             let mut constraint = ConstraintDescription {
                 name: name.clone(),
                 kind: spec.kind.clone(),
@@ -260,7 +251,7 @@ impl Transaction {
                     unique: true,
                     kind: IndexKind::Range,
                 };
-                constraint.index = Some(self.add_index(state, &index, prefix, stop)?.1);
+                constraint.index = Some(self.add_index(state, &name, &index, stop)?);
             }
             let mut schema = (*self.write_set.schema()).clone();
             schema.constraints.push(constraint);
@@ -281,7 +272,7 @@ impl Transaction {
             let at = schema.constraints.iter().position(|it| &*it.name == name);
             let Some(at) = at else {
                 return Err(Error::NoSuchSchema {
-                    what: "constraint",
+                    what: CONSTRAINT,
                     name: name.to_owned(),
                 });
             };
@@ -364,11 +355,12 @@ impl Transaction {
     }
 
     /// The name of a new rule: the one asked for, or one made of what it is about; not in use yet.
-    /// There may be no rule that does the same: `same` is the name of one.
+    /// No rule may stand before it. An equal rule of the same name counts first, then any rule of
+    /// that name, then the rule before it.
     fn new_name(
         &self,
         schema: &Schema,
-        (what, same): (&'static str, Option<&str>),
+        standing: Option<Standing<'_>>,
         name: Option<&str>,
         about: (&str, SchemaEntity, &[crate::KeyId]),
     ) -> Result<Arc<str>> {
@@ -377,25 +369,30 @@ impl Transaction {
             let name = name.to_owned();
             Err(Error::SchemaExists { what, name, clash })
         };
-        if let Some(same) = same
-            && same == name.unwrap_or(&stem)
+        if let Some(same) = &standing
+            && same.clash == SchemaClash::Both
+            && same.name == name.unwrap_or(&stem)
         {
-            return exists(what, same, SchemaClash::Both);
+            return exists(same.what, same.name, SchemaClash::Both);
         }
         let taken = |name: &str| {
             if schema.constraints.iter().any(|it| &*it.name == name) {
-                return Some("constraint");
+                return Some(CONSTRAINT);
             }
             let index = schema.indexes.iter().any(|it| &*it.name == name);
-            index.then_some("index")
+            index.then_some(INDEX)
         };
         if let Some(name) = name
             && let Some(what) = taken(name)
         {
             return exists(what, name, SchemaClash::Name);
         }
-        if let Some(same) = same {
-            return exists(what, same, SchemaClash::Rule);
+        if let Some(it) = standing {
+            let clash = match it.clash {
+                SchemaClash::Both => SchemaClash::Rule,
+                clash => clash,
+            };
+            return exists(it.what, it.name, clash);
         }
         if let Some(name) = name {
             return Ok(name.into());
@@ -425,17 +422,90 @@ impl Transaction {
     }
 }
 
-fn check_keys(keys: &[crate::KeyId]) -> Result<()> {
+/// A rule that is in the way of a new one.
+struct Standing<'a> {
+    what: &'static str,
+    name: &'a str,
+    /// `Both`: it is equal to the new one, whatever its name.
+    clash: SchemaClash,
+}
+
+/// The constraint that has an index.
+fn owner(schema: &Schema, number: u32) -> Option<&ConstraintDescription> {
+    let mut all = schema.constraints.iter();
+    all.find(|it| it.index == Some(number))
+}
+
+/// The index of a sort on properties, which another index of it may not be on.
+fn index_on<'a>(
+    schema: &'a Schema,
+    kind: IndexKind,
+    (entity, keys): (SchemaEntity, &[crate::KeyId]),
+) -> Option<&'a IndexDescription> {
+    let mut all = schema.indexes.iter();
+    all.find(|it| (it.entity, it.kind) == (entity, kind) && it.keys == keys)
+}
+
+/// What is in the way of a new index.
+fn before_index<'a>(schema: &'a Schema, spec: &IndexSpec) -> Option<Standing<'a>> {
+    let index = index_on(schema, spec.kind, (spec.entity, &spec.keys))?;
+    Some(match owner(schema, index.number) {
+        Some(owner) => Standing {
+            what: CONSTRAINT,
+            name: &owner.name,
+            clash: SchemaClash::Sort,
+        },
+        None => Standing {
+            what: INDEX,
+            name: &index.name,
+            clash: SchemaClash::Both,
+        },
+    })
+}
+
+/// What is in the way of a new constraint.
+fn before_constraint<'a>(schema: &'a Schema, spec: &ConstraintSpec) -> Option<Standing<'a>> {
+    let clash = |it: &ConstraintDescription| match (&it.kind, &spec.kind) {
+        (ConstraintKind::Typed { of, .. }, ConstraintKind::Typed { of: wanted, .. }) => {
+            Some(match of == wanted {
+                true => SchemaClash::Both,
+                false => SchemaClash::Demand,
+            })
+        }
+        (kind, wanted) if kind == wanted => Some(SchemaClash::Both),
+        (ConstraintKind::Ends(_), ConstraintKind::Ends(_)) => Some(SchemaClash::Demand),
+        (kind, wanted) if kind.has_index() && wanted.has_index() => Some(SchemaClash::Rule),
+        _ => None,
+    };
+    let about = |it: &&ConstraintDescription| it.entity == spec.entity && it.keys == spec.keys;
+    let found = schema.constraints.iter().filter(about).find_map(|it| {
+        Some(Standing {
+            what: CONSTRAINT,
+            name: &it.name,
+            clash: clash(it)?,
+        })
+    });
+    let index = || {
+        let index = index_on(schema, IndexKind::Range, (spec.entity, &spec.keys))?;
+        Some(Standing {
+            what: INDEX,
+            name: &index.name,
+            clash: SchemaClash::Sort,
+        })
+    };
+    found.or_else(|| spec.kind.has_index().then(index)?)
+}
+
+fn check_keys(what: &'static str, keys: &[crate::KeyId]) -> Result<()> {
+    if keys.is_empty() {
+        let what = format!("{what} needs properties");
+        return Err(Error::InvalidSchema { what });
+    }
     let mut distinct = keys.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    if keys.is_empty() || distinct.len() != keys.len() {
-        return Err(Error::InvalidSchema {
-            what: format!(
-                "an index or constraint needs properties, each of them once, not {}",
-                keys.len()
-            ),
-        });
+    if distinct.len() != keys.len() {
+        return Err(Error::RepeatedProperty { what });
     }
     Ok(())
 }

@@ -467,6 +467,7 @@ fn users_outlive_recovery_checkpoint_backup_and_salvage() {
         password: "hash".into(),
         suspended: false,
         change_required: false,
+        home: Some("shop".into()),
     };
     let change = |store: &Arc<Store>, role, dropped| {
         let transaction = store.begin(TransactionOptions::default()).unwrap();

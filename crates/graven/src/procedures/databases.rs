@@ -73,7 +73,7 @@ pub(super) const TABLE: &[Procedure] = &[
     procedure(
         "graven.database.check",
         "USE graph.byName(name): fails unless the name is this database's",
-        (&[("name", TypeSet::STRING)], 1),
+        (&[("name", TypeSet::STRING), ("place", TypeSet::INTEGER)], 1),
         Right::Read,
         &[],
         Body::OfCaller(check),
@@ -100,27 +100,12 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfCaller(change_and_wait),
     ),
     procedure(
-        "graven.databases.moveHome",
-        "RENAME USER from TO to: the home database goes along",
-        (&[("from", TypeSet::STRING), ("to", TypeSet::STRING)], 2),
+        "graven.databases.checkHome",
+        "ALTER USER user SET HOME DATABASE name: fails unless there is one of this name",
+        (&[("name", TypeSet::STRING)], 1),
         Right::Admin,
         &[],
-        Body::OfCaller(move_home),
-    ),
-    procedure(
-        "graven.databases.setHome",
-        "ALTER USER user SET HOME DATABASE name",
-        (
-            &[
-                ("user", TypeSet::STRING),
-                ("name", TypeSet::STRING),
-                ("mustExist", TypeSet::BOOLEAN),
-            ],
-            3,
-        ),
-        Right::Admin,
-        &[],
-        Body::OfCaller(set_home),
+        Body::OfCaller(check_home),
     ),
     procedure(
         "graven.show.aliases",
@@ -297,8 +282,8 @@ fn argument(message: String) -> ExecError {
 fn databases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let mut rows = Vec::new();
     if let Some(database_manager) = caller.connection.database_manager() {
-        let home = database_manager.home_of(caller.access().user.as_deref());
-        let (default, home) = (database_manager.default_name(), home.map_err(told)?);
+        let home = home_of(caller, &**database_manager);
+        let default = database_manager.default_name();
         for listed in database_manager.databases() {
             let names = [&listed.name].into_iter().chain(&listed.aliases);
             let names: Vec<Value> = names.map(|name| Value::text(name)).collect();
@@ -322,27 +307,39 @@ fn databases(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecEr
 }
 
 fn home(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    one(caller, |database_manager| {
-        database_manager.home_of(caller.access().user.as_deref())
-    })
+    one(caller, |database_manager| home_of(caller, database_manager))
+}
+
+/// The database of a caller that names none.
+fn home_of(caller: &DatabaseProcedures, database_manager: &dyn DatabaseManager) -> String {
+    let user = caller.access().listed_user(&caller.database.store);
+    match user.and_then(|user| user.home) {
+        // An alias means what it stands for now.
+        Some(home) => {
+            let resolved = database_manager.resolve(&home);
+            resolved.unwrap_or_else(|| home.to_string())
+        }
+        None => database_manager.default_name(),
+    }
 }
 
 fn default(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    one(caller, |database_manager| {
-        Ok(database_manager.default_name())
-    })
+    fn name(database_manager: &dyn DatabaseManager) -> String {
+        database_manager.default_name()
+    }
+    one(caller, name)
 }
 
 /// The database of this name, if it is there.
 fn one(
     caller: &DatabaseProcedures,
-    wanted: impl FnOnce(&dyn DatabaseManager) -> Result<String, Error>,
+    wanted: impl FnOnce(&dyn DatabaseManager) -> String,
 ) -> Result<Rows, ExecError> {
     let Some(database_manager) = caller.connection.database_manager() else {
         let db = &caller.database;
         return Ok(vec![row(db, name(db), None)]);
     };
-    let wanted = wanted(&**database_manager).map_err(told)?;
+    let wanted = wanted(&**database_manager);
     let all = database_manager.databases().into_iter();
     let found = all.filter(|listed| listed.name == wanted);
     Ok(found
@@ -473,43 +470,36 @@ fn change_and_wait(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
     ]])
 }
 
-fn set_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
+fn check_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let database_manager = database_manager(caller, "SET HOME DATABASE")?;
-    let (user, home, must_exist) = match args {
-        [Value::String(user), Value::Null, must] => (user, None, must),
-        [Value::String(user), Value::String(home), must] => (user, Some(&**home), must),
-        _ => {
-            return Err(argument(
-                "give the names of user and database as text".to_owned(),
-            ));
-        }
-    };
-    let must_exist = *must_exist == Value::Boolean(true);
-    database_manager
-        .set_home(user, home, must_exist)
-        .map_err(told)?;
-    Ok(Vec::new())
-}
-
-/// A file alone knows no homes: none goes along.
-fn move_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
-    let [Value::String(from), Value::String(to)] = args else {
-        return Err(argument("give the names of both users as text".to_owned()));
-    };
-    if let Some(database_manager) = caller.connection.database_manager() {
-        database_manager.move_home(from, to).map_err(told)?;
+    match args {
+        [Value::Null] => Ok(Vec::new()),
+        [Value::String(name)] if database_manager.resolve(name).is_some() => Ok(Vec::new()),
+        [Value::String(name)] => Err(ExecError::Named {
+            kind: "NotAvailable",
+            detail: "DatabaseNotFound",
+            message: format!(
+                "there is no database `{name}` on this server to be a home; SHOW DATABASES lists \
+                    them"
+            ),
+        }),
+        _ => Err(argument("give the name of a database as text".to_owned())),
     }
-    Ok(Vec::new())
 }
 
 fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
-    match args {
-        [Value::String(name)]
+    let chosen = match args.get(1) {
+        Some(Value::Integer(place)) => caller.connection.used_name(*place),
+        _ => None,
+    };
+    let given = chosen.map(|name| Value::String(Arc::clone(name)));
+    match given.as_ref().or_else(|| args.first()) {
+        Some(Value::String(name))
             if is_meant(name, (&caller.database.path, caller.database_manager())) =>
         {
             Ok(Vec::new())
         }
-        [Value::String(name)] => Err(ExecError::Named {
+        Some(Value::String(name)) => Err(ExecError::Named {
             kind: "NotAvailable",
             detail: "DatabaseNotFound",
             message: format!(
@@ -518,7 +508,7 @@ fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError>
             ),
         }),
         other => {
-            let given = other.first().unwrap_or(&Value::Null);
+            let given = other.unwrap_or(&Value::Null);
             let message = format!("`USE graph.byName` takes the name as text, not {given}");
             Err(ExecError::Argument { message })
         }

@@ -411,6 +411,13 @@ pub(super) fn functions(
             )
         })
         .collect();
+    rows.extend(graven_cypher::functions::BY_PROCEDURE.iter().map(|f| {
+        let signature = format!(
+            "{}({} to {} arguments) :: {}",
+            f.display, f.args_min, f.args_max, f.returns
+        );
+        row(f.display, signature, (f.args_min, f.returns), false)
+    }));
     let aggregates = graven_cypher::functions::AGGREGATES;
     rows.extend(
         aggregates

@@ -5,42 +5,36 @@ use std::sync::Arc;
 use graven_exec::{ExecError, Value};
 use graven_storage::{Role, UserDescription};
 
-use super::databases::told;
 use super::{DatabaseProcedures, Rows};
 use crate::instance::Instance;
 
-fn row(name: Value, role: Role, known: Option<&UserDescription>, home: Value) -> Vec<Value> {
+fn row(name: Value, role: Role, known: Option<&UserDescription>) -> Vec<Value> {
     let flag = |is_set: fn(&UserDescription) -> bool| {
         known.map_or(Value::Null, |user| Value::Boolean(is_set(user)))
     };
+    let home = known.and_then(|user| user.home.clone());
     vec![
         name,
         Value::list(vec![Value::text(role.name())]),
         flag(|user| user.change_required),
         flag(|user| user.suspended),
-        home,
+        home.map_or(Value::Null, Value::String),
     ]
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn users(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    let homes = match caller.connection.database_manager() {
-        Some(database_manager) => database_manager.homes().map_err(told)?,
-        None => Vec::new(),
-    };
-    let home = |name: &str| {
-        let found = homes.iter().find(|(user, _)| user == name);
-        found.map_or(Value::Null, |(_, home)| Value::text(home))
-    };
     let snapshot = caller.access().users_of(&caller.database.store).snapshot();
     let users = snapshot.users().iter();
     let rows = users.map(|user| {
         let name = Value::String(Arc::clone(&user.name));
-        row(name, user.role, Some(user), home(&user.name))
+        row(name, user.role, Some(user))
     });
     Ok(rows.collect())
 }
 
 /// One row: without a name where the user is unknown.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
     let access = caller.access();
     let listed = access
@@ -52,15 +46,7 @@ pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, 
         .user
         .clone()
         .map_or_else(|| Value::text(""), Value::String);
-    let home = match (caller.connection.database_manager(), &access.user) {
-        (Some(database_manager), Some(user)) => {
-            let mut homes = database_manager.homes().map_err(told)?.into_iter();
-            let found = homes.find(|(name, _)| **name == **user);
-            found.map_or(Value::Null, |(_, home)| Value::text(&home))
-        }
-        _ => Value::Null,
-    };
-    Ok(vec![row(name, role, listed.as_ref(), home)])
+    Ok(vec![row(name, role, listed.as_ref())])
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

@@ -31,6 +31,7 @@ mod procedures;
 mod quantified;
 mod results;
 mod rewrites;
+mod s3;
 mod scans;
 mod scripts;
 mod serialisable;

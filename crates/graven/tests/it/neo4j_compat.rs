@@ -242,6 +242,8 @@ fn indexes_and_constraints_say_how_to_make_them_again() {
         let known = |error: &graven::Error| {
             [
                 "Schema.Exists",
+                "Schema.SameConstraintExists",
+                "Schema.ConstraintBlocksIndex",
                 "Schema.IndexExists",
                 "Schema.ConstraintExists",
                 "Schema.IndexNameTaken",

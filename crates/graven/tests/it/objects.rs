@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use graven::{Config, Database, Error, Params, collect_garbage};
 
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.memory = 16 << 20;
     config.threads = 2;
@@ -19,7 +19,7 @@ fn url(folder: &Path) -> String {
     format!("file://{}/published/", folder.display())
 }
 
-fn run(db: &Database, text: &str) -> Result<Vec<String>, Error> {
+pub(crate) fn run(db: &Database, text: &str) -> Result<Vec<String>, Error> {
     let mut result = db.connect().query(text, &Params::new())?;
     let mut rows = Vec::new();
     while let Some(row) = result.next_row()? {
@@ -30,7 +30,7 @@ fn run(db: &Database, text: &str) -> Result<Vec<String>, Error> {
 }
 
 /// A graph of some megabytes: rings of persons that know each other.
-fn fill(db: &Database, persons: i64) {
+pub(crate) fn fill(db: &Database, persons: i64) {
     let connection = db.connect();
     let params = Params::new().with("n", persons);
     let ok = |text: &str| drop(connection.query(text, &params).unwrap());
@@ -42,7 +42,7 @@ fn fill(db: &Database, persons: i64) {
     ok("MATCH (a:Person) MATCH (b:Person {id: 1 + (a.id * 31 + 7) % $n}) CREATE (a)-[:KNOWS]->(b)");
 }
 
-const QUESTIONS: [&str; 5] = [
+pub(crate) const QUESTIONS: [&str; 5] = [
     "MATCH (p:Person) RETURN count(p), min(p.name), max(p.about)",
     "MATCH (p:Person {id: 77}) RETURN p.name, labels(p)",
     "MATCH (:Person {id: 5})-[:KNOWS*1..4]->(f) RETURN count(DISTINCT f)",

@@ -223,7 +223,7 @@ fn what_exists_already_is_told_by_its_name_or_by_what_it_does() {
         ),
         (
             "CREATE CONSTRAINT c FOR (n:U) REQUIRE n.x IS UNIQUE",
-            "Schema.Exists",
+            "Schema.SameConstraintExists",
         ),
         (
             "CREATE CONSTRAINT d FOR (n:U) REQUIRE n.x IS UNIQUE",
@@ -239,9 +239,16 @@ fn what_exists_already_is_told_by_its_name_or_by_what_it_does() {
         ),
         (
             "CREATE CONSTRAINT e FOR (n:T) REQUIRE n.x IS UNIQUE",
-            "Schema.IndexExists",
+            "Schema.IndexBlocksConstraint",
         ),
-        ("CREATE INDEX c FOR (n:U) ON (n.x)", "Schema.Exists"),
+        (
+            "CREATE INDEX c FOR (n:U) ON (n.x)",
+            "Schema.ConstraintNameTaken",
+        ),
+        (
+            "CREATE INDEX f FOR (n:U) ON (n.x)",
+            "Schema.ConstraintBlocksIndex",
+        ),
         ("DROP INDEX nothing", "Schema.NotFound"),
         ("DROP USER nothing", "Schema.UserNotFound"),
     ] {

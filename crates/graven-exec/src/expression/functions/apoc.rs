@@ -7,6 +7,7 @@
 //! # Source
 //! Neo4j APOC Core 5, documentation of each namespace.
 
+pub(in crate::expression) mod agg;
 pub(in crate::expression) mod coll;
 pub(in crate::expression) mod coll_numbers;
 pub(in crate::expression) mod coll_parts;

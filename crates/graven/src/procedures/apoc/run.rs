@@ -35,6 +35,9 @@ const CASE: (&[Field], usize) = (
     1,
 );
 
+/// The column of procedures that stand for functions.
+const ANY: &[Field] = &[("value", TypeSet::ANY)];
+
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
@@ -92,6 +95,30 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Write,
         VALUE,
         Body::Streams(when),
+    ),
+    procedure(
+        "graven.cypher.firstColumn",
+        "apoc.cypher.runFirstColumnMany(statement, params): the first column of a statement that \
+            only reads",
+        STATEMENT,
+        Right::Read,
+        ANY,
+        Body::Streams(first_column),
+    ),
+    procedure(
+        "graven.map.fromNodes",
+        "apoc.map.fromNodes(label, property): the nodes of a label by a property",
+        (
+            &[("label", TypeSet::STRING), ("property", TypeSet::STRING)],
+            2,
+        ),
+        Right::Read,
+        ANY,
+        Body::Statement(
+            "RETURN apoc.map.fromPairs(COLLECT { MATCH (n:$($label)) \
+                WITH n, n[$property] AS value WHERE value IS NOT NULL \
+                RETURN [toString(value), n] }) AS value",
+        ),
     ),
     procedure(
         "apoc.when",
@@ -164,6 +191,30 @@ fn start(call: &Call<'_>, text: &Value, params: Option<&Value>) -> Streamed {
 
 fn run(call: &Call<'_>, args: &[Value]) -> Streamed {
     start(call, &args[0], args.get(1))
+}
+
+/// Rows of the first column of a statement.
+struct FirstColumn(Started);
+
+impl MoreRows for FirstColumn {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        let first = |row: Vec<Value>| vec![row.into_iter().next().unwrap_or_default()];
+        let rows = self.0.next()?;
+        Ok(rows.map(|rows| rows.into_iter().map(first).collect()))
+    }
+}
+
+fn first_column(call: &Call<'_>, args: &[Value]) -> Streamed {
+    match &args[0] {
+        Value::String(text) => {
+            let rows = call.start(text, parameters(call, args.get(1))?)?;
+            Ok(Box::new(FirstColumn(rows)))
+        }
+        other => {
+            let told = format!("a statement is a String, not {}", other.type_name());
+            Err(call.failed(told))
+        }
+    }
 }
 
 fn when(call: &Call<'_>, args: &[Value]) -> Streamed {

@@ -3,8 +3,8 @@
 //!
 //! # How it works
 //! Types are named as in `KNOWS>|<LIKES|OWNS`: with a direction, or in both. No name means all
-//! types. A loop counts in each direction, so that a degree in both has it twice, where Neo4j's has
-//! it once.
+//! types. Each name counts by itself, and a loop once for a name in both directions, as it is met
+//! once by a pattern without a direction.
 //!
 //! # Cost
 //! A degree reads the lists of one node, of each type that is named.
@@ -117,53 +117,52 @@ fn lookup(name: &str) -> Option<&'static Function> {
 /// What hangs on a node.
 #[derive(Default)]
 struct Found {
-    total: usize,
+    total: u64,
     types: BTreeSet<Arc<str>>,
 }
 
-/// The types and directions that a text names; all of them where it names none.
+/// A type with the direction in which its relationships count; none: in both.
+type Named = (TypeId, Option<Direction>);
+
+/// The types and directions that a text names; all of them where it names none. Where `only` one
+/// direction counts, a name that asks for the other one counts nothing.
 fn named_types(
     rt: &QueryContext,
     function: &str,
     value: Option<&Value>,
     only: Option<Direction>,
-) -> Result<Vec<(TypeId, Direction)>> {
-    let both = [Direction::Out, Direction::In];
+) -> Result<Vec<Named>> {
     let given = value
         .map(|value| text(function, value))
         .transpose()?
         .flatten();
     let mut found = Vec::new();
-    let mut add = |rel_type: TypeId, directions: &[Direction]| {
-        let wanted = directions
-            .iter()
-            .filter(|own| only.is_none_or(|only| only == **own));
-        found.extend(wanted.map(|direction| (rel_type, *direction)));
-    };
     for part in given.map_or("", |text| text).split('|') {
         let part = part.trim();
-        let (name, directions) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
-            (Some(name), None) => (name, &both[1..]),
-            (None, Some(name)) => (name, &both[..1]),
-            _ => (part.trim_matches(['<', '>']), &both[..]),
+        let (name, asked) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
+            (Some(name), None) => (name, Some(Direction::In)),
+            (None, Some(name)) => (name, Some(Direction::Out)),
+            _ => (part.trim_matches(['<', '>']), None),
+        };
+        let direction = match (asked, only) {
+            (Some(asked), Some(only)) if asked != only => continue,
+            (asked, only) => asked.or(only),
         };
         match name.trim_start_matches(':') {
             "" => {
-                let count = rt.snapshot.catalog().types().len();
-                (0..count).for_each(|at| add(TypeId(at as u32), directions));
+                let types = 0..rt.snapshot.catalog().types().len();
+                found.extend(types.map(|at| (TypeId(at as u32), direction)));
             }
-            name => rt
-                .type_id(name)
-                .into_iter()
-                .for_each(|own| add(own, directions)),
+            name => found.extend(rt.type_id(name).map(|own| (own, direction))),
         }
+        // A text may name types without end.
+        work(1)?;
+        charge(found.len().saturating_mul(2 * size_of::<Named>()))?;
     }
-    found.sort_unstable_by_key(|(rel_type, direction)| (rel_type.0, *direction == Direction::In));
-    found.dedup();
     Ok(found)
 }
 
-/// Counts relationships of a node; a loop hangs on it twice. None of null.
+/// Counts relationships of a node. None of null.
 fn relationships(
     rt: &QueryContext,
     function: &str,
@@ -173,19 +172,24 @@ fn relationships(
 ) -> Result<Option<Found>> {
     let id = match node {
         Value::Null => return Ok(None),
-        Value::Node(id) => *id,
+        Value::Node(id) => NodeId(id.0),
         other => return Err(wrong(function, "a Node", other)),
     };
     let mut found = Found::default();
     for (rel_type, direction) in named_types(rt, function, types, only)? {
-        let count = rt
-            .snapshot
-            .adjacency(rel_type, direction)?
-            .degree(NodeId(id.0))?;
+        let degree = |direction| rt.snapshot.adjacency(rel_type, direction)?.degree(id);
+        let count = match direction {
+            Some(direction) => degree(direction)?,
+            None => {
+                let incoming = rt.snapshot.adjacency(rel_type, Direction::In)?;
+                let loops = incoming.with_list(id, |list| Ok(list.positions(id)?.len()))?;
+                degree(Direction::Out)? + degree(Direction::In)? - loops.unwrap_or(0) as u64
+            }
+        };
         if count > 0 {
             found.types.insert(rt.type_name(rel_type));
         }
-        found.total += count as usize;
+        found.total = found.total.saturating_add(count);
     }
     Ok(Some(found))
 }
