@@ -21,12 +21,15 @@ mod expression;
 mod hint;
 mod in_transactions;
 mod kuzu;
+mod kuzu_bits;
 mod kuzu_functions;
 mod load;
+mod macros;
 mod path_parts;
 mod pattern;
 mod prefix;
 mod schema;
+mod sequences;
 mod show;
 mod tables;
 mod type_name;
@@ -43,6 +46,7 @@ use crate::plan::PathCount;
 use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
+pub(crate) use kuzu::place;
 pub(crate) use kuzu_functions::is_function_name;
 
 /// Deepest nesting of brackets, subqueries and the like.
@@ -138,6 +142,7 @@ fn parse_all(text: &str) -> Result<Statement> {
         of_property: false,
         selected: None,
         labelled: HashMap::new(),
+        weights: HashMap::new(),
         used: Vec::new(),
     };
     parser.statement()
@@ -161,6 +166,8 @@ struct Parser<'a> {
     selected: Option<(PathCount, Span)>,
     /// The one label or type that patterns so far give a variable.
     labelled: HashMap<Arc<str>, Arc<str>>,
+    /// What relationships cost along the paths of least cost that a name stands for.
+    weights: HashMap<Arc<str>, Arc<str>>,
     /// Names of databases behind `USE`.
     used: Vec<Name>,
 }

@@ -23,10 +23,12 @@ use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::index::Index;
 use crate::labels::NodeRanges;
 use crate::schema::SchemaEntity;
+use crate::sequences::SequenceDescription;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::write_set::{WriteSet, WriteSetSide};
 use crate::users::UserDescription;
 use crate::version::Version;
+use crate::version::schema::Schema;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
 use std::collections::BTreeSet;
@@ -547,6 +549,27 @@ impl Snapshot {
     #[must_use]
     pub fn users(&self) -> &[UserDescription] {
         &self.version.schema.users
+    }
+
+    /// The sequence of this name; of a transaction's snapshot as the transaction leaves it.
+    #[must_use]
+    pub fn sequence(&self, name: &str) -> Option<SequenceDescription> {
+        let schema = self.sequence_schema();
+        let mut all = schema.sequences.iter();
+        all.find(|known| &*known.name == name).cloned()
+    }
+
+    /// All sequences by name, as [`Snapshot::sequence`].
+    #[must_use]
+    pub fn sequences(&self) -> Vec<SequenceDescription> {
+        self.sequence_schema().sequences.clone()
+    }
+
+    fn sequence_schema(&self) -> Arc<Schema> {
+        match self.write_set() {
+            Some(write_set) => write_set.schema(),
+            None => self.version.schema.clone(),
+        }
     }
 
     /// The index in this place of the version's schema.

@@ -9,15 +9,43 @@
 //! Linear in the text.
 
 use super::{Parser, Result};
-use crate::ast::{Expr, ExprKind, Name, PathParts};
+use crate::ast::{Expr, ExprKind, Name, PathParts, Weight};
 use crate::diagnostic::Code;
 use crate::token::TokenKind;
 
+/// Which of the paths of a variable length are wanted.
+#[derive(Default)]
+pub(super) struct PathMode {
+    /// Those without a node twice.
+    pub acyclic: bool,
+    /// Those of least cost.
+    pub weight: Option<Weight>,
+}
+
 impl Parser<'_> {
-    /// What follows the bounds, if it is of that form.
-    pub(super) fn path_parts(&mut self) -> Result<Option<PathParts>> {
+    /// What follows the bounds, if it is of that form, or if a word before them asks for more.
+    pub(super) fn path_parts(&mut self, mode: PathMode) -> Result<Option<PathParts>> {
+        let PathMode { acyclic, weight } = mode;
         if !self.eat(TokenKind::OpenParen) {
-            return Ok(None);
+            let relationship = Name {
+                text: "  relationship".into(),
+                span: self.last_span(),
+            };
+            let asks = acyclic || weight.is_some();
+            return Ok(asks.then_some(PathParts {
+                relationship,
+                node: None,
+                filter: None,
+                shown: Vec::new(),
+                acyclic,
+                weight,
+            }));
+        }
+        if let Some(weight) = &weight {
+            let message = "a path of least cost takes no conditions on its parts in this build";
+            return Err(self
+                .error(weight.span, Code::FeatureNotAvailable, message)
+                .with_hint("give the relationships that may be followed a type of their own"));
         }
         let relationship = self.name("a name for each relationship")?;
         let node = match self.eat(TokenKind::Comma) {
@@ -29,6 +57,8 @@ impl Parser<'_> {
             node,
             filter: None,
             shown: Vec::new(),
+            acyclic,
+            weight,
         };
         if let Some(node) = parts.node.as_ref()
             && node.text == parts.relationship.text

@@ -5,9 +5,11 @@
 //! and the tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as
 //! patterns.
 
+use super::path_parts::PathMode;
 use super::{Parser, Result};
 use crate::ast::{
     Expr, LabelExpr, Length, NodePattern, PathParts, PathPattern, RelationshipPattern, Shortest,
+    Weight,
 };
 use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
@@ -501,9 +503,13 @@ impl Parser<'_> {
             self.note_label(pattern.name.as_ref(), pattern.types.as_ref());
         }
         if self.eat(TokenKind::Star) {
-            self.mode_of_length()?;
+            let mode = self.mode_of_length()?;
+            if let (Some(weight), Some(name)) = (&mode.weight, &pattern.name) {
+                self.weights
+                    .insert(name.text.clone(), weight.key.text.clone());
+            }
             pattern.length = Some(self.length()?);
-            pattern.parts = self.path_parts()?.map(Box::new);
+            pattern.parts = self.path_parts(mode)?.map(Box::new);
         } else if matches!(self.kind(), TokenKind::DotDot | TokenKind::Integer) {
             let message = "a variable-length relationship needs `*` before its bounds";
             return Err(self
@@ -517,22 +523,39 @@ impl Parser<'_> {
     }
 
     /// Words of Kuzu behind the star: which of the paths are wanted.
-    fn mode_of_length(&mut self) -> Result<()> {
+    fn mode_of_length(&mut self) -> Result<PathMode> {
         let start = self.token().span;
-        if self.is_word("WSHORTEST") {
-            let message = "weighted shortest paths are not available in this build";
-            return Err(self.error(start, Code::FeatureNotAvailable, message));
+        let all = self.is_word("ALL");
+        if self.is_word_at(usize::from(all), "WSHORTEST") {
+            self.next += 1 + usize::from(all);
+            self.expect(
+                TokenKind::OpenParen,
+                "`(` and the property that is the cost",
+            )?;
+            let key = self.name("the property that is the cost")?;
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            let span = start.to(self.last_span());
+            return Ok(PathMode {
+                weight: Some(Weight { key, all, span }),
+                ..PathMode::default()
+            });
         }
-        if self.is_word("ACYCLIC") || self.is_word("WALK") {
-            let message = "paths along one relationship are trails in this build";
+        if self.is_word("WALK") {
+            let message = "a path has no relationship twice in this build: there are no walks";
             return Err(self
                 .error(start, Code::FeatureNotAvailable, message)
-                .with_hint("leave the word out; `is_acyclic(p)` is a condition on a path"));
+                .with_hint("leave the word out, or write `TRAIL` or `ACYCLIC`"));
         }
         if self.eat_word("TRAIL") {
-            return Ok(());
+            return Ok(PathMode::default());
         }
-        let all = self.is_word("ALL") && self.is_word_at(1, "SHORTEST");
+        if self.eat_word("ACYCLIC") {
+            return Ok(PathMode {
+                acyclic: true,
+                ..PathMode::default()
+            });
+        }
+        let all = all && self.is_word_at(1, "SHORTEST");
         if all {
             self.advance();
         }
@@ -543,7 +566,7 @@ impl Parser<'_> {
             };
             self.selected = Some((count, start.to(self.last_span())));
         }
-        Ok(())
+        Ok(PathMode::default())
     }
 
     /// What the relationship of a path selects, where it does.

@@ -32,6 +32,7 @@ mod results;
 mod rewrites;
 mod scans;
 mod scripts;
+mod sequences;
 mod serialisable;
 mod small_memory;
 mod tables;
