@@ -1,11 +1,11 @@
 //! A whole database as files, and back: `EXPORT DATABASE` and `IMPORT DATABASE`.
 //!
 //! # How it works
-//! An export is a folder of plain statements and the files they load: `schema.cypher` makes sequences,
-//! macros, indexes and constraints, `copy.cypher` loads a file for each set of labels and one for each relationship
-//! type, with the kinds that bring every value back. Nodes carry a number and a label of their own
-//! while relationships are loaded, found by an index; both are taken away at the end. All of an
-//! export is read in one transaction.
+//! An export is a folder of plain statements and the files they load: `schema.cypher` makes
+//! sequences, macros, indexes and constraints, `copy.cypher` loads a file for each set of labels
+//! and one for each relationship type, with the kinds that bring every value back. Nodes carry a
+//! number and a label of their own while relationships are loaded, found by an index; both are
+//! taken away at the end. All of an export is read in one transaction.
 //!
 //! An import runs the statements of such a folder in a database without nodes. What is loaded is
 //! one transaction; where it fails, the indexes and constraints that were made stay, and nothing

@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! From loose to tight: `OR`, `XOR`, `AND`, `NOT`, comparisons (a chain like `a < b <= c` is one
-//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, operators on bits
-//! (`parser/kuzu_bits.rs`), `+ - ||`,
-//! `* / %`, `^`, unary sign, postfix (`.key`, `[index]`, `:Label`), atoms (`parser/atom.rs`).
+//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, operators on
+//! bits (`parser/kuzu_bits.rs`), `+ - ||`, `* / %`, `^`, unary sign, postfix (`.key`, `[index]`,
+//! `:Label`), atoms (`parser/atom.rs`).
 //! Chains of `AND` and `OR` become balanced trees, so a generated condition with thousands of terms
 //! stays flat.
 

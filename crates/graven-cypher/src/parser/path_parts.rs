@@ -1,4 +1,5 @@
-//! `(r, n | WHERE condition | {r.a}, {n.b})` of Kuzu behind the bounds of a variable length.
+//! `(r, n | WHERE condition | {r.a}, {n.b})` of Kuzu behind the bounds of a variable length, and
+//! the words before them: `SHORTEST`, `WSHORTEST(cost)`, `TRAIL`, `ACYCLIC`.
 //!
 //! # How it works
 //! The names stand for each relationship and for each node between the ends. The condition and the
@@ -11,6 +12,7 @@
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, Name, PathParts, Weight};
 use crate::diagnostic::Code;
+use crate::plan::PathCount;
 use crate::token::TokenKind;
 
 /// Which of the paths of a variable length are wanted.
@@ -23,6 +25,53 @@ pub(super) struct PathMode {
 }
 
 impl Parser<'_> {
+    /// Words of Kuzu behind the star: which of the paths are wanted.
+    pub(super) fn mode_of_length(&mut self) -> Result<PathMode> {
+        let start = self.token().span;
+        let all = self.is_word("ALL");
+        if self.is_word_at(usize::from(all), "WSHORTEST") {
+            self.next += 1 + usize::from(all);
+            self.expect(
+                TokenKind::OpenParen,
+                "`(` and the property that is the cost",
+            )?;
+            let key = self.name("the property that is the cost")?;
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            let span = start.to(self.last_span());
+            return Ok(PathMode {
+                weight: Some(Weight { key, all, span }),
+                ..PathMode::default()
+            });
+        }
+        if self.is_word("WALK") {
+            let message = "a path has no relationship twice in this build: there are no walks";
+            return Err(self
+                .error(start, Code::FeatureNotAvailable, message)
+                .with_hint("leave the word out, or write `TRAIL` or `ACYCLIC`"));
+        }
+        if self.eat_word("TRAIL") {
+            return Ok(PathMode::default());
+        }
+        if self.eat_word("ACYCLIC") {
+            return Ok(PathMode {
+                acyclic: true,
+                ..PathMode::default()
+            });
+        }
+        let all = all && self.is_word_at(1, "SHORTEST");
+        if all {
+            self.advance();
+        }
+        if self.eat_word("SHORTEST") {
+            let count = match all {
+                true => PathCount::Lengths(1),
+                false => PathCount::Paths(1),
+            };
+            self.selected = Some((count, start.to(self.last_span())));
+        }
+        Ok(PathMode::default())
+    }
+
     /// What follows the bounds, if it is of that form, or if a word before them asks for more.
     pub(super) fn path_parts(&mut self, mode: PathMode) -> Result<Option<PathParts>> {
         let PathMode { acyclic, weight } = mode;

@@ -5,11 +5,9 @@
 //! and the tokens after it, without trying to parse (CY-13). `(a)--(b)` and `(a)-[..]-` read as
 //! patterns.
 
-use super::path_parts::PathMode;
 use super::{Parser, Result};
 use crate::ast::{
     Expr, LabelExpr, Length, NodePattern, PathParts, PathPattern, RelationshipPattern, Shortest,
-    Weight,
 };
 use crate::diagnostic::Code;
 use crate::plan::expression::BinaryOp;
@@ -520,53 +518,6 @@ impl Parser<'_> {
         pattern.filter = self.inline_filter()?;
         self.expect(TokenKind::CloseBracket, "`]`")?;
         Ok(())
-    }
-
-    /// Words of Kuzu behind the star: which of the paths are wanted.
-    fn mode_of_length(&mut self) -> Result<PathMode> {
-        let start = self.token().span;
-        let all = self.is_word("ALL");
-        if self.is_word_at(usize::from(all), "WSHORTEST") {
-            self.next += 1 + usize::from(all);
-            self.expect(
-                TokenKind::OpenParen,
-                "`(` and the property that is the cost",
-            )?;
-            let key = self.name("the property that is the cost")?;
-            self.expect(TokenKind::CloseParen, "`)`")?;
-            let span = start.to(self.last_span());
-            return Ok(PathMode {
-                weight: Some(Weight { key, all, span }),
-                ..PathMode::default()
-            });
-        }
-        if self.is_word("WALK") {
-            let message = "a path has no relationship twice in this build: there are no walks";
-            return Err(self
-                .error(start, Code::FeatureNotAvailable, message)
-                .with_hint("leave the word out, or write `TRAIL` or `ACYCLIC`"));
-        }
-        if self.eat_word("TRAIL") {
-            return Ok(PathMode::default());
-        }
-        if self.eat_word("ACYCLIC") {
-            return Ok(PathMode {
-                acyclic: true,
-                ..PathMode::default()
-            });
-        }
-        let all = all && self.is_word_at(1, "SHORTEST");
-        if all {
-            self.advance();
-        }
-        if self.eat_word("SHORTEST") {
-            let count = match all {
-                true => PathCount::Lengths(1),
-                false => PathCount::Paths(1),
-            };
-            self.selected = Some((count, start.to(self.last_span())));
-        }
-        Ok(PathMode::default())
     }
 
     /// What the relationship of a path selects, where it does.

@@ -55,8 +55,8 @@ impl Schema {
         })
     }
 
-    /// Whether both have the same indexes, constraints, users, sequences and macros, whatever the file
-    /// says of the indexes.
+    /// Whether both have the same indexes, constraints, users, sequences and macros, whatever the
+    /// file says of the indexes.
     pub(super) fn is_as(&self, other: &Schema) -> bool {
         let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
             let named = schema.indexes.iter();
