@@ -171,6 +171,17 @@ pub(crate) struct CopyFrom {
     pub source: CopySource,
     pub ends: Option<(CopyEnd, CopyEnd)>,
     pub transactions: Option<Box<InTransactions>>,
+    /// The table is made of what is copied.
+    pub creates: Option<CreatedTable>,
+}
+
+/// What `CREATE NODE TABLE name AS query` says of the table besides the query.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CreatedTable {
+    /// Whether nothing is wrong, and nothing done, if it is there already.
+    pub lenient: bool,
+    /// Of relationships: whether at most one starts, and ends, at a node.
+    pub limits: (bool, bool),
 }
 
 /// Nodes between which relationships are copied; the key is the only unique property where it is
@@ -353,6 +364,10 @@ pub(crate) struct PathParts {
     pub filter: Option<Expr>,
     /// The properties that Kuzu would give with the parts; here a part is whole.
     pub shown: Vec<Expr>,
+    /// Whether the path meets no node twice.
+    pub acyclic: bool,
+    /// What relationships cost, where paths of least cost are wanted.
+    pub weight: Option<Weight>,
 }
 
 impl PathParts {
@@ -363,6 +378,25 @@ impl PathParts {
             _ => false,
         }
     }
+}
+
+impl PathPattern {
+    /// The relationship along which paths of least cost are wanted.
+    pub(crate) fn weighted(&self) -> Option<(&RelationshipPattern, &Weight)> {
+        self.steps.iter().find_map(|(relationship, _)| {
+            let parts = relationship.parts.as_deref()?;
+            Some((relationship, parts.weight.as_ref()?))
+        })
+    }
+}
+
+/// `WSHORTEST(key)`, or `ALL WSHORTEST(key)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Weight {
+    pub key: Name,
+    /// Whether all paths of the least cost are wanted, not one.
+    pub all: bool,
+    pub span: Span,
 }
 
 /// `*min..max`.

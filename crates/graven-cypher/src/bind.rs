@@ -14,12 +14,14 @@ pub(crate) mod aggregate;
 mod call;
 mod call_subquery;
 mod comprehension;
+mod created_table;
 mod declared;
 mod expression;
 pub(crate) mod graph;
 mod guard;
 mod labels;
 mod load;
+mod macros;
 pub(crate) mod made;
 mod path_parts;
 mod pattern;
@@ -29,6 +31,7 @@ mod repeated;
 mod scope;
 mod subquery;
 mod tables;
+mod weighted;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,6 +98,7 @@ pub(crate) fn bind(
         groups: 0,
         before_pattern: 0,
         depth: 0,
+        macros: 0,
     };
     binder.check_used(&statement.used)?;
     let query = binder.query(&statement.query)?;
@@ -153,6 +157,8 @@ struct Binder<'a> {
     before_pattern: usize,
     /// Subqueries around the place.
     depth: u32,
+    /// Macros around the place.
+    macros: usize,
 }
 
 /// State to restore after a subquery.
@@ -366,6 +372,11 @@ impl Binder<'_> {
                 hints,
                 filter,
             } => {
+                if patterns.iter().any(|it| it.weighted().is_some()) {
+                    let matched = (*optional, &patterns[..]);
+                    self.weighted_match(matched, filter.as_ref(), steps)?;
+                    return Ok(None);
+                }
                 if let ([pattern], false) = (&patterns[..], *optional)
                     && pattern.shortest.is_some_and(|shortest| shortest.closed)
                     && (pattern::is_selective(pattern) || self.names_bound_relationship(pattern))

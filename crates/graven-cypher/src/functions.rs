@@ -106,6 +106,9 @@ pub(crate) const IS_NORMALIZED: &str = "graven.is_normalized";
 
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
+/// `nextval(name)`: advances a sequence, so that a statement with it writes.
+pub(crate) const NEXT_VALUE: &str = "graven.nextvalue";
+
 /// `typeof(x)` of Kuzu.
 pub(crate) const TYPE_OF: &str = "graven.typeof";
 

@@ -89,7 +89,8 @@ pub fn is_in_transactions(text: &str) -> bool {
     })
 }
 
-/// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed.
+/// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed,
+/// or may advance a sequence.
 /// What procedures do beside a statement is none of its changes.
 #[must_use]
 pub fn only_reads(text: &str) -> bool {
@@ -119,7 +120,8 @@ pub fn only_reads(text: &str) -> bool {
             | ast::ClauseKind::Foreach { .. } => false,
         })
     }
-    parser::parse(text).is_ok_and(|statement| reads(&statement.query))
+    let may_advance = text.to_ascii_lowercase().contains("nextval");
+    !may_advance && parser::parse(text).is_ok_and(|statement| reads(&statement.query))
 }
 
 /// Whether a program may add a function of this name: it can be called, and the language has none

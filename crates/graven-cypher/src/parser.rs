@@ -22,12 +22,15 @@ mod expression;
 mod hint;
 mod in_transactions;
 mod kuzu;
+mod kuzu_bits;
 mod kuzu_functions;
 mod load;
+mod macros;
 mod path_parts;
 mod pattern;
 mod prefix;
 mod schema;
+mod sequences;
 mod show;
 mod tables;
 mod type_name;
@@ -44,6 +47,7 @@ use crate::plan::PathCount;
 use crate::stop;
 use crate::token::{Span, Token, TokenKind};
 
+pub(crate) use kuzu::place;
 pub(crate) use kuzu_functions::is_function_name;
 
 /// Deepest nesting of brackets, subqueries and the like.
@@ -139,6 +143,7 @@ fn parse_all(text: &str) -> Result<Statement> {
         of_property: false,
         selected: None,
         labelled: HashMap::new(),
+        weights: HashMap::new(),
         used: Vec::new(),
     };
     parser.statement()
@@ -162,6 +167,8 @@ struct Parser<'a> {
     selected: Option<(PathCount, Span)>,
     /// The one label or type that patterns so far give a variable.
     labelled: HashMap<Arc<str>, Arc<str>>,
+    /// What relationships cost along the paths of least cost that a name stands for.
+    weights: HashMap<Arc<str>, Arc<str>>,
     /// Names of databases behind `USE`.
     used: Vec<Name>,
 }

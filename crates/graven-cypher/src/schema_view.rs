@@ -3,6 +3,7 @@
 
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
+use crate::plan::macros::Macro;
 use crate::types::TypeSet;
 use std::sync::Arc;
 
@@ -55,6 +56,11 @@ pub trait SchemaView {
     /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at
     /// one labelled `end` (`None`: any); an estimate.
     fn pattern_count(&self, start: Option<&str>, rel_type: Option<&str>, end: Option<&str>) -> u64;
+    /// The macro of this name, which is in lower case.
+    fn macro_named(&self, name: &str) -> Option<Macro> {
+        let _ = name;
+        None
+    }
     /// Whether the property key is known.
     fn knows_key(&self, key: &str) -> bool;
     /// Whether (label, key) has an index; its distinct values if so.

@@ -5,7 +5,7 @@ Run it by hand, it is no unit test::
     python kuzu_statements.py FOLDER [PART OF A FILE'S NAME] [--show differ,refused,accepted]
 
 ``FOLDER`` has ``test/test_files`` and ``dataset`` of Kuzu's sources. ``PYTHONPATH`` must name a folder with the package
-``graven``. Each ``-CASE`` gets a new database with its data set. Of a value with an id only the rest is compared, since ids
+``graven``. Each ``-CASE`` gets a new database with its data set, ``-IMPORT_DATABASE`` a new one without. Of a value with an id only the rest is compared, since ids
 are Kuzu's own; a map is compared as a struct. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
 ``COMMIT`` are some. ``agree``: the rows, the success or the failure are Kuzu's; ``differ``: other
 rows; ``refused``: an error where Kuzu has none; ``accepted``: none where Kuzu has one.
@@ -153,7 +153,7 @@ class Texts:
         if isinstance(value, graven.Duration):
             return span(value)
         if isinstance(value, datetime.datetime):
-            return value.isoformat(sep=" ")
+            return moment_text(value)
         if isinstance(value, (bytes, bytearray)):
             return "".join(chr(byte) if 32 <= byte < 127 else f"\\x{byte:02X}" for byte in value)
         if isinstance(value, list):
@@ -173,6 +173,13 @@ class Texts:
         order += [key for key in properties if key not in order]
         shown = [f"{key}: {self.value(properties[key])}" for key in order if properties.get(key) is not None]
         return "{" + ", ".join([f"_LABEL: {':'.join(names)}", *shown]) + "}"
+
+
+def moment_text(value: datetime.datetime) -> str:
+    """A time as Kuzu writes it: no zeros at the end of its seconds, a zone as hours."""
+    text = value.isoformat(sep=" ")
+    text, zone = (text[:-6], "+00") if text.endswith("+00:00") else (text, "")
+    return (text.rstrip("0") if "." in text else text) + zone
 
 
 def span(value: Any) -> str:
@@ -274,6 +281,11 @@ def play(path: str, root: str) -> Iterator[Tuple[Statement, str, str]]:
                 continue
             texts = Texts(connection)
             for statement in case.statements:
+                if statement == "-IMPORT_DATABASE":
+                    connection.close()
+                    folder += "-next"
+                    os.mkdir(folder)
+                    connection = open_database(folder)
                 if not isinstance(statement, Statement) or missing_file(statement.text, root):
                     continue
                 texts = Texts(connection)

@@ -18,7 +18,9 @@ mod stores;
 pub mod value_statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
+use crate::macros::MacroDescription;
 use crate::schema::{ConstraintDescription, SchemaEntity};
+use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
 use std::sync::Arc;
 
@@ -101,6 +103,10 @@ pub struct Catalog {
     pub(crate) statistics: Statistics,
     /// Users of a server, by name.
     pub(crate) users: Vec<UserDescription>,
+    /// Sequences, by name.
+    pub(crate) sequences: Vec<SequenceDescription>,
+    /// Macros, by name.
+    pub(crate) macros: Vec<MacroDescription>,
     /// Names that clients gave to the newest commits, oldest first.
     pub(crate) clients: Arc<[CommitToken]>,
 }
@@ -209,6 +215,18 @@ impl Catalog {
     #[must_use]
     pub fn users(&self) -> &[UserDescription] {
         &self.users
+    }
+
+    /// Sequences, by name.
+    #[must_use]
+    pub fn sequences(&self) -> &[SequenceDescription] {
+        &self.sequences
+    }
+
+    /// Macros, by name.
+    #[must_use]
+    pub fn macros(&self) -> &[MacroDescription] {
+        &self.macros
     }
 
     /// The user of this name.

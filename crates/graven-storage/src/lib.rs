@@ -22,6 +22,7 @@ mod index;
 mod info;
 mod labels;
 mod log_place;
+pub mod macros;
 mod overflow_pages;
 mod page_output;
 mod pages;
@@ -29,6 +30,7 @@ mod recovery;
 mod salvage;
 pub mod schema;
 mod segment_map;
+pub mod sequences;
 mod sink;
 mod snapshot;
 mod snapshot_file;
@@ -62,12 +64,14 @@ pub use index::writer::IndexWriter;
 pub use index::{Index, IndexPart, IndexRange, IndexStep};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
+pub use macros::MacroDescription;
 pub use recovery::{FOLD_ON_CLOSE, OpenOptions};
 pub use salvage::{Lost, SalvageReport};
 pub use schema::{
     ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, PropertyType,
     RelationshipEnds, SchemaEntity,
 };
+pub use sequences::SequenceDescription;
 pub use snapshot::Snapshot;
 pub use snapshot_file::{PageWalk, SnapshotFile};
 pub use store::Store;

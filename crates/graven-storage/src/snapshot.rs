@@ -21,10 +21,12 @@ use crate::delta::filter_key::FilterKey;
 use crate::delta::merged_delta::MergedDelta;
 use crate::delta::overlay::{AdjacencyOverlay, Stack, Top};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::sequences::SequenceDescription;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::write_set::{WriteSet, WriteSetSide};
 use crate::users::UserDescription;
 use crate::version::Version;
+use crate::version::schema::Schema;
 use crate::{Error, Result};
 use graven_pagecache::PageCache;
 use std::sync::{Arc, OnceLock};
@@ -269,6 +271,27 @@ impl Snapshot {
     #[must_use]
     pub fn users(&self) -> &[UserDescription] {
         &self.version.schema.users
+    }
+
+    /// The sequence of this name; of a transaction's snapshot as the transaction leaves it.
+    #[must_use]
+    pub fn sequence(&self, name: &str) -> Option<SequenceDescription> {
+        let schema = self.sequence_schema();
+        let mut all = schema.sequences.iter();
+        all.find(|known| &*known.name == name).cloned()
+    }
+
+    /// All sequences by name, as [`Snapshot::sequence`].
+    #[must_use]
+    pub fn sequences(&self) -> Vec<SequenceDescription> {
+        self.sequence_schema().sequences.clone()
+    }
+
+    fn sequence_schema(&self) -> Arc<Schema> {
+        match self.write_set() {
+            Some(write_set) => write_set.schema(),
+            None => self.version.schema.clone(),
+        }
     }
 
     /// What is committed and not in the file, as one set of changes.

@@ -201,6 +201,8 @@ impl Version {
         catalog.constraints.clone_from(&schema.constraints);
         catalog.next_index = schema.next_index;
         catalog.users.clone_from(&schema.users);
+        catalog.sequences.clone_from(&schema.sequences);
+        catalog.macros.clone_from(&schema.macros);
         self.stack(write_set)
             .for_each(|layer| layer.counts().apply(&mut catalog));
         catalog

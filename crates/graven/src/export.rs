@@ -1,11 +1,11 @@
 //! A whole database as files, and back: `EXPORT DATABASE` and `IMPORT DATABASE`.
 //!
 //! # How it works
-//! An export is a folder of plain statements and the files they load: `schema.cypher` makes indexes
-//! and constraints, `copy.cypher` loads a file for each set of labels and one for each relationship
-//! type, with the kinds that bring every value back. Nodes carry a number and a label of their own
-//! while relationships are loaded, found by an index; both are taken away at the end. All of an
-//! export is read in one transaction.
+//! An export is a folder of plain statements and the files they load: `schema.cypher` makes
+//! sequences, macros, indexes and constraints, `copy.cypher` loads a file for each set of labels
+//! and one for each relationship type, with the kinds that bring every value back. Nodes carry a
+//! number and a label of their own while relationships are loaded, found by an index; both are
+//! taken away at the end. All of an export is read in one transaction.
 //!
 //! An import runs the statements of such a folder in a database without nodes. What is loaded is
 //! one transaction; where it fails, the indexes and constraints that were made stay, and nothing
@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use graven_exec::{Deadline, FileAccess, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
+use graven_storage::PropertyValue;
 
 use crate::charged_text::{ChargedText, NoText};
 use crate::connection::Connection;
@@ -123,11 +124,53 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
+/// What an export is asked for.
+#[derive(Default)]
+pub(crate) struct ExportOptions {
+    /// The format, and how CSV is written.
+    pub(crate) files: Options,
+    /// Whether something is said about CSV.
+    pub(crate) of_text: bool,
+    /// No nodes and no relationships.
+    pub(crate) schema_only: bool,
+}
+
+/// Options of files that an export takes.
+const OF_TEXT: &[&str] = &["HEADER", "DELIM", "DELIMITER", "QUOTE", "ESCAPE"];
+
+impl ExportOptions {
+    /// Sets one by name; what is wrong with it.
+    pub(crate) fn set(&mut self, name: &str, value: &Datum) -> Result<(), String> {
+        let upper = name.to_ascii_uppercase();
+        if upper == "SCHEMA_ONLY" {
+            return match value {
+                Datum::Value(PropertyValue::Boolean(flag)) => {
+                    self.schema_only = *flag;
+                    Ok(())
+                }
+                _ => Err("the option SCHEMA_ONLY is true or false".to_owned()),
+            };
+        }
+        let of_text = OF_TEXT.contains(&upper.as_str());
+        if !of_text && upper != "FORMAT" {
+            return Err(format!(
+                "there is no option {name}; there are FORMAT, SCHEMA_ONLY, and for CSV HEADER, \
+                    DELIM, QUOTE and ESCAPE"
+            ));
+        }
+        self.of_text |= of_text;
+        self.files
+            .set(name, value)
+            .map_err(|error| error.to_string())
+    }
+}
+
 /// What is being exported.
 struct Export<'a> {
     work: Work,
     folder: &'a Path,
     format: Format,
+    options: &'a Options,
     /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that
     /// the graph does not have.
     key: String,
@@ -158,7 +201,8 @@ impl Export<'_> {
         let file = fs::File::create_new(&path).map_err(|error| failed(&path, &error))?;
         let options = Options {
             format: Some(self.format),
-            ..Options::default()
+            header: Some(true),
+            ..self.options.clone()
         };
         let given = columns
             .iter()
@@ -188,7 +232,19 @@ impl Export<'_> {
         let declared = declared.map(|(name, shape)| format!("{} {}", quoted(name), shape.kind()));
         source.push_str(&format!(" ({})", declared.collect::<Vec<_>>().join(", ")));
         if self.format == Format::Csv {
-            source.push_str(" (HEADER = true, DELIM = ',')");
+            source.push_str(" (HEADER = true");
+            let given = [
+                ("DELIM", Some(options.delimiter.unwrap_or(','))),
+                ("QUOTE", options.quote),
+                ("ESCAPE", options.escape),
+            ];
+            for (name, character) in given {
+                if let Some(character) = character {
+                    source.push_str(&format!(", {name} = "));
+                    literal::quoted(&mut source, &character.to_string());
+                }
+            }
+            source.push(')');
         }
         self.written.push((name, count));
         Ok(source)
@@ -281,15 +337,24 @@ pub(crate) fn export(
     connection: &Connection,
     deadline: Option<Deadline>,
     name: &str,
-    format: Option<&str>,
+    options: &ExportOptions,
 ) -> Result<Vec<Written>, Error> {
-    let format = match format.map_or(Some(Format::Parquet), Format::parse) {
-        Some(format @ (Format::Parquet | Format::Csv | Format::Json)) => format,
+    let format = match options.files.format.unwrap_or(Format::Parquet) {
+        format @ (Format::Parquet | Format::Csv | Format::Json) => format,
         _ => return Err(wrong("a database is exported as PARQUET, CSV or JSON")),
     };
+    if options.of_text && format != Format::Csv {
+        return Err(wrong("HEADER, DELIM, QUOTE and ESCAPE are options of CSV"));
+    }
+    if options.files.header == Some(false) {
+        return Err(wrong("the CSV files of an export have headers"));
+    }
     let folder = place(connection, name)?;
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    }
     fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
-    let exported = export_to(connection, deadline, &folder, format);
+    let exported = export_to(connection, deadline, &folder, (format, options));
     if exported.is_err() {
         // What cannot be removed is no export: its statements are written last.
         let _ = fs::remove_dir_all(&folder);
@@ -301,7 +366,7 @@ fn export_to(
     connection: &Connection,
     deadline: Option<Deadline>,
     folder: &Path,
-    format: Format,
+    (format, options): (Format, &ExportOptions),
 ) -> Result<Vec<Written>, Error> {
     let mut work = Work::begin(connection, deadline)?;
     let names = "MATCH (x) UNWIND keys(x) + labels(x) AS k RETURN DISTINCT k \
@@ -316,6 +381,8 @@ fn export_to(
     };
     let mut schema = Vec::new();
     for of in [
+        "CALL graven.sequences() YIELD createStatements RETURN createStatements",
+        "CALL graven.kuzuMacros() YIELD definition RETURN definition",
         "SHOW CONSTRAINTS YIELD createStatement RETURN createStatement",
         "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL \
             AND type <> 'LOOKUP' RETURN createStatement",
@@ -326,19 +393,28 @@ fn export_to(
         work,
         folder,
         format,
+        options: &options.files,
         key: free("exported_id"),
         label: free("Exported"),
         written: Vec::new(),
     };
     let (key, label) = (quoted(&export.key), quoted(&export.label));
+    // Sequences that have begun go on behind the numbers that they gave.
+    let advanced: Vec<String> = schema
+        .extract_if(.., |text| text.starts_with("RETURN "))
+        .collect();
     // A default would fill in what is null, a serial number what is written next.
     let late: Vec<String> = schema.extract_if(.., |text| gives_values(text)).collect();
     schema.push(format!(
         "CREATE INDEX graven_exported FOR (n:{label}) ON (n.{key})"
     ));
-    let mut copy = export.nodes()?;
-    copy.extend(export.relationships()?);
+    let mut copy = Vec::new();
+    if !options.schema_only {
+        copy.extend(export.nodes()?);
+        copy.extend(export.relationships()?);
+    }
     copy.push(format!("MATCH (n:{label}) REMOVE n:{label}, n.{key}"));
+    copy.extend(advanced);
     copy.push("DROP INDEX graven_exported".to_owned());
     copy.extend(late);
     export.work.transaction.rollback();

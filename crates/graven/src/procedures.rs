@@ -14,6 +14,7 @@ mod databases;
 mod engines;
 mod entry;
 mod inner;
+mod kuzu;
 mod log;
 mod maintenance;
 pub(crate) mod registered;
@@ -24,6 +25,7 @@ mod table;
 mod user;
 mod vector;
 mod warm;
+mod weighted;
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -33,7 +35,7 @@ use graven_exec::{
     Caller, ExecContext, ExecError, FileAccess, MoreRows, ProcedureResult, Procedures, Refused,
     Value,
 };
-use graven_files::Fault;
+use graven_files::{Datum, Fault};
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
@@ -82,7 +84,8 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
         .chain(compatible::TABLE)
         .chain(statistics::TABLE);
     let own = own.chain(vector::TABLE).chain(databases::TABLE);
-    let own = own.chain(engines::TABLE);
+    let own = own.chain(engines::TABLE).chain(kuzu::TABLE);
+    let own = own.chain(weighted::TABLE);
     own.chain(apoc::TABLES.iter().copied().flatten())
 }
 
@@ -323,24 +326,25 @@ fn publish(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
 
 /// Writes the database to a folder: the files, and how many rows they have.
 fn export_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
-    let (folder, format) = match args {
-        [Value::String(folder)] => (folder, None),
-        [Value::String(folder), Value::Map(options)] => {
-            let known = |name: &str| name.eq_ignore_ascii_case("FORMAT");
-            let unknown = options.entries().iter().find(|(name, _)| !known(name));
-            if let Some((name, _)) = unknown {
-                let message =
-                    format!("EXPORT DATABASE: there is no option {name}; there is FORMAT");
-                return Err(ExecError::Argument { message });
+    let mut options = export::ExportOptions::default();
+    let folder = match args {
+        [Value::String(folder)] => folder,
+        [Value::String(folder), Value::Map(given)] => {
+            for (name, value) in given.entries() {
+                let value = graven_exec::sources::datum(value).unwrap_or(Datum::NULL);
+                options
+                    .set(name, &value)
+                    .map_err(|why| ExecError::Argument {
+                        message: format!("EXPORT DATABASE: {why}"),
+                    })?;
             }
-            let format = options.entries().iter().find(|(name, _)| known(name));
-            (folder, format.map(|(_, value)| value.to_string()))
+            folder
         }
         _ => return Err(no_folder("EXPORT DATABASE")),
     };
     let connection = inner_connection(caller, "EXPORT DATABASE")?;
     let deadline = caller.context.deadline;
-    let written = export::export(&connection, deadline, folder, format.as_deref());
+    let written = export::export(&connection, deadline, folder, &options);
     let written = written.map_err(|error| inside(caller, "EXPORT DATABASE", &error))?;
     let rows = written
         .iter()

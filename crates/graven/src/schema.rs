@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use graven_cypher::plan::macros::Macro;
 use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
     FunctionView, IndexView, LabelIndex, Named, ProcedureView, SchemaView, SourceFault, SourceView,
@@ -149,6 +150,16 @@ impl SchemaView for Schema<'_> {
         let known = self.1.1.view(name);
         self.3.called.set(self.3.called.get() || known.is_some());
         known
+    }
+
+    fn macro_named(&self, name: &str) -> Option<Macro> {
+        let mut macros = self.catalog().macros().iter();
+        let found = macros.find(|known| &*known.name == name)?;
+        Some(Macro {
+            name: found.name.clone(),
+            parameters: found.parameters.clone(),
+            body: found.body.clone(),
+        })
     }
 
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {

@@ -121,10 +121,12 @@ pub(crate) fn columns(db: &Arc<Instance>, args: &[Value]) -> Rows {
             Value::Integer(id),
             Value::String(column.name.clone()),
             Value::String(column.of.clone()),
-            column.default.as_ref().map_or_else(
-                || Value::text(NO_DEFAULT),
-                |default| Value::String(default.clone()),
-            ),
+            match &column.default {
+                // How numbers are made is none of the program's business.
+                Some(_) if &*column.of == "SERIAL" => Value::text(""),
+                Some(default) => Value::String(default.clone()),
+                None => Value::text(NO_DEFAULT),
+            },
             Value::Boolean(is_key),
         ]
     };

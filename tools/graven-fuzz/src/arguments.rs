@@ -401,6 +401,11 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("graven.agg.product", "l"),
     ("graven.agg.slice", "lii"),
     ("graven.agg.statistics", "l"),
+    ("graven.decode", "B"),
+    ("graven.encode", "s"),
+    ("graven.gamma", "f"),
+    ("graven.lgamma", "f"),
+    ("graven.octetLength", "B"),
     ("graven.regexpReplace", "ssss"),
     ("graven.sort", "lss"),
     ("graven.typeOf", "v"),
@@ -522,6 +527,12 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
         'F' => Some(&["'yyyy-MM-dd'", "''", "5", "'yyyyyyyyyyyyyyyyyyyy-MM-dd'"]),
         // Lists of maps or durations; texts of Base64.
         'e' => Some(&["[]", "[]", "'x'", "[]"]),
+        'B' => Some(&[
+            "graven.encode('ab')",
+            "graven.encode('')",
+            "5",
+            "graven.encode(reduce(t = 'ab', x IN range(1, 10) | t + t))",
+        ]),
         'b' => Some(&["'YWI='", "''", "4", "'YWI*'"]),
         'h' => Some(&["'hour'", "''", "5", "'millennium'"]),
         'j' => Some(&["1", "0", "'x'", "9223372036854775805"]),
@@ -534,6 +545,7 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
     match name {
         "exists" => return Some("exists takes a property or a pattern"),
         "graven.nextSerial" => return Some("it numbers what a statement writes"),
+        "graven.currentValue" | "graven.nextValue" => return Some("it takes a sequence"),
         "graven.leftOut" => return Some("it notes what a statement leaves out"),
         _ => {}
     }

@@ -44,6 +44,10 @@ impl Binder<'_> {
             if let Some(function) = self.schema.function(&name.text) {
                 return self.user_function(whole, &function, (distinct, star), args);
             }
+            let called = self.schema.macro_named(&name.text.to_ascii_lowercase());
+            if let Some(called) = called.filter(|_| !distinct && !star) {
+                return self.macro_call(&called, name, args);
+            }
             let error = self.error(
                 name.span,
                 Code::UnknownFunction,

@@ -120,6 +120,9 @@ impl Binder<'_> {
     /// `COPY name FROM source`.
     pub(super) fn copy_from(&mut self, copy: &CopyFrom, steps: &mut Vec<Step>) -> Result<()> {
         let table = self.schema.table(&copy.target.text);
+        if let Some(creates) = &copy.creates {
+            return self.table_of_query(copy, creates, table.is_some(), steps);
+        }
         let declared = match &table {
             Some(table) => Some(self.copy_of_table(copy, table)?),
             None => None,
@@ -155,7 +158,7 @@ impl Binder<'_> {
     }
 
     /// The clauses that create what is copied from these columns.
-    fn copied(
+    pub(super) fn copied(
         &self,
         copy: &CopyFrom,
         columns: &[Arc<str>],

@@ -1,15 +1,17 @@
-//! Conditions on the parts of a variable-length relationship, in Kuzu's form `(r, n | WHERE ...)`.
+//! Conditions on the parts of a variable-length relationship, in Kuzu's form `(r, n | WHERE ...)`,
+//! and `ACYCLIC`.
 //!
 //! # How it works
 //! Each condition is about the relationships or about the nodes between the ends. One about the
 //! relationships is like one within the brackets: it is decided while the walk goes on. One about
-//! the nodes is asked of the nodes of the path, without its ends, once the path is there.
+//! the nodes is asked of the nodes of the path, without its ends, once the path is there. `ACYCLIC`
+//! is asked then, too: of all nodes of the path, ends included.
 //!
 //! # Invariants
 //! * CY-74: the names are seen by these conditions alone, and hide what is called so around them.
 //!
 //! # Cost
-//! Of conditions on nodes: all paths that the other conditions leave.
+//! Of conditions on nodes, and of `ACYCLIC`: all paths that the other conditions leave.
 
 use super::graph::QueryGraph;
 use super::made::{binary, call};
@@ -75,6 +77,9 @@ impl Binder<'_> {
         if !on_nodes.is_empty() {
             self.ask_inner_nodes(graph, edge, inner, on_nodes);
         }
+        if parts.acyclic {
+            self.ask_each_node_once(graph, edge);
+        }
         Ok(on_each)
     }
 
@@ -90,6 +95,24 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
+    /// A variable for the path along `edge`.
+    fn path_along(&mut self, graph: &mut QueryGraph, edge: usize) -> VarId {
+        let path = self.new_variable("  path", VarKind::Path);
+        let walk = &graph.edges[edge];
+        graph.paths.push((path, vec![walk.from, walk.rel, walk.to]));
+        path
+    }
+
+    /// `size(nodes(path)) = size(apoc.coll.toSet(nodes(path)))` over the nodes along `edge`.
+    fn ask_each_node_once(&mut self, graph: &mut QueryGraph, edge: usize) {
+        let path = self.path_along(graph, edge);
+        let nodes = || call("nodes", vec![Expr::Variable(path)]);
+        let size = |of| call("size", vec![of]);
+        let once = size(call("apoc.coll.toset", vec![nodes()]));
+        let condition = binary(BinaryOp::Equal, size(nodes()), once);
+        graph.predicates.push(condition);
+    }
+
     /// `all(n IN nodes(path)[1..-1] WHERE ...)` over the nodes along `edge`.
     fn ask_inner_nodes(
         &mut self,
@@ -98,9 +121,7 @@ impl Binder<'_> {
         inner: VarId,
         conditions: Vec<Expr>,
     ) {
-        let path = self.new_variable("  path", VarKind::Path);
-        let walk = &graph.edges[edge];
-        graph.paths.push((path, vec![walk.from, walk.rel, walk.to]));
+        let path = self.path_along(graph, edge);
         let number = |number| Some(Box::new(Expr::Literal(Literal::Integer(number))));
         let nodes = Expr::Slice {
             base: Box::new(call("nodes", vec![Expr::Variable(path)])),

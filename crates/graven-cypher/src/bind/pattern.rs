@@ -244,6 +244,10 @@ impl Binder<'_> {
         predicate: bool,
         earlier: usize,
     ) -> Result<Declared> {
+        if pattern.weighted().is_some() {
+            let message = "a path of least cost is looked for by a MATCH";
+            return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));
+        }
         if pattern.shortest.is_some() && is_selective(pattern) {
             let message =
                 "shortest paths along several relationships are looked for by a MATCH of their own";
@@ -518,7 +522,7 @@ impl Binder<'_> {
 }
 
 /// The types of `:A|B|C`, if it is nothing more; none for `:%`, which is any.
-fn alternatives(types: &LabelExpr) -> Option<Vec<Arc<str>>> {
+pub(super) fn alternatives(types: &LabelExpr) -> Option<Vec<Arc<str>>> {
     match types {
         LabelExpr::Any => Some(Vec::new()),
         LabelExpr::Label(name) => Some(vec![name.text.clone()]),

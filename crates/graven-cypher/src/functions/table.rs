@@ -230,6 +230,16 @@ pub(super) const LANGUAGE: &[Function] = &[
         SIZED,
         SIZED,
     )),
+    volatile(function(
+        "graven.currentValue",
+        "graven.currentvalue",
+        (1, 1),
+        STR,
+        INT,
+    )),
+    function("graven.decode", "graven.decode", (1, 1), ANY, STR),
+    function("graven.encode", "graven.encode", (1, 1), STR, ANY),
+    function("graven.gamma", "graven.gamma", (1, 1), NUM, FLOAT),
     internal(function(
         "graven.has_all_labels",
         HAS_ALL_LABELS,
@@ -261,6 +271,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         STR,
         MAP,
     )),
+    function("graven.lgamma", "graven.lgamma", (1, 1), NUM, FLOAT),
     internal(function(
         "graven.merge_maps",
         MERGE_MAPS,
@@ -275,6 +286,14 @@ pub(super) const LANGUAGE: &[Function] = &[
         STR,
         INT,
     )),
+    volatile(function(
+        "graven.nextValue",
+        super::NEXT_VALUE,
+        (1, 1),
+        STR,
+        INT,
+    )),
+    function("graven.octetLength", "graven.octetlength", (1, 1), ANY, INT),
     function(
         "graven.regexpReplace",
         "graven.regexpreplace",

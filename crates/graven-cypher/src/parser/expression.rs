@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! From loose to tight: `OR`, `XOR`, `AND`, `NOT`, comparisons (a chain like `a < b <= c` is one
-//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, `+ - ||`,
-//! `* / %`, `^`, unary sign, postfix (`.key`, `[index]`, `:Label`), atoms (`parser/atom.rs`).
+//! expression), `IN`/`STARTS WITH`/`ENDS WITH`/`CONTAINS`/`=~`/`IS NULL`/`IS Label`, operators on
+//! bits (`parser/kuzu_bits.rs`), `+ - ||`, `* / %`, `^`, unary sign, postfix (`.key`, `[index]`,
+//! `:Label`), atoms (`parser/atom.rs`).
 //! Chains of `AND` and `OR` become balanced trees, so a generated condition with thousands of terms
 //! stays flat.
 
@@ -164,7 +165,7 @@ impl Parser<'_> {
     }
 
     fn predicate(&mut self) -> Result<Expr> {
-        let mut left = self.additive()?;
+        let mut left = self.bits()?;
         loop {
             let op = if self.kind() == TokenKind::Matches {
                 self.advance();

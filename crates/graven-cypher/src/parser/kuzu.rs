@@ -18,6 +18,9 @@ use crate::token::{Span, TokenKind};
 /// `concat_ws`: the texts of a list with the separator between them; nulls are left out.
 const JOINED: &str = "apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL], $0)";
 
+/// `cost`: what the relationships of a path of least cost have as the property, added up.
+const COST: &str = "reduce(`  s` = 0.0, `  x` IN $0 | `  s` + `  x`[$1])";
+
 impl Parser<'_> {
     /// A call of a function of Kuzu that is read in a way of its own: lambdas, named values.
     pub(super) fn kuzu_form(&mut self) -> Result<Option<ExprKind>> {
@@ -123,7 +126,7 @@ impl Parser<'_> {
         })
     }
 
-    fn called(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
+    pub(super) fn called(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Result<Expr> {
         let call = ExprKind::Call {
             name: Name {
                 text: name.into(),
@@ -163,6 +166,14 @@ impl Parser<'_> {
                 whole = self.make(ExprKind::Concatenate { left, right }, name.span)?;
             }
             return Ok(Some(whole.kind));
+        }
+        if let ("cost", [Expr { kind, .. }]) = (&*lower, &args[..])
+            && let ExprKind::Variable(of) = kind
+            && let Some(key) = self.weights.get(&of.text).cloned()
+        {
+            let key = self.make(ExprKind::String(key), name.span)?;
+            args.push(key);
+            return self.of_template(COST, name.span, args).map(Some);
         }
         if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
@@ -308,6 +319,27 @@ impl Parser<'_> {
     }
 }
 
+/// Whether [`place`] reaches all of an expression.
+pub(super) fn is_placeable(expr: &Expr) -> bool {
+    use ExprKind as K;
+    let beyond = matches!(
+        expr.kind,
+        K::Labels { .. }
+            | K::Pattern(_)
+            | K::PatternComprehension { .. }
+            | K::Subquery { .. }
+            | K::MapProjection { .. }
+    );
+    let mut all = !beyond;
+    expr.children(&mut |child| all = all && is_placeable(child));
+    all
+}
+
+/// Puts everything at one place of the statement.
+pub(crate) fn place(expr: &mut Expr, at: Span) {
+    fill(expr, at, &[]);
+}
+
 /// Puts the arguments in the place of parameters, and everything at one place of the statement.
 fn fill(expr: &mut Expr, at: Span, args: &[Expr]) {
     if let ExprKind::Parameter(name) = &expr.kind
@@ -341,6 +373,10 @@ fn fill(expr: &mut Expr, at: Span, args: &[Expr]) {
         ExprKind::Binary { left, right, .. } | ExprKind::Concatenate { left, right } => {
             inner(left);
             inner(right);
+        }
+        ExprKind::Chain { first, rest } => {
+            inner(first);
+            rest.iter_mut().for_each(|(_, it)| inner(it));
         }
         ExprKind::Case {
             subject,
@@ -389,7 +425,7 @@ fn fill(expr: &mut Expr, at: Span, args: &[Expr]) {
             [init, list, step].into_iter().for_each(|it| inner(it));
         }
         ExprKind::Variable(name) | ExprKind::Parameter(name) => named(name),
-        // No row of the table has one of the others.
+        // No row of the table has one of the others, and no macro.
         _ => {}
     }
     // An argument may be higher than the parameter in its place (CY-10).

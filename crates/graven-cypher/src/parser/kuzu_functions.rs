@@ -85,8 +85,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "list_to_string",
         2,
-        "reduce(`  s` = '', `  i` IN range(0, size($1) - 1) | `  s` || \
-            CASE `  i` WHEN 0 THEN '' ELSE $0 END || coalesce(cast($1[`  i`], 'STRING'), ''))",
+        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
+            apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL | cast(`  x`, 'STRING')], $0) END",
     ),
     // Vectors.
     (
@@ -183,6 +183,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("regexp_matches", 2, "$0 =~ ('(?s).*?(?:' || $1 || ').*')"),
     ("string", 1, "cast($0, 'STRING')"),
     // Values.
+    ("nextval", 1, "graven.nextValue($0)"),
+    ("currval", 1, "graven.currentValue($0)"),
     ("typeof", 1, "graven.typeOf($0)"),
     ("ifnull", 2, "coalesce($0, $1)"),
     (
@@ -200,6 +202,19 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("uuid", 1, "cast($0, 'UUID')"),
     ("blob", 1, "cast($0, 'BLOB')"),
     ("to_blob", 1, "cast($0, 'BLOB')"),
+    ("encode", 1, "graven.encode($0)"),
+    ("decode", 1, "graven.decode($0)"),
+    ("octet_length", 1, "graven.octetLength($0)"),
+    (
+        "md5",
+        1,
+        "CASE WHEN $0 IS NOT NULL THEN apoc.util.md5([cast($0, 'STRING')]) END",
+    ),
+    (
+        "sha256",
+        1,
+        "CASE WHEN $0 IS NOT NULL THEN apoc.util.sha256([cast($0, 'STRING')]) END",
+    ),
     ("to_int64", 1, "cast($0, 'INT64')"),
     ("to_int32", 1, "cast($0, 'INT32')"),
     ("to_int16", 1, "cast($0, 'INT16')"),
@@ -238,6 +253,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("label", 1, "graven.label($0)"),
     ("offset", 1, "$0"),
     ("rels", 1, "relationships($0)"),
+    ("start_node", 1, "startNode($0)"),
+    ("end_node", 1, "endNode($0)"),
     ("properties", 2, "[`  x` IN $0 | `  x`[$1]]"),
     (
         "is_trail",
@@ -291,7 +308,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "date_trunc",
         2,
-        "CASE WHEN $1 IS :: DATE THEN date.truncate(toLower($0), $1) WHEN $1 IS :: ZONED DATETIME \
+        "CASE WHEN $1 IS :: DATE AND toLower($0) IN ['hour', 'minute', 'second', 'millisecond', \
+            'microsecond'] THEN $1 WHEN $1 IS :: DATE THEN date.truncate(toLower($0), $1) WHEN $1 IS :: ZONED DATETIME \
             THEN datetime.truncate(toLower($0), $1) ELSE localdatetime.truncate(toLower($0), $1) END",
     ),
     // Numbers.
@@ -307,6 +325,13 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
         "CASE WHEN $0 >= 0 THEN ceil($0 / 2.0) * 2 ELSE floor($0 / 2.0) * 2 END",
     ),
     ("negate", 1, "-$0"),
+    ("gamma", 1, "graven.gamma($0)"),
+    ("lgamma", 1, "graven.lgamma($0)"),
+    ("bitwise_and", 2, "apoc.bitwise.op($0, '&', $1)"),
+    ("bitwise_or", 2, "apoc.bitwise.op($0, '|', $1)"),
+    ("bitwise_xor", 2, "apoc.bitwise.op($0, '^', $1)"),
+    ("bitshift_left", 2, "apoc.bitwise.op($0, '<<', $1)"),
+    ("bitshift_right", 2, "apoc.bitwise.op($0, '>>', $1)"),
     (
         "greatest",
         2,
@@ -370,35 +395,56 @@ pub(super) const PARTS: &[(&str, &str)] = &[
     ("weeks", "$1.week"),
     (
         "hour",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
     ),
     (
         "hours",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
     ),
     (
         "h",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours ELSE $1.hour END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
     ),
     (
         "minute",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
     ),
     (
         "minutes",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
     ),
     (
         "m",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour ELSE $1.minute END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
     ),
-    ("second", "$1.second"),
-    ("seconds", "$1.second"),
-    ("s", "$1.second"),
-    ("millisecond", "$1.second * 1000 + $1.millisecond"),
-    ("milliseconds", "$1.second * 1000 + $1.millisecond"),
-    ("microsecond", "$1.second * 1000000 + $1.microsecond"),
-    ("microseconds", "$1.second * 1000000 + $1.microsecond"),
+    (
+        "second",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+    ),
+    (
+        "seconds",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+    ),
+    (
+        "s",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+    ),
+    (
+        "millisecond",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
+    ),
+    (
+        "milliseconds",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
+    ),
+    (
+        "microsecond",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
+    ),
+    (
+        "microseconds",
+        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
+    ),
 ];
 
 /// Functions that take a lambda as their last argument.

@@ -3,8 +3,8 @@
 //! # How it works
 //! A source is a name, a list of names, a parameter, or a query in brackets; behind it stand
 //! declared columns and options in any order. Kuzu's order
-//! (`LOAD WITH HEADERS (a INT64) FROM 'file'`) is taken as well. Brackets hold options where `=`
-//! stands behind the first word.
+//! (`LOAD WITH HEADERS (a INT64) FROM 'file'`) is taken as well. Brackets hold options where `=`,
+//! a literal, a comma or the end stands behind the first word.
 
 use std::sync::Arc;
 
@@ -128,6 +128,7 @@ impl Parser<'_> {
             source,
             ends,
             transactions: self.in_transactions()?,
+            creates: None,
         })
     }
 
@@ -231,12 +232,19 @@ impl Parser<'_> {
             } else if self.is_word("BY") && self.is_word_at(1, "COLUMN") {
                 self.next += 2;
                 around.by_column = true;
-            } else if self.kind() == TokenKind::OpenParen && self.peek(2) == TokenKind::Equal {
+            } else if self.kind() == TokenKind::OpenParen && self.at_option(1) {
                 self.advance();
                 loop {
                     let name = self.name("an option")?;
-                    self.expect(TokenKind::Equal, "`=`")?;
-                    around.options.push((name, self.expression()?));
+                    let alone = matches!(self.kind(), TokenKind::Comma | TokenKind::CloseParen);
+                    let value = match alone {
+                        true => self.make(ExprKind::Boolean(true), name.span)?,
+                        false => {
+                            self.eat(TokenKind::Equal);
+                            self.expression()?
+                        }
+                    };
+                    around.options.push((name, value));
                     if !self.eat(TokenKind::Comma) {
                         break;
                     }
@@ -261,6 +269,22 @@ impl Parser<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether an option stands there: `name = value`, `name value` with a literal, or the name
+    /// alone; a column has a type behind its name.
+    fn at_option(&self, ahead: usize) -> bool {
+        let is_word = |word| self.is_word_at(ahead + 1, word);
+        matches!(self.peek(ahead), TokenKind::Word | TokenKind::QuotedName)
+            && (matches!(
+                self.peek(ahead + 1),
+                TokenKind::Equal
+                    | TokenKind::Comma
+                    | TokenKind::CloseParen
+                    | TokenKind::String
+                    | TokenKind::Integer
+            ) || is_word("TRUE")
+                || is_word("FALSE"))
     }
 
     /// A type as other databases write it, too: `INT64`, `LIST<STRING>`, `STRING[]`,

@@ -361,9 +361,13 @@ impl Parser<'_> {
             self.note_label(pattern.name.as_ref(), pattern.types.as_ref());
         }
         if self.eat(TokenKind::Star) {
-            self.mode_of_length()?;
+            let mode = self.mode_of_length()?;
+            if let (Some(weight), Some(name)) = (&mode.weight, &pattern.name) {
+                self.weights
+                    .insert(name.text.clone(), weight.key.text.clone());
+            }
             pattern.length = Some(self.length()?);
-            pattern.parts = self.path_parts()?.map(Box::new);
+            pattern.parts = self.path_parts(mode)?.map(Box::new);
         } else if matches!(self.kind(), TokenKind::DotDot | TokenKind::Integer) {
             let message = "a variable-length relationship needs `*` before its bounds";
             return Err(self
@@ -373,36 +377,6 @@ impl Parser<'_> {
         pattern.properties = self.pattern_properties()?;
         pattern.filter = self.inline_filter()?;
         self.expect(TokenKind::CloseBracket, "`]`")?;
-        Ok(())
-    }
-
-    /// Words of Kuzu behind the star: which of the paths are wanted.
-    fn mode_of_length(&mut self) -> Result<()> {
-        let start = self.token().span;
-        if self.is_word("WSHORTEST") {
-            let message = "weighted shortest paths are not available in this build";
-            return Err(self.error(start, Code::FeatureNotAvailable, message));
-        }
-        if self.is_word("ACYCLIC") || self.is_word("WALK") {
-            let message = "paths along one relationship are trails in this build";
-            return Err(self
-                .error(start, Code::FeatureNotAvailable, message)
-                .with_hint("leave the word out; `is_acyclic(p)` is a condition on a path"));
-        }
-        if self.eat_word("TRAIL") {
-            return Ok(());
-        }
-        let all = self.is_word("ALL") && self.is_word_at(1, "SHORTEST");
-        if all {
-            self.advance();
-        }
-        if self.eat_word("SHORTEST") {
-            let count = match all {
-                true => PathCount::Lengths(1),
-                false => PathCount::Paths(1),
-            };
-            self.selected = Some((count, start.to(self.last_span())));
-        }
         Ok(())
     }
 

@@ -49,8 +49,8 @@ impl Parser<'_> {
         };
         let clauses = if let Some(command) = self.database_command()? {
             vec![command]
-        } else if let Some(command) = self.table_statement()? {
-            vec![schema(command)]
+        } else if let Some(kind) = self.table_statement()? {
+            vec![Clause { kind, span }]
         } else if let Some(clauses) = self.user_command()? {
             clauses
         } else if self.is_word("CREATE") && !named_path {

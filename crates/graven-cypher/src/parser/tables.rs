@@ -10,7 +10,10 @@
 use std::sync::Arc;
 
 use super::{Parser, Result};
-use crate::ast::{ClauseKind, ExprKind, LabelExpr, Name, ProcedureCall, ProjectionItem, Yields};
+use crate::ast::{
+    ClauseKind, CopyEnd, CopyFrom, CopySource, CreatedTable, ExprKind, LabelExpr, Name,
+    ProcedureCall, ProjectionItem, Yields,
+};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::SchemaCommand;
@@ -25,6 +28,9 @@ const CALLS: &[(&str, &str)] = &[
     ("db_version", "graven.kuzuVersion"),
     ("current_setting", "graven.setting"),
     ("show_warnings", "graven.kuzuWarnings"),
+    ("show_macros", "graven.kuzuMacros"),
+    ("show_sequences", "graven.kuzuSequences"),
+    ("storage_info", "graven.storageInfo"),
 ];
 
 /// Settings of Kuzu that change no result, and have no meaning here.
@@ -65,15 +71,22 @@ struct Parts {
 
 impl Parser<'_> {
     /// A statement about tables, if one begins here.
-    pub(super) fn table_statement(&mut self) -> Result<Option<SchemaCommand>> {
+    pub(super) fn table_statement(&mut self) -> Result<Option<ClauseKind>> {
         let two = |p: &Self, first: &str, second: &str| p.is_word(first) && p.is_word_at(1, second);
+        if let Some(command) = self.macro_statement()? {
+            return Ok(Some(ClauseKind::Schema(SchemaCommand::Macro(command))));
+        }
+        if let Some(command) = self.sequence_statement()? {
+            let command = SchemaCommand::Sequence(command);
+            return Ok(Some(ClauseKind::Schema(command)));
+        }
         let command = if two(self, "CREATE", "NODE") && self.is_word_at(2, "TABLE") {
             self.next += 3;
-            self.create_node_table()?
+            return self.create_node_table().map(Some);
         } else if two(self, "CREATE", "REL") && self.is_word_at(2, "TABLE") {
             self.next += 3;
             self.eat_word("GROUP");
-            self.create_rel_table()?
+            return self.create_rel_table().map(Some);
         } else if two(self, "DROP", "TABLE") {
             self.next += 2;
             let lenient = self.if_exists()?;
@@ -87,18 +100,12 @@ impl Parser<'_> {
                 "comments on tables",
                 "keep it in a node, or beside the file",
             ));
-        } else if two(self, "CREATE", "SEQUENCE") || two(self, "DROP", "SEQUENCE") {
-            let hint = "a column of type SERIAL numbers the nodes of a table";
-            return Err(self.without("sequences", hint));
-        } else if two(self, "CREATE", "MACRO") || two(self, "CREATE", "TYPE") {
-            return Err(self.without(
-                "macros and types of one's own",
-                "write out what it stands for",
-            ));
+        } else if two(self, "CREATE", "TYPE") {
+            return Err(self.without("types of one's own", "write out what it stands for"));
         } else {
             return Ok(None);
         };
-        Ok(Some(SchemaCommand::Table(command)))
+        Ok(Some(ClauseKind::Schema(SchemaCommand::Table(command))))
     }
 
     fn without(&self, what: &str, hint: &str) -> Diagnostic {
@@ -108,9 +115,16 @@ impl Parser<'_> {
             .with_hint(hint)
     }
 
-    fn create_node_table(&mut self) -> Result<TableCommand> {
+    fn create_node_table(&mut self) -> Result<ClauseKind> {
         let lenient = self.if_not_exists()?;
         let name = self.name("a table")?;
+        if self.is_word("AS") {
+            let creates = CreatedTable {
+                lenient,
+                limits: (false, false),
+            };
+            return self.table_of_query(name, None, creates);
+        }
         let parts = self.table_parts(&name)?;
         self.table_options()?;
         let Some(key) = parts.key else {
@@ -136,15 +150,16 @@ impl Parser<'_> {
             }
             column.default = Some(serial_default(&name.text, &key.text));
         }
-        Ok(TableCommand::CreateNodes {
+        let command = TableCommand::CreateNodes {
             name: name.text,
             columns,
             key: key.text,
             lenient,
-        })
+        };
+        Ok(ClauseKind::Schema(SchemaCommand::Table(command)))
     }
 
-    fn create_rel_table(&mut self) -> Result<TableCommand> {
+    fn create_rel_table(&mut self) -> Result<ClauseKind> {
         let lenient = self.if_not_exists()?;
         let name = self.name("a table")?;
         let parts = self.table_parts(&name)?;
@@ -160,7 +175,25 @@ impl Parser<'_> {
             let message = "a column of type SERIAL is the primary key of nodes in this build";
             return Err(self.error(name.span, Code::FeatureNotAvailable, message));
         }
-        Ok(TableCommand::CreateRelationships {
+        if self.is_word("AS") {
+            let ([pair], []) = (&parts.pairs[..], &parts.columns[..]) else {
+                let message = "a table of relationships that is made of a query has one pair of \
+                    ends, and no columns but those of the query";
+                return Err(self.error(name.span, Code::UnexpectedSyntax, message));
+            };
+            let end = |label: &Arc<str>| CopyEnd {
+                label: label.clone(),
+                key: None,
+                at: name.span,
+            };
+            let ends = (end(&pair.0), end(&pair.1));
+            let creates = CreatedTable {
+                lenient,
+                limits: parts.limits,
+            };
+            return self.table_of_query(name, Some(ends), creates);
+        }
+        let command = TableCommand::CreateRelationships {
             name: name.text,
             columns: parts.columns,
             ends: ConstraintKind::Ends {
@@ -169,7 +202,27 @@ impl Parser<'_> {
                 one_in: parts.limits.1,
             },
             lenient,
-        })
+        };
+        Ok(ClauseKind::Schema(SchemaCommand::Table(command)))
+    }
+
+    /// `AS query` behind the name of a new table.
+    fn table_of_query(
+        &mut self,
+        target: Name,
+        ends: Option<(CopyEnd, CopyEnd)>,
+        creates: CreatedTable,
+    ) -> Result<ClauseKind> {
+        self.expect_word("AS")?;
+        let query = self.with_bar(false, Self::subquery_of_rows)?;
+        Ok(ClauseKind::CopyFrom(Box::new(CopyFrom {
+            target,
+            properties: None,
+            source: CopySource::Query(Box::new(query)),
+            ends,
+            transactions: None,
+            creates: Some(creates),
+        })))
     }
 
     /// `(column TYPE [DEFAULT x] [PRIMARY KEY], ..., PRIMARY KEY (column), FROM a TO b, MANY_ONE)`.
@@ -306,11 +359,6 @@ impl Parser<'_> {
                 }
             }
             self.expect(TokenKind::CloseParen, "`,` or `)`")?;
-        } else if self.is_word("AS") {
-            let message = "a table is not made of a query in this build";
-            return Err(self
-                .error(self.token().span, Code::FeatureNotAvailable, message)
-                .with_hint("create the table, then `COPY name FROM (query)`"));
         }
         Ok(())
     }
@@ -365,7 +413,7 @@ impl Parser<'_> {
         Ok(TableCommand::RenameColumn { table, from, to })
     }
 
-    fn if_exists(&mut self) -> Result<bool> {
+    pub(super) fn if_exists(&mut self) -> Result<bool> {
         let found = self.is_word("IF") && self.is_word_at(1, "EXISTS");
         if found {
             self.next += 2;

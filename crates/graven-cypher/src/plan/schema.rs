@@ -1,9 +1,11 @@
-//! Commands that change the schema: indexes, constraints and users.
+//! Commands that change the schema: indexes, constraints, tables, sequences, macros and users.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::constraint::ConstraintKind;
+use super::macros::MacroCommand;
+use super::sequences::SequenceCommand;
 use super::tables::TableCommand;
 use super::users::UserCommand;
 
@@ -74,6 +76,10 @@ pub enum SchemaCommand {
     DropConstraint { name: SchemaName, if_exists: bool },
     /// About a table.
     Table(TableCommand),
+    /// About a sequence.
+    Sequence(SequenceCommand),
+    /// About a macro.
+    Macro(MacroCommand),
     /// About users.
     User(UserCommand),
 }
@@ -92,7 +98,11 @@ impl SchemaCommand {
     #[must_use]
     pub fn name(&self) -> Option<&SchemaName> {
         match self {
-            SchemaCommand::CreateLookup | SchemaCommand::Table(_) | SchemaCommand::User(_) => None,
+            SchemaCommand::CreateLookup
+            | SchemaCommand::Table(_)
+            | SchemaCommand::Sequence(_)
+            | SchemaCommand::Macro(_)
+            | SchemaCommand::User(_) => None,
             SchemaCommand::CreateIndex { name, .. }
             | SchemaCommand::CreateConstraint { name, .. } => name.as_ref(),
             SchemaCommand::DropIndex { name, .. } | SchemaCommand::DropConstraint { name, .. } => {
@@ -153,6 +163,8 @@ impl fmt::Display for SchemaCommand {
             }
             SchemaCommand::DropConstraint { name, .. } => write!(f, "drop constraint {name}"),
             SchemaCommand::Table(command) => command.fmt(f),
+            SchemaCommand::Sequence(command) => command.fmt(f),
+            SchemaCommand::Macro(command) => command.fmt(f),
             SchemaCommand::User(command) => command.fmt(f),
         }
     }

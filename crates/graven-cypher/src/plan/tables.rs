@@ -10,7 +10,7 @@ use super::constraint::ConstraintKind;
 pub struct TableColumn {
     /// Its name.
     pub key: Arc<str>,
-    /// The text of its type.
+    /// The text of its type; empty if it is that of the values that are there.
     pub of: Arc<str>,
     /// The text of an expression for what is given no value.
     pub default: Option<Arc<str>>,

@@ -158,6 +158,11 @@ fn calls(expr: &Expr, is_one: &dyn Fn(&str) -> bool) -> bool {
     found
 }
 
+/// Whether a sequence is advanced.
+pub(crate) fn advances_sequence(expr: &Expr) -> bool {
+    calls(expr, &|name| name == functions::NEXT_VALUE)
+}
+
 /// Replaces every read of `from` by `to`.
 pub(crate) fn substitute(expr: &mut Expr, from: VarId, to: &Expr) {
     if matches!(expr, Expr::Variable(var) if *var == from) {

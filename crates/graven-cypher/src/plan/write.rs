@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::creation::{Creation, RelType, SetItem};
+use super::variables::advances_sequence;
 use super::{Expr, Operator, Plan, PlanNode};
 
 /// Names that a plan writes and that must exist before it runs.
@@ -97,10 +98,10 @@ impl Operator {
         }
     }
 
-    /// Whether this operator alone, apart from its inputs, changes the graph.
+    /// Whether this operator alone, apart from its inputs, changes the graph or a sequence.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(
+        let writes = matches!(
             self,
             Operator::Create { .. }
                 | Operator::Merge { .. }
@@ -108,7 +109,14 @@ impl Operator {
                 | Operator::Delete { .. }
                 | Operator::Schema { .. }
                 | Operator::Procedure { writes: true, .. }
-        )
+        );
+        writes || self.advances_sequence()
+    }
+
+    fn advances_sequence(&self) -> bool {
+        let mut found = false;
+        self.for_each_expr(&mut |expr| found = found || advances_sequence(expr));
+        found
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::ExecError;
 use crate::value::Value;
 
 pub(super) mod apoc;
+pub(super) mod blob;
 pub(super) mod cast;
 pub(super) mod convert;
 pub(super) mod graph;
@@ -13,6 +14,7 @@ pub(super) mod number;
 mod ordered;
 pub(super) mod regular;
 mod round;
+pub(super) mod sequence;
 pub(super) mod spatial;
 pub(super) mod temporal;
 pub(super) mod text;

@@ -1,4 +1,4 @@
-//! Creates and drops indexes and constraints, and changes users.
+//! Creates and drops indexes, constraints, sequences and macros, and changes users.
 
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use graven_storage::{
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
 use crate::operator::{BoxedOperator, PhysicalOperator};
+use crate::operators::macros;
+use crate::operators::sequences;
 use crate::operators::tables::{Tables, demand};
 use crate::query_context::QueryContext;
 use crate::users;
@@ -125,6 +127,8 @@ impl Schema {
                 };
                 return tables.run(command);
             }
+            SchemaCommand::Sequence(command) => return sequences::run(command, transaction),
+            SchemaCommand::Macro(command) => return macros::run(command, transaction),
             SchemaCommand::User(command) => return users::run(command, rt),
         };
         // Whether what is wanted is there, or its name is taken by something of its sort; the index

@@ -11,11 +11,12 @@ use graven_cypher::plan::constraint::ConstraintKind;
 use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
 use graven_storage::{
     self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
-    NodeId, PropertyType, RelId, RelationshipEnds, SchemaClash, SchemaEntity, Snapshot,
-    Transaction,
+    NodeId, PropertyType, PropertyValue, RelId, RelationshipEnds, SchemaClash, SchemaEntity,
+    Snapshot, Transaction,
 };
 
 use crate::error::{ExecError, Result};
+use crate::operators::inferred_type::InferredType;
 use crate::query_context::QueryContext;
 
 /// What the store calls a demand.
@@ -276,7 +277,12 @@ impl Tables<'_> {
     /// Makes the constraints of columns; each of a table has a default.
     fn add_columns(&self, entity: SchemaEntity, columns: &[TableColumn]) -> Result<()> {
         for column in columns {
+            let of = match column.of.is_empty() {
+                true => self.inferred(entity, &column.key)?,
+                false => column.of.clone(),
+            };
             let declared = TableColumn {
+                of,
                 default: Some(column.default.clone().unwrap_or_else(|| NO_DEFAULT.into())),
                 ..column.clone()
             };
@@ -397,16 +403,11 @@ impl Tables<'_> {
         old: KeyId,
         new: Option<KeyId>,
     ) -> Result<()> {
-        let snapshot = self.snapshot();
-        let column = match entity {
-            SchemaEntity::Relationship(rel_type) => snapshot.relationship_column(rel_type, old),
-            _ => snapshot.node_column(old),
-        };
-        let value = column.map_or(Ok(storage::PropertyValue::Null), |column| column.get(id))?;
+        let value = self.value(entity, id, old)?;
         if value.is_null() {
             return Ok(());
         }
-        let mut moves = vec![(old, storage::PropertyValue::Null)];
+        let mut moves = vec![(old, PropertyValue::Null)];
         moves.extend(new.map(|new| (new, value)));
         for (key, value) in moves {
             match entity {
@@ -420,6 +421,31 @@ impl Tables<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The type of the values that are there.
+    fn inferred(&self, entity: SchemaEntity, name: &Arc<str>) -> Result<Arc<str>> {
+        let key = self.transaction.key(name)?;
+        let mut of = InferredType::default();
+        self.each(entity, &mut |id| {
+            let value = self.value(entity, id, key)?;
+            of.see(&value).map_err(|what| {
+                let what = format!(
+                    "the values of the column {name} are of several types, {what}: cast them"
+                );
+                Error::InvalidSchema { what }.into()
+            })
+        })?;
+        Ok(of.text().into())
+    }
+
+    fn value(&self, entity: SchemaEntity, id: u64, key: KeyId) -> Result<PropertyValue> {
+        let snapshot = self.snapshot();
+        let column = match entity {
+            SchemaEntity::Relationship(rel_type) => snapshot.relationship_column(rel_type, key),
+            _ => snapshot.node_column(key),
+        };
+        Ok(column.map_or(Ok(PropertyValue::Null), |column| column.get(id))?)
     }
 
     /// Calls `visit` with the ids of all that a table names.

@@ -17,7 +17,9 @@
 //! | patterns | count; each: label set of the start, type, label set of the end, relationships |
 //! | commits | only if there are any or more follows: count; each: the name that its client gave it (16 bytes), oldest first |
 //! | values | only if there are any or more follows: count; each: id of the store, then what its values are like ([`super::value_statistics`]) |
-//! | users | only if there are any: as in [`crate::users`] |
+//! | users | only if there are any or more follows: as in [`crate::users`] |
+//! | sequences | only if there are any or more follows: as in [`crate::sequences`] |
+//! | macros | only if there are any: as in [`crate::macros`] |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships
@@ -29,10 +31,12 @@ use super::{
 };
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
+use crate::macros;
 use crate::pages::Pages;
 use crate::schema::{
     ConstraintDescription, ConstraintKind, IndexKind, PropertyType, RelationshipEnds, SchemaEntity,
 };
+use crate::sequences;
 use crate::users;
 use graven_pagecache::PageRef;
 use std::sync::Arc;
@@ -109,7 +113,9 @@ impl Catalog {
             );
         }
         let columns = &self.statistics.columns;
-        let no_users = self.users.is_empty();
+        let no_macros = self.macros.is_empty();
+        let no_sequences = self.sequences.is_empty() && no_macros;
+        let no_users = self.users.is_empty() && no_sequences;
         if !(self.clients.is_empty() && columns.is_empty() && no_users) {
             put_varint(&mut out, self.clients.len() as u64);
             self.clients.iter().for_each(|id| out.extend_from_slice(id));
@@ -123,6 +129,12 @@ impl Catalog {
         }
         if !no_users {
             users::put(&mut out, &self.users);
+        }
+        if !no_sequences {
+            sequences::put(&mut out, &self.sequences);
+        }
+        if !no_macros {
+            macros::put(&mut out, &self.macros);
         }
         out
     }
@@ -203,6 +215,12 @@ impl Catalog {
         }
         if reader.remaining() > 0 {
             catalog.users = users::read(&mut reader)?;
+        }
+        if reader.remaining() > 0 {
+            catalog.sequences = sequences::read(&mut reader)?;
+        }
+        if reader.remaining() > 0 {
+            catalog.macros = macros::read(&mut reader)?;
         }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(

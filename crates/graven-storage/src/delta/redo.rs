@@ -14,7 +14,7 @@
 //! | flags (1 byte) | 1: client id; 2: names; 4: schema |
 //! | 16 bytes | client id, if flagged |
 //! | three lists | new labels, types, keys, if flagged: varint number of the first, varint count, names |
-//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), and users if there are any ([`crate::users`]), if flagged |
+//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), and users, sequences and macros as there, if flagged |
 //!
 //! | section | |
 //! | --- | --- |
@@ -30,6 +30,8 @@ use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
+use crate::macros;
+use crate::sequences;
 use crate::store::allocator::{NameKind, NameLists};
 use crate::users;
 use crate::value::encode::put_value;
@@ -149,8 +151,15 @@ pub(crate) fn schema_bytes(schema: &Schema) -> Vec<u8> {
     };
     let mut out = Vec::new();
     catalog.put_schema(&mut out);
-    if !schema.users.is_empty() {
+    let (no_sequences, no_macros) = (schema.sequences.is_empty(), schema.macros.is_empty());
+    if !(schema.users.is_empty() && no_sequences && no_macros) {
         users::put(&mut out, &schema.users);
+    }
+    if !(no_sequences && no_macros) {
+        sequences::put(&mut out, &schema.sequences);
+    }
+    if !no_macros {
+        macros::put(&mut out, &schema.macros);
     }
     out
 }
@@ -167,6 +176,12 @@ pub(crate) fn read_schema(bytes: &[u8], names: &NameLists) -> Decoded<Schema> {
     catalog.read_schema(&mut reader)?;
     if reader.remaining() > 0 {
         catalog.users = users::read(&mut reader)?;
+    }
+    if reader.remaining() > 0 {
+        catalog.sequences = sequences::read(&mut reader)?;
+    }
+    if reader.remaining() > 0 {
+        catalog.macros = macros::read(&mut reader)?;
     }
     Ok(Schema::of(&catalog))
 }

@@ -1,4 +1,5 @@
-//! Users, indexes and constraints of the original, made again on the copy by ordinary transactions:
+//! Users, sequences, macros, indexes and constraints of the original, made again on the copy by
+//! ordinary transactions:
 //! what they demand is verified there.
 
 use super::{Lost, SalvageReport};
@@ -23,8 +24,9 @@ pub(super) fn copy(
 ) -> Result<()> {
     let catalog = original.catalog();
     let (indexes, constraints) = (catalog.indexes(), catalog.constraints());
-    let users = catalog.users();
-    if indexes.is_empty() && constraints.is_empty() && users.is_empty() {
+    let (users, sequences, macros) = (catalog.users(), catalog.sequences(), catalog.macros());
+    let ruled = !(indexes.is_empty() && constraints.is_empty());
+    if !ruled && users.is_empty() && sequences.is_empty() && macros.is_empty() {
         return Ok(());
     }
     let mut store = Store::open_base(out, original.cache().clone(), None, None, FORMAT)?;
@@ -34,6 +36,18 @@ pub(super) fn copy(
         make(&store, |transaction| {
             let mut all = users.iter();
             all.try_for_each(|user| transaction.put_user(user.clone()))
+        })?;
+    }
+    if !sequences.is_empty() {
+        make(&store, |transaction| {
+            let mut all = sequences.iter();
+            all.try_for_each(|sequence| transaction.put_sequence(sequence.clone()))
+        })?;
+    }
+    if !macros.is_empty() {
+        make(&store, |transaction| {
+            let mut all = macros.iter();
+            all.try_for_each(|known| transaction.put_macro(known.clone()))
         })?;
     }
     for index in indexes {

@@ -1,4 +1,4 @@
-//! Creating and dropping indexes, constraints and users.
+//! Creating and dropping indexes, constraints, users, sequences and macros.
 //!
 //! # How it works
 //! A new index gets an entry for everything that is there, as if it had been written just now; the
@@ -14,9 +14,11 @@ use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::Direction;
 use crate::index::cut;
 use crate::index::key::KEY_BYTES_MAX;
+use crate::macros::MacroDescription;
 use crate::schema::{
     ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
 };
+use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
 use crate::version::schema::Schema;
 use crate::{Error, Result, SchemaClash, Snapshot};
@@ -349,6 +351,97 @@ impl Transaction {
                 self.write_set.set_schema(schema);
                 state.schema_changed = true;
                 state.counters.users_changed += 1;
+            }
+            Ok(found)
+        })
+    }
+
+    /// The sequence of this name, as this transaction sees it.
+    #[must_use]
+    pub fn sequence(&self, name: &str) -> Option<SequenceDescription> {
+        let schema = self.write_set.schema();
+        let mut all = schema.sequences.iter();
+        all.find(|known| &*known.name == name).cloned()
+    }
+
+    /// Adds a sequence, or changes the one of this name.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn put_sequence(&self, sequence: SequenceDescription) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let found = schema
+                .sequences
+                .binary_search_by(|known| known.name.cmp(&sequence.name));
+            match found {
+                Ok(at) => schema.sequences[at] = sequence,
+                Err(at) => schema.sequences.insert(at, sequence),
+            }
+            self.write_set.set_schema(schema);
+            state.schema_changed = true;
+            Ok(())
+        })
+    }
+
+    /// Removes the sequence of this name; whether there was one.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn drop_sequence(&self, name: &str) -> Result<bool> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let before = schema.sequences.len();
+            schema.sequences.retain(|known| &*known.name != name);
+            let found = schema.sequences.len() < before;
+            if found {
+                self.write_set.set_schema(schema);
+                state.schema_changed = true;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Whether there is a macro of this name, as this transaction sees it.
+    #[must_use]
+    pub fn has_macro(&self, name: &str) -> bool {
+        let schema = self.write_set.schema();
+        schema.macros.iter().any(|known| &*known.name == name)
+    }
+
+    /// Adds a macro, or changes the one of this name.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn put_macro(&self, given: MacroDescription) -> Result<()> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let found = schema
+                .macros
+                .binary_search_by(|known| known.name.cmp(&given.name));
+            match found {
+                Ok(at) => schema.macros[at] = given,
+                Err(at) => schema.macros.insert(at, given),
+            }
+            self.write_set.set_schema(schema);
+            state.schema_changed = true;
+            Ok(())
+        })
+    }
+
+    /// Removes the macro of this name; whether there was one.
+    ///
+    /// # Errors
+    /// As [`Transaction::label`].
+    pub fn drop_macro(&self, name: &str) -> Result<bool> {
+        self.write(|state| {
+            let mut schema = (*self.write_set.schema()).clone();
+            let before = schema.macros.len();
+            schema.macros.retain(|known| &*known.name != name);
+            let found = schema.macros.len() < before;
+            if found {
+                self.write_set.set_schema(schema);
+                state.schema_changed = true;
             }
             Ok(found)
         })

@@ -1,19 +1,23 @@
-//! Indexes, constraints and users of a version.
+//! Indexes, constraints, users, sequences and macros of a version.
 
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, IndexDescription};
 use crate::ids::TypeId;
+use crate::macros::MacroDescription;
 use crate::schema::{ConstraintDescription, ConstraintKind, RelationshipEnds, SchemaEntity};
+use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
 
-/// Indexes and constraints without what the file says of them, and users.
+/// Indexes and constraints without what the file says of them, users, sequences and macros.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Schema {
     pub(crate) indexes: Vec<IndexDescription>,
     pub(crate) constraints: Vec<ConstraintDescription>,
     pub(crate) next_index: u32,
     pub(crate) users: Vec<UserDescription>,
+    pub(crate) sequences: Vec<SequenceDescription>,
+    pub(crate) macros: Vec<MacroDescription>,
 }
 
 impl Schema {
@@ -23,6 +27,8 @@ impl Schema {
             constraints: catalog.constraints.clone(),
             next_index: catalog.next_index,
             users: catalog.users.clone(),
+            sequences: catalog.sequences.clone(),
+            macros: catalog.macros.clone(),
         }
     }
 
@@ -49,8 +55,8 @@ impl Schema {
         })
     }
 
-    /// Whether both have the same indexes, constraints and users, whatever the file says of the
-    /// indexes.
+    /// Whether both have the same indexes, constraints, users, sequences and macros, whatever the
+    /// file says of the indexes.
     pub(super) fn is_as(&self, other: &Schema) -> bool {
         let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
             let named = schema.indexes.iter();
@@ -59,6 +65,8 @@ impl Schema {
         self.next_index == other.next_index
             && self.constraints == other.constraints
             && self.users == other.users
+            && self.sequences == other.sequences
+            && self.macros == other.macros
             && indexes(self) == indexes(other)
     }
 }

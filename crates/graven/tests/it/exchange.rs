@@ -162,6 +162,53 @@ fn an_exported_graph_comes_back() {
 }
 
 #[test]
+fn an_export_takes_options() {
+    let (folder, db) = database();
+    generated(&db, 4);
+    run(&db, "CREATE MACRO twice(x) AS 2 * x");
+    let place = folder.path().join("not").join("there").join("yet");
+    let place = place.display();
+    let options = "format = 'csv', header = true, delim = ';', quote = '|', escape = '|'";
+    run(&db, &format!("EXPORT DATABASE '{place}' ({options})"));
+    let (_other, back) = database();
+    run(&back, &format!("IMPORT DATABASE '{place}'"));
+    assert_eq!(graph(&back), graph(&db));
+    assert_eq!(run(&back, "RETURN twice(2)"), run(&back, "RETURN 4"));
+
+    run(
+        &db,
+        "CREATE CONSTRAINT only FOR (n:Only) REQUIRE n.k IS UNIQUE",
+    );
+    let bare = folder.path().join("bare");
+    let bare = bare.display();
+    run(
+        &db,
+        &format!("EXPORT DATABASE '{bare}' (SCHEMA_ONLY = true)"),
+    );
+    let (_third, empty) = database();
+    run(&empty, &format!("IMPORT DATABASE '{bare}'"));
+    assert_eq!(
+        run(&empty, "MATCH (n) RETURN count(*)"),
+        run(&empty, "RETURN 0")
+    );
+    let named = "SHOW CONSTRAINTS YIELD name WHERE name = 'only' RETURN name";
+    assert_eq!(run(&empty, named), run(&db, named));
+
+    for (options, part) in [
+        ("FORMAT = 'PARQUET', HEADER = true", "options of CSV"),
+        ("FORMAT = 'CSV', HEADER = false", "headers"),
+        ("COLOUR = 'red'", "COLOUR"),
+        ("SCHEMA_ONLY = 1", "SCHEMA_ONLY"),
+        ("FORMAT = false", "FORMAT"),
+    ] {
+        let text = format!("EXPORT DATABASE '{bare}-{part}' ({options})");
+        let refused = db.connect().query(&text, &Params::new());
+        let said = refused.expect_err(options).to_string();
+        assert!(said.contains(part), "{options}: {said}");
+    }
+}
+
+#[test]
 fn an_import_that_fails_leaves_no_nodes() {
     let (folder, db) = database();
     run(

@@ -34,6 +34,7 @@ mod rewrites;
 mod s3;
 mod scans;
 mod scripts;
+mod sequences;
 mod serialisable;
 mod small_memory;
 mod tables;

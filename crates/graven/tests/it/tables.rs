@@ -453,7 +453,7 @@ fn functions_of_kuzu_are_expressions() {
     );
     refused(
         &db,
-        "MATCH (a)-[:K* ACYCLIC 1..2]->(b) RETURN b",
+        "MATCH (a)-[:K* WALK 1..2]->(b) RETURN b",
         &["NotAvailable"],
     );
     done(&db, "CALL threads = 4");

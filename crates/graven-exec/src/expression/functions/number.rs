@@ -76,6 +76,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (0, 0),
         body: timestamp,
     },
+    float_function!("graven.gamma", libm::tgamma),
+    float_function!("graven.lgamma", libm::lgamma),
     float_function!("ceil", f64::ceil),
     float_function!("floor", f64::floor),
     float_function!("sqrt", f64::sqrt),

@@ -1,0 +1,129 @@
+//! Calls of macros: the expression of the macro over the arguments.
+//!
+//! # How it works
+//! A call becomes nested comprehensions over lists of one element, so that each argument is
+//! evaluated once, and the names within the macro and around the call do not meet. The outermost
+//! one has all arguments: it alone may have aggregates.
+//!
+//! # Cost
+//! The text of the macro for each call in a statement.
+
+use std::sync::Arc;
+
+use super::load::{expr, named};
+use super::{Binder, Result};
+use crate::ast::{self, ClauseKind, ExprKind, Name};
+use crate::bind::made::Typed;
+use crate::diagnostic::Code;
+use crate::parser::{self, HEIGHT_MAX};
+use crate::plan::macros::Macro;
+use crate::token::Span;
+
+/// How deep macros may call each other.
+const DEPTH_MAX: usize = 16;
+/// Stands for the list of all arguments.
+const ARGUMENTS: &str = "  arguments";
+
+impl Binder<'_> {
+    /// A call of a macro.
+    pub(super) fn macro_call(
+        &mut self,
+        called: &Macro,
+        name: &Name,
+        args: &[ast::Expr],
+    ) -> Result<Typed> {
+        let at = name.span;
+        let most = called.parameters.len();
+        let least = called
+            .parameters
+            .iter()
+            .filter(|(_, it)| it.is_none())
+            .count();
+        if args.len() < least || args.len() > most {
+            let wanted = match least == most {
+                true => format!("{most}"),
+                false => format!("{least} to {most}"),
+            };
+            let message = format!(
+                "the macro `{}` takes {wanted} argument(s), got {}",
+                called.name,
+                args.len()
+            );
+            return Err(self.error(at, Code::InvalidNumberOfArguments, message));
+        }
+        if self.macros >= DEPTH_MAX {
+            let message = format!(
+                "macros call each other more than {DEPTH_MAX} deep, down to `{}`",
+                called.name
+            );
+            return Err(self.error(at, Code::NestingTooDeep, message));
+        }
+        let mut given = args.to_vec();
+        for (_, default) in &called.parameters[args.len()..] {
+            given.push(self.part_of_macro(default.as_deref().unwrap_or("NULL"), called, at)?);
+        }
+        let mut whole = self.part_of_macro(&called.body, called, at)?;
+        let heights = given.iter().map(|arg| arg.height).max().unwrap_or(0);
+        let levels = 3 * (u16::try_from(most).unwrap_or(u16::MAX).saturating_add(1));
+        let height = heights.saturating_add(whole.height).saturating_add(levels);
+        if height > HEIGHT_MAX {
+            let message = format!("a call of the macro `{}` is nested too deeply", called.name);
+            return Err(self.error(at, Code::NestingTooDeep, message));
+        }
+        if most > 0 {
+            for (idx, (parameter, _)) in called.parameters.iter().enumerate().rev() {
+                let all = Box::new(expr(ExprKind::Variable(named(ARGUMENTS, at)), at));
+                let number = expr(ExprKind::Integer(idx as i64), at);
+                let value = ExprKind::Index {
+                    base: all,
+                    index: Box::new(number),
+                };
+                whole = with_value(parameter, expr(value, at), whole, at);
+            }
+            whole = with_value(ARGUMENTS, expr(ExprKind::List(given), at), whole, at);
+        }
+        whole.height = height;
+        self.macros += 1;
+        let bound = self.expression(&whole);
+        self.macros -= 1;
+        bound
+    }
+
+    /// The expression of a text of the macro; its errors are those of the call.
+    fn part_of_macro(&self, text: &str, called: &Macro, at: Span) -> Result<ast::Expr> {
+        let told = |what: &str| {
+            let message = format!("the macro `{}`, {text}: {what}", called.name);
+            self.error(at, Code::UnexpectedSyntax, message)
+        };
+        let statement = parser::parse(&format!("RETURN {text} AS x"));
+        let statement = statement.map_err(|error| told(&error.message))?;
+        let clause = statement.query.first.clauses.into_iter().next();
+        let item = match clause.map(|clause| clause.kind) {
+            Some(ClauseKind::Return(mut projection)) => projection.items.pop(),
+            _ => None,
+        };
+        item.map(|mut item| {
+            parser::place(&mut item.expr, at);
+            item.expr
+        })
+        .ok_or_else(|| told("it is no expression"))
+    }
+}
+
+/// `[name IN [value] | body][0]`.
+fn with_value(name: &str, value: ast::Expr, body: ast::Expr, at: Span) -> ast::Expr {
+    let all = ExprKind::ListComprehension {
+        name: Name {
+            text: Arc::from(name),
+            span: at,
+        },
+        list: Box::new(expr(ExprKind::List(vec![value]), at)),
+        filter: None,
+        map: Some(Box::new(body)),
+    };
+    let only = ExprKind::Index {
+        base: Box::new(expr(all, at)),
+        index: Box::new(expr(ExprKind::Integer(0), at)),
+    };
+    expr(only, at)
+}
