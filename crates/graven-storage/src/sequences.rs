@@ -161,6 +161,7 @@ mod tests {
             password: "x".into(),
             suspended: false,
             change_required: false,
+            home: None,
         };
         let mut builder = GraphBuilder::new();
         builder.node(&["A"], &[]);
