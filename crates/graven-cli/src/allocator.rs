@@ -32,8 +32,8 @@
 //! thread at a time gives memory back; the others go on without.
 //!
 //! # Costs
-//! Up to 16 MiB a process that no budget counts, less under a small limit; part of what a process
-//! may take in addition to the memory limit. Counting takes an addition for each piece.
+//! Up to 16 MiB a process that no budget counts, or an eighth of what it held where that is more;
+//! less under a small limit. It is part of what a process may take in addition to the memory limit. Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -68,7 +68,10 @@ pub enum ExecError {
         key: String,
     },
     /// A writing statement was started without a transaction.
-    #[error("the statement writes and needs a transaction")]
+    #[error(
+        "this part of the statement writes and has no transaction: beside `CALL {{ ... }} IN \
+            TRANSACTIONS` nothing else may write or take a `nextval`; do that within the subquery"
+    )]
     NoTransaction,
     /// A computed relationship type was new, and the statement follows relationships of any type:
     /// what follows them was made before. The type is there now.

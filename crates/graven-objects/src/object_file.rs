@@ -3,7 +3,7 @@
 //! # How it works
 //! Reads become fetches ([`Source`]); writing is refused. The page cache proves the bytes: a page
 //! by its checksum and by the reference that leads to it. Where a page is wrong it calls
-//! [`File::forget`] and reads once more, past the disk tier.
+//! [`File::forget`] and reads it again, past the disk tier.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

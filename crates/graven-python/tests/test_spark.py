@@ -355,6 +355,7 @@ SAME = (
     "MATCH p = (:Person)-[:KNOWS]->() RETURN count(DISTINCT p) AS n",
     "MATCH p = (a:Person)-[:KNOWS]->(b) WHERE a.id < 1010 WITH DISTINCT p RETURN length(p) AS n, [x IN nodes(p) | x.id] AS ids",
     "MATCH p = (a:Person)-[:KNOWS*1..2]->(b) WHERE a.id < 1006 WITH p, count(*) AS n RETURN n, [x IN nodes(p) | x.name] AS names",
+    "MATCH p = (a)-[:KNOWS*1..2]->(b:Person {id: 1004}) RETURN [x IN nodes(p) | x.name] AS names, size(relationships(p)) AS n",
     "MATCH p = (a:Person)-[:KNOWS*0..1]->()-[:LIVES_IN]->() WHERE a.id < 1006 CALL (p) { RETURN size(relationships(p)) AS n } RETURN n, "
     "[x IN nodes(p) | [x.id, x.name]] AS ids",
     "MATCH (a:Person), (b:Person) WHERE a.id < 1004 AND b.id < 1012 MATCH p = allShortestPaths((a)-[:KNOWS*]-(b)) RETURN a.id AS a, b.id AS b, "

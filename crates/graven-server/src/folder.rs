@@ -265,6 +265,14 @@ impl DatabaseFolder {
             })?;
             notices.push(format!("made the empty database {default}"));
         }
+        for (user, home) in opened.settings.earlier_homes()? {
+            if opened.resolve(&home).is_none() {
+                notices.push(format!(
+                    "{home}, the home database of user {user}, is not in the folder: the user has \
+                        the default one now"
+                ));
+            }
+        }
         let opened = Arc::new(DatabaseFolder { notices, ..opened });
         opened.take_over_homes()?;
         Ok(opened)

@@ -176,6 +176,22 @@ fn clients_choose_among_databases() {
     ] {
         assert_eq!(refused(&mut client, &message), NOT_FOUND);
     }
+    // The name behind the outer USE is not that of a statement within.
+    for message in [
+        run_with_name(
+            "USE graph.byName($name) CALL apoc.cypher.run('USE graph.byName(\"neo4j\") RETURN 1 AS x', {}) \
+                YIELD value RETURN value",
+            "shop",
+        ),
+        run_with_name(
+            "USE graph.byName($name) CALL apoc.cypher.doIt('USE graph.byName(\"neo4j\") CREATE (:X)', {}) \
+                YIELD value RETURN value",
+            "shop",
+        ),
+    ] {
+        let code = refused(&mut client, &message);
+        assert_eq!(code, "Neo.ClientError.Procedure.ProcedureCallFailed");
+    }
     // `system` has no graph.
     for text in [
         "MATCH (n) RETURN n",
@@ -546,6 +562,11 @@ fn a_home_changes_in_the_commit_of_its_user() {
     let home = |user: &str| databases.system().home_of(user).expect("asked");
     assert_eq!(home("eve").as_deref(), Some("shop"));
     assert_eq!(home("rob"), None);
+    let told = databases
+        .notices()
+        .iter()
+        .any(|it| it.contains("gone, the home database of user rob"));
+    assert!(told, "{:?}", databases.notices());
     assert_eq!(home("eve2"), None);
     let left = databases.system().connect();
     let mut left = left

@@ -138,7 +138,7 @@ impl Check<'_> {
                 | Error::Cache(
                     graven_pagecache::Error::Damaged { .. } | graven_pagecache::Error::Io { .. },
                 )),
-            ) => {
+            ) if error.is_damage() || matches!(error, Error::NoSuchNode { .. }) => {
                 self.problem(place, error.to_string());
                 Ok(())
             }

@@ -20,6 +20,8 @@ pub enum SchemaClash {
     Both,
     /// The properties, of which both constraints demand something else.
     Demand,
+    /// The properties, on which both constraints want an index, each of its own kind.
+    Kind,
     /// The properties: an index is in the way of a constraint, or a constraint in the way of an
     /// index.
     Sort,
@@ -30,6 +32,7 @@ impl SchemaClash {
     fn remedy(self, what: &str) -> &'static str {
         match (self, what) {
             (SchemaClash::Demand, _) => " and demands something else: drop it first",
+            (SchemaClash::Kind, _) => " on these properties, of another kind: drop it first",
             (SchemaClash::Sort, "index") => {
                 " on these properties: drop it first; the constraint brings an index of its own"
             }
@@ -497,7 +500,7 @@ impl Error {
         if let Error::Cache(Cache::Io { source, .. }) = self
             && matches!(
                 source.kind(),
-                ErrorKind::HostUnreachable | ErrorKind::PermissionDenied | ErrorKind::NotFound
+                ErrorKind::HostUnreachable | ErrorKind::PermissionDenied
             )
         {
             return false;

@@ -6,7 +6,8 @@
 //! is free again if it is not committed.
 //!
 //! # Concurrency
-//! Two transactions that advance sequences conflict, as all changes of the schema do.
+//! Two transactions that change the same sequence conflict; others go on beside them, as a commit
+//! puts only its own sequences into the schema of the commit before.
 //!
 //! # On disk
 //! Behind the users of the catalogue, and of the schema in the log, only where there are sequences:
@@ -66,6 +67,14 @@ impl SequenceDescription {
         let inside = all.into_iter().flatten().all(|it| bounds.contains(&it));
         (!inside).then_some("a number of a sequence is outside of its bounds")
     }
+}
+
+/// The sequence of this name.
+pub(crate) fn named<'a>(
+    sequences: &'a [SequenceDescription],
+    name: &str,
+) -> Option<&'a SequenceDescription> {
+    sequences.iter().find(|known| &*known.name == name)
 }
 
 pub(crate) fn put(out: &mut Vec<u8>, sequences: &[SequenceDescription]) {

@@ -21,7 +21,7 @@ use crate::delta::filter_key::FilterKey;
 use crate::delta::merged_delta::MergedDelta;
 use crate::delta::overlay::{AdjacencyOverlay, Stack, Top};
 use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
-use crate::sequences::SequenceDescription;
+use crate::sequences::{self, SequenceDescription};
 use crate::store::allocator::{NameKind, NameLists};
 use crate::transaction::write_set::{WriteSet, WriteSetSide};
 use crate::users::UserDescription;
@@ -277,8 +277,7 @@ impl Snapshot {
     #[must_use]
     pub fn sequence(&self, name: &str) -> Option<SequenceDescription> {
         let schema = self.sequence_schema();
-        let mut all = schema.sequences.iter();
-        all.find(|known| &*known.name == name).cloned()
+        sequences::named(&schema.sequences, name).cloned()
     }
 
     /// All sequences by name, as [`Snapshot::sequence`].

@@ -30,6 +30,7 @@ pub(crate) mod publish;
 mod publish_model;
 pub(crate) mod reads;
 pub(crate) mod schema_change;
+mod sequence_change;
 pub(crate) mod spill;
 mod sync;
 mod write;
@@ -77,6 +78,8 @@ struct State {
     /// How many of them had relationships when they were looked at last.
     connected: usize,
     schema_changed: bool,
+    /// Names of sequences that were made, advanced or removed.
+    sequences_changed: BTreeSet<Arc<str>>,
 }
 
 impl Store {
@@ -102,6 +105,7 @@ impl Store {
                 deleted: BTreeSet::new(),
                 connected: 0,
                 schema_changed: false,
+                sequences_changed: BTreeSet::new(),
             }),
         })
     }

@@ -449,7 +449,9 @@ impl From<graven_storage::Error> for Error {
                     ("user", _) => "Schema.UserExists",
                     ("constraint", SchemaClash::Name) => "Schema.ConstraintNameTaken",
                     ("index", SchemaClash::Name) => "Schema.IndexNameTaken",
-                    ("constraint", SchemaClash::Rule) => "Schema.ConstraintExists",
+                    ("constraint", SchemaClash::Rule | SchemaClash::Kind) => {
+                        "Schema.ConstraintExists"
+                    }
                     ("index", SchemaClash::Rule) => "Schema.IndexExists",
                     ("constraint", SchemaClash::Both) => "Schema.SameConstraintExists",
                     ("constraint", SchemaClash::Demand) => "Schema.ConstraintConflicts",

@@ -177,7 +177,8 @@ impl DatabaseProcedures {
     fn deeper(&self) -> Self {
         DatabaseProcedures {
             database: Arc::clone(&self.database),
-            connection: self.connection.clone(),
+            // A name behind USE belongs to the outer text alone.
+            connection: self.connection.clone().with_used_name(None),
             context: self.context.clone(),
             running: Arc::clone(&self.running),
             depth: self.depth + 1,

@@ -105,10 +105,17 @@ impl Binder<'_> {
     }
 }
 
-/// `name` of `a.name`.
+/// `name` of `a.name`; what is more than that keeps its heading.
 fn column_name(of: &Arc<str>) -> Arc<str> {
-    match of.rsplit_once('.') {
-        Some((_, key)) if !key.is_empty() => key.into(),
+    let is_name = |text: &str| {
+        let mut letters = text.chars();
+        letters
+            .next()
+            .is_some_and(|it| it.is_alphabetic() || it == '_')
+            && letters.all(|it| it.is_alphanumeric() || it == '_')
+    };
+    match of.split_once('.') {
+        Some((variable, key)) if is_name(variable) && is_name(key) => key.into(),
         _ => of.clone(),
     }
 }

@@ -12,9 +12,10 @@
 //!
 //! # Costs
 //! Rows that wait are copied once more. Up to [`ENOUGH`] rows wait, of at most [`BYTES`] bytes and
-//! one batch.
+//! one batch, fewer under a small budget, and not much longer than [`WAIT`].
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -28,6 +29,8 @@ const ENOUGH: usize = 256;
 const BYTES: usize = 64 << 10;
 /// The most batches of the input that rows wait for.
 const PATIENCE_MAX: u32 = 64;
+/// Rows that have waited so long leave with the next batch of a slow input.
+const WAIT: Duration = Duration::from_millis(100);
 
 /// See the file header.
 pub(crate) struct Filter {
@@ -70,7 +73,9 @@ impl PhysicalOperator for Filter {
         }
         let (mut first, mut more) = (None, Vec::new());
         let (mut rows, mut bytes, mut read) = (0, 0, 0);
-        while rows < ENOUGH && bytes < BYTES && (rows == 0 || read < self.patience) {
+        let (enough, most) = (ENOUGH.min(rt.batch_rows()), BYTES.min(rt.batch_bytes()));
+        let mut since = None;
+        while rows < enough && bytes < most && (rows == 0 || read < self.patience) {
             let batch = match self.kept(rt) {
                 Ok(Some(batch)) => batch,
                 Ok(None) => break,
@@ -87,6 +92,10 @@ impl PhysicalOperator for Filter {
             rows += batch.len();
             if self.patience > 1 {
                 bytes += batch.heap_bytes();
+                let since = *since.get_or_insert_with(Instant::now);
+                if since.elapsed() > WAIT {
+                    read = self.patience;
+                }
             }
             match first {
                 None => first = Some(batch),

@@ -135,7 +135,7 @@ impl Schema {
         // of a constraint is an index.
         let of_constraint = matches!(&*self.command, SchemaCommand::CreateConstraint { .. });
         let is_there = |what: &str, name: &str, clash: SchemaClash| match (what, clash) {
-            ("constraint", SchemaClash::Demand) => false,
+            ("constraint", SchemaClash::Demand | SchemaClash::Kind) => false,
             ("constraint", _) if of_constraint => true,
             ("constraint", SchemaClash::Sort) => true,
             ("constraint", _) => rt.snapshot.catalog().index_named(name).is_some(),

@@ -11,7 +11,7 @@
 //!   CLAIMED: wait for a change.
 //!
 //! Where a file keeps copies nearer than its source ([`graven_io::File::forget`]), a damaged page
-//! is read once more from the source.
+//! is read again from the source, up to [`AGAIN`] times.
 //!
 //! A read that fails or a page that is damaged leaves the word zero, the frame free and the error
 //! in a short list. The threads that waited for this very attempt find it there: they know its
@@ -66,6 +66,9 @@ impl Stopwatch {
         })
     }
 }
+
+/// Further reads of a page that came damaged from a file with a source.
+const AGAIN: usize = 3;
 
 impl PageCache {
     /// Pins a page in whatever state it is.
@@ -280,20 +283,20 @@ impl PageCache {
         if self.verifies() {
             // SAFETY: US-7: the word is owned by this thread, so no other thread writes the frame.
             let bytes = unsafe { std::slice::from_raw_parts(start, page.len_bytes()) };
-            let verified = page::verify(bytes, page, Some(kind));
-            let verified = verified.or_else(|damage| {
-                // A copy that lies nearer than the source may be what is wrong, or its answer was.
-                if !file.file.forget(page.offset_bytes(), page.len_bytes()) {
-                    return Err(damage);
+            let mut verified = page::verify(bytes, page, Some(kind));
+            // A copy that lies nearer than the source may be what is wrong, or its answer was.
+            for _ in 0..AGAIN {
+                if verified.is_ok() || !file.file.forget(page.offset_bytes(), page.len_bytes()) {
+                    break;
                 }
                 self.count_reads(1, page.len_bytes() as u64);
-                // SAFETY: as above; `bytes` is not used any more.
+                // SAFETY: as above; no other slice of the frame is used any more.
                 let again = unsafe { std::slice::from_raw_parts_mut(start, page.len_bytes()) };
-                match file.file.read_exact_at(again, page.offset_bytes()) {
-                    Ok(()) => page::verify(again, page, Some(kind)),
-                    Err(_) => Err(damage),
+                if file.file.read_exact_at(again, page.offset_bytes()).is_err() {
+                    break;
                 }
-            });
+                verified = page::verify(again, page, Some(kind));
+            }
             if let Err(damage) = verified {
                 let error = file.damaged(page, kind, damage);
                 self.fail_read(slot, Some(error.clone()));

@@ -29,10 +29,12 @@ use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::immutable_delta::{DeltaView, ImmutableDelta};
 use crate::delta::merged_delta::MergedDelta;
 use crate::delta::redo::{self, Head, NamesLogged};
+use crate::sequences;
 use crate::store::Store;
 use crate::store::maintenance::UNPACED;
 use crate::transaction::commits::Commits;
 use crate::version::Version;
+use crate::version::schema::Schema;
 use crate::{Error, Result};
 use graven_wal::mutant::{self, Mutant};
 use graven_wal::{Kind, Log, Lsn, RecordRef};
@@ -176,7 +178,8 @@ impl Transaction {
 
     fn try_commit(&self, state: &mut State) -> Result<Committed> {
         let (layer, below) = self.write_set.look(DeltaLayer::clone);
-        if layer.is_empty() && below.is_empty() && !state.schema_changed {
+        let changed = state.schema_changed || !state.sequences_changed.is_empty();
+        if layer.is_empty() && below.is_empty() && !changed {
             return Ok(Committed {
                 timestamp: self.start.timestamp,
                 ..Committed::default()
@@ -301,6 +304,14 @@ impl Transaction {
                 entity: "the store, whose schema this transaction changes".to_owned(),
             });
         }
+        for name in &state.sequences_changed {
+            let (then, now) = (&self.start.schema, &commits.applied.schema);
+            if sequences::named(&then.sequences, name) != sequences::named(&now.sequences, name) {
+                return Err(Error::Conflict {
+                    entity: format!("the sequence `{name}`"),
+                });
+            }
+        }
         let schema = self.write_set.schema();
         let conflicts = &commits.conflicts;
         (self.write_set)
@@ -309,6 +320,31 @@ impl Transaction {
             .below
             .iter()
             .try_for_each(|lower| conflicts.check_lower(lower.view(), &schema, start))
+    }
+
+    /// The schema behind this commit, if it changes it: where only sequences changed, that of the
+    /// commit before with these sequences.
+    fn schema_to_apply(&self, state: &State, applied: &Schema) -> Option<Arc<Schema>> {
+        let own = self.write_set.schema();
+        if state.schema_changed {
+            return Some(own);
+        }
+        let changed = &state.sequences_changed;
+        if changed.is_empty() {
+            return None;
+        }
+        let mut schema = applied.clone();
+        schema
+            .sequences
+            .retain(|known| !changed.contains(&known.name));
+        let of_own = own.sequences.iter();
+        (schema.sequences).extend(
+            of_own
+                .filter(|known| changed.contains(&known.name))
+                .cloned(),
+        );
+        schema.sequences.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(Arc::new(schema))
     }
 
     /// The part under the commit lock; the new version and the bytes in the log.
@@ -328,15 +364,14 @@ impl Transaction {
         commits.reservation.grow(layer.bytes())?;
         let timestamp = commits.applied.timestamp + 1;
         let names = self.write_set.allocator().names();
+        let schema = self.schema_to_apply(state, &commits.applied.schema);
         let mut lsn = commits.applied.lsn;
         let mut log_bytes = 0;
         if let (Some(log), Some(records)) = (store.log(), records) {
             let head = Head {
                 client_id: self.options.client_id,
                 names: Head::new_names(&names, commits.logged),
-                schema: state
-                    .schema_changed
-                    .then(|| redo::schema_bytes(&self.write_set.schema())),
+                schema: schema.as_deref().map(redo::schema_bytes),
             };
             let mut payload = Vec::with_capacity(records.last.len() + 64);
             head.encode(&mut payload);
@@ -362,7 +397,11 @@ impl Transaction {
         commits.settle(&before, version.changed_bytes());
         if state.schema_changed {
             version.merge_tail();
-            version.schema = self.write_set.schema();
+        }
+        if let Some(schema) = schema {
+            version.schema = schema;
+        }
+        if state.schema_changed {
             let schema = version.schema.clone();
             drop_lost_indexes(&mut version.committed_base_mut().layers.active, &schema);
         }

@@ -1,4 +1,4 @@
-//! Creating and dropping indexes, constraints, users, sequences and macros.
+//! Creating and dropping indexes, constraints and users.
 //!
 //! # How it works
 //! A new index gets an entry for everything that is there, as if it had been written just now; the
@@ -14,11 +14,9 @@ use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::Direction;
 use crate::index::cut;
 use crate::index::key::KEY_BYTES_MAX;
-use crate::macros::MacroDescription;
 use crate::schema::{
     ConstraintDescription, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, SchemaEntity,
 };
-use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
 use crate::version::schema::Schema;
 use crate::{Error, Result, SchemaClash, Snapshot};
@@ -356,97 +354,6 @@ impl Transaction {
         })
     }
 
-    /// The sequence of this name, as this transaction sees it.
-    #[must_use]
-    pub fn sequence(&self, name: &str) -> Option<SequenceDescription> {
-        let schema = self.write_set.schema();
-        let mut all = schema.sequences.iter();
-        all.find(|known| &*known.name == name).cloned()
-    }
-
-    /// Adds a sequence, or changes the one of this name.
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn put_sequence(&self, sequence: SequenceDescription) -> Result<()> {
-        self.write(|state| {
-            let mut schema = (*self.write_set.schema()).clone();
-            let found = schema
-                .sequences
-                .binary_search_by(|known| known.name.cmp(&sequence.name));
-            match found {
-                Ok(at) => schema.sequences[at] = sequence,
-                Err(at) => schema.sequences.insert(at, sequence),
-            }
-            self.write_set.set_schema(schema);
-            state.schema_changed = true;
-            Ok(())
-        })
-    }
-
-    /// Removes the sequence of this name; whether there was one.
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn drop_sequence(&self, name: &str) -> Result<bool> {
-        self.write(|state| {
-            let mut schema = (*self.write_set.schema()).clone();
-            let before = schema.sequences.len();
-            schema.sequences.retain(|known| &*known.name != name);
-            let found = schema.sequences.len() < before;
-            if found {
-                self.write_set.set_schema(schema);
-                state.schema_changed = true;
-            }
-            Ok(found)
-        })
-    }
-
-    /// Whether there is a macro of this name, as this transaction sees it.
-    #[must_use]
-    pub fn has_macro(&self, name: &str) -> bool {
-        let schema = self.write_set.schema();
-        schema.macros.iter().any(|known| &*known.name == name)
-    }
-
-    /// Adds a macro, or changes the one of this name.
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn put_macro(&self, given: MacroDescription) -> Result<()> {
-        self.write(|state| {
-            let mut schema = (*self.write_set.schema()).clone();
-            let found = schema
-                .macros
-                .binary_search_by(|known| known.name.cmp(&given.name));
-            match found {
-                Ok(at) => schema.macros[at] = given,
-                Err(at) => schema.macros.insert(at, given),
-            }
-            self.write_set.set_schema(schema);
-            state.schema_changed = true;
-            Ok(())
-        })
-    }
-
-    /// Removes the macro of this name; whether there was one.
-    ///
-    /// # Errors
-    /// As [`Transaction::label`].
-    pub fn drop_macro(&self, name: &str) -> Result<bool> {
-        self.write(|state| {
-            let mut schema = (*self.write_set.schema()).clone();
-            let before = schema.macros.len();
-            schema.macros.retain(|known| &*known.name != name);
-            let found = schema.macros.len() < before;
-            if found {
-                self.write_set.set_schema(schema);
-                state.schema_changed = true;
-            }
-            Ok(found)
-        })
-    }
-
     /// The name of a new rule: the one asked for, or one made of what it is about; not in use yet.
     /// No rule may stand before it. An equal rule of the same name counts first, then any rule of
     /// that name, then the rule before it.
@@ -567,7 +474,7 @@ fn before_constraint<'a>(schema: &'a Schema, spec: &ConstraintSpec) -> Option<St
         }
         (kind, wanted) if kind == wanted => Some(SchemaClash::Both),
         (ConstraintKind::Ends(_), ConstraintKind::Ends(_)) => Some(SchemaClash::Demand),
-        (kind, wanted) if kind.has_index() && wanted.has_index() => Some(SchemaClash::Rule),
+        (kind, wanted) if kind.has_index() && wanted.has_index() => Some(SchemaClash::Kind),
         _ => None,
     };
     let about = |it: &&ConstraintDescription| it.entity == spec.entity && it.keys == spec.keys;

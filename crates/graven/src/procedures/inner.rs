@@ -44,7 +44,9 @@ pub(super) fn own_connection(caller: &DatabaseProcedures) -> Result<Connection, 
         return Err(TOO_DEEP);
     }
     let left = caller.context.deadline.map(|deadline| deadline.left());
-    let connection = caller.connection.clone().with_timeout(left);
+    // A name behind USE belongs to the outer text alone.
+    let connection = caller.connection.clone().with_used_name(None);
+    let connection = connection.with_timeout(left);
     Ok(connection.at_depth(caller.depth + 1))
 }
 

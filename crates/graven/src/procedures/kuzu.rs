@@ -92,8 +92,8 @@ fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let mut quoted = String::new();
     literal::name(&mut quoted, name);
     let mut text = match table.of_nodes {
-        true => format!("MATCH (x:{quoted}) RETURN 0 AS first"),
-        false => format!("MATCH ()-[x:{quoted}]->() RETURN 0 AS first"),
+        true => format!("MATCH (x:{quoted}) RETURN count(*) AS first"),
+        false => format!("MATCH ()-[x:{quoted}]->() RETURN count(*) AS first"),
     };
     for (idx, column) in table.columns.iter().enumerate() {
         let mut key = String::new();

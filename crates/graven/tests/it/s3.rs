@@ -240,6 +240,21 @@ fn a_publish_survives_what_goes_wrong() {
     }
 }
 
+/// Goal: a publish of which the last answer is lost has been done, and says so.
+#[test]
+fn a_publish_with_a_lost_answer_is_done() {
+    let proxy = Proxy::before(store::serve());
+    proxy.go_wrong(every(2, "PUT current.json", Fault::Reset));
+    let mut lines = client(&proxy, "publish 3");
+    let answers = lines.split_off(3);
+    assert!(
+        lines.iter().all(|line| line.ends_with("chunks")),
+        "{lines:?}"
+    );
+    proxy.go_wrong(every(usize::MAX, "nothing", Fault::Reset));
+    assert_eq!(client(&proxy, "ask"), twice(&answers));
+}
+
 #[test]
 fn an_old_pointer_leads_to_an_old_snapshot_that_is_whole() {
     let proxy = Proxy::before(store::serve());

@@ -103,6 +103,44 @@ fn no_number_is_taken_twice() {
     assert_eq!(taken, (1..=100).collect::<Vec<i64>>());
 }
 
+/// Goal: of two transactions only those meet that change the same sequence.
+#[test]
+fn sequences_are_in_no_other_transactions_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(&dir.path().join("a.graven"));
+    let (one, other) = (db.connect(), db.connect());
+    done(&one, "CREATE SEQUENCE s");
+    done(&one, "CREATE SEQUENCE t START 10");
+    let run = |transaction: &mut graven::Transaction, text: &str| {
+        for row in transaction.query(text, &Params::new()).unwrap() {
+            row.unwrap();
+        }
+    };
+    let mut writes = one.begin().unwrap();
+    run(&mut writes, "CREATE (:A)");
+    assert_eq!(number(&other, "RETURN nextval('s') AS x"), Ok(1));
+    writes.commit().unwrap();
+    let mut takes = one.begin().unwrap();
+    run(&mut takes, "RETURN nextval('s') AS x");
+    done(&other, "CREATE (:B)");
+    assert_eq!(number(&other, "RETURN nextval('t') AS x"), Ok(10));
+    takes.commit().unwrap();
+    assert_eq!(number(&other, "RETURN currval('s') AS x"), Ok(2));
+    assert_eq!(number(&other, "RETURN currval('t') AS x"), Ok(10));
+    let mut late = one.begin().unwrap();
+    run(&mut late, "RETURN nextval('s') AS x");
+    assert_eq!(number(&other, "RETURN nextval('s') AS x"), Ok(3));
+    let refused = late.commit().unwrap_err();
+    assert_eq!(refused.code(), "Transaction.Conflict", "{refused}");
+    assert!(refused.to_string().contains("sequence `s`"), "{refused}");
+    assert_eq!(number(&one, "RETURN nextval('s') AS x"), Ok(4));
+    drop(db);
+    drop((one, other));
+    let db = open(&dir.path().join("a.graven"));
+    assert_eq!(number(&db.connect(), "RETURN currval('s') AS x"), Ok(4));
+    assert_eq!(number(&db.connect(), "RETURN currval('t') AS x"), Ok(10));
+}
+
 #[test]
 fn an_export_takes_sequences_along() {
     let dir = tempfile::tempdir().unwrap();
@@ -143,5 +181,5 @@ fn a_sequence_is_advanced_only_where_writing_is_allowed() {
     config.read_only = true;
     let db = Database::open(&path, config).unwrap();
     let error = number(&db.connect(), "RETURN nextval('s') AS x").unwrap_err();
-    assert!(error.contains("read"), "{error}");
+    assert!(error.contains("opened for reading only"), "{error}");
 }

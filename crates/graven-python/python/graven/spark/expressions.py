@@ -39,9 +39,10 @@ from .kinds import (
     ZONED_DATETIME,
     NotTranslated,
     common,
-    field_of,
     holds,
     list_of,
+    listed_id,
+    listed_property,
     map_of,
     mixed_of,
     spark_type,
@@ -186,7 +187,7 @@ class Expressions:
         var = expression["var"]
         if var in own:
             column, kind = own[var]
-            return field_of(column, kind, "@id") if kind.name == "NODE IN A LIST" else (column, kind)
+            return listed_id(column) if kind.name == "NODE IN A LIST" else (column, kind)
         binding = rows.binding(var)
         return F.col(binding.column), binding.kind
 
@@ -195,7 +196,7 @@ class Expressions:
         if base["is"] == "variable" and base["var"] in own:
             column, kind = own[base["var"]]
             if kind.name == "NODE IN A LIST":
-                return field_of(column, kind, key)
+                return listed_property(column, kind, key)
         binding = self._binding(rows, base, own)
         if binding is not None and binding.kind in (NODE, RELATIONSHIP):
             if key not in binding.parts:
@@ -349,7 +350,7 @@ class Expressions:
 
             column = F.transform(column, mapped)
         elif item.name == "NODE IN A LIST":
-            return F.transform(column, lambda x: field_of(x, item, "@id")[0]), list_of(NODE)
+            return F.transform(column, lambda x: listed_id(x)[0]), list_of(NODE)
         return column, list_of(kinds[0])
 
     def _quantifier(self, rows, expression, own):

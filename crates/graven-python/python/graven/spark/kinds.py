@@ -133,12 +133,17 @@ def listed_node(keys):
 
     In Spark it is a row of fields `p0`, `p1` and so on, in this order, as a name may be any text.
     """
-    return Kind("NODE IN A LIST", None, (("@id", NODE), *keys))
+    return Kind("NODE IN A LIST", None, (("id", NODE), *keys))
 
 
-def field_of(column, kind, key):
-    """A part of a node in a list, with its kind."""
-    place = [name for name, _ in kind.fields].index(key)
+def listed_id(column):
+    """A node in a list by itself, with its kind."""
+    return column.getField("p0"), NODE
+
+
+def listed_property(column, kind, key):
+    """A property of a node in a list, with its kind."""
+    place = [name for name, _ in kind.fields[1:]].index(key) + 1
     return column.getField(f"p{place}"), kind.fields[place][1]
 
 

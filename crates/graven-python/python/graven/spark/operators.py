@@ -326,7 +326,11 @@ class Translation:
                 continue
             name = fresh()
             columns[name] = column
-            bound[item["var"]] = Binding(kind, name)
+            parts = {}
+            for part, (of, of_kind) in _turned(rows, item["value"]).items():
+                parts[part] = (fresh(), of_kind)
+                columns[parts[part][0]] = of
+            bound[item["var"]] = Binding(kind, name, parts)
         return rows.with_columns(columns) if columns else rows, bound
 
     def _Project(self, node, around):
@@ -502,6 +506,17 @@ class Translation:
         context = tuple(names[len(vars) :])
         around_frame = renamed(first.around, dict(zip(first.context, context))) if context else None
         return Rows(frame, bound, context, around_frame)
+
+
+def _turned(rows, value):
+    """What is known of a trail that was followed from its other end: its nodes the other way round."""
+    if value["is"] != "call" or value["name"] != "reverse" or value["args"][0]["is"] != "variable":
+        return {}
+    parts = rows.binding(value["args"][0]["var"]).parts
+    if "@nodes" not in parts:
+        return {}
+    (length, of_length), (nodes, of_nodes) = parts["@length"], parts["@nodes"]
+    return {"@length": (F.col(length), of_length), "@nodes": (F.reverse(F.col(nodes)), of_nodes)}
 
 
 def _all(conditions_to_hold):

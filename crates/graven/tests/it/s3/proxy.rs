@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     pub(crate) fault: Option<Fault>,
     /// One of so many does.
     pub(crate) every: usize,
-    /// Those whose target has this in it.
+    /// Those whose method and target have these words in them.
     pub(crate) of: &'static str,
 }
 
@@ -122,7 +122,9 @@ impl Shared {
     fn pass(&self, mut to: &TcpStream, request: &Message) -> std::io::Result<bool> {
         std::thread::sleep(LATENCY);
         let plan = *self.plan.lock().unwrap();
-        let mut fault = plan.fault.filter(|_| request.target.contains(plan.of));
+        let asked = format!("{} {}", request.method, request.target);
+        let named = |words: &str| words.split(' ').all(|word| asked.contains(word));
+        let mut fault = plan.fault.filter(|_| named(plan.of));
         if fault.is_some() {
             let number = self.requests.fetch_add(1, Ordering::SeqCst);
             if number.is_multiple_of(plan.every) {

@@ -137,6 +137,7 @@ fn named_types(
         .transpose()?
         .flatten();
     let mut found = Vec::new();
+    let mut charged = 0;
     for part in given.map_or("", |text| text).split('|') {
         let part = part.trim();
         let (name, asked) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
@@ -157,7 +158,8 @@ fn named_types(
         }
         // A text may name types without end.
         work(1)?;
-        charge(found.len().saturating_mul(2 * size_of::<Named>()))?;
+        charge((found.len() - charged).saturating_mul(2 * size_of::<Named>()))?;
+        charged = found.len();
     }
     Ok(found)
 }
