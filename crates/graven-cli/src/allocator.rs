@@ -33,7 +33,8 @@
 //!
 //! # Costs
 //! Up to 16 MiB a process that no budget counts, or an eighth of what it held where that is more;
-//! less under a small limit. It is part of what a process may take in addition to the memory limit. Counting takes an addition for each piece.
+//! less under a small limit. It is part of what a process may take in addition to the memory limit.
+//! Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
