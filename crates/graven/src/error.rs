@@ -565,6 +565,7 @@ impl From<ExecError> for Error {
             Exec::Function { .. } => "Function.Failed",
             Exec::Forbidden { .. } => "Security.Forbidden",
             Exec::ReadMode { .. } => READ_MODE,
+            Exec::NoTransaction => "SyntaxError.InvalidClauseComposition",
             _ => "Internal.Execution",
         };
         Error::new(code, error.to_string())

@@ -116,7 +116,8 @@ fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let kind = if table.of_nodes { "NODE" } else { "REL" };
     let mut values = values.into_iter().skip(1);
     for column in &table.columns {
-        let count = values.next().unwrap_or(Value::Null);
+        // Without rows there may be no group.
+        let count = values.next().unwrap_or(Value::Integer(0));
         let bounds = [values.next(), values.next()].map(|bound| bound_text(bound.as_ref()));
         let pages = pages(catalog, &table, name, &column.name);
         for direction in directions {
