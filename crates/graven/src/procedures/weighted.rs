@@ -3,23 +3,29 @@
 //!
 //! # How it works
 //! Dijkstra's search: the nearest node that is left is settled, and what it leads to is noted with
-//! the relationships by which it is reached at that cost. Rows are made when all is settled.
-//! Relationships that lack the property are not followed.
+//! the relationships by which it is reached at that cost. It stops behind the end, where one is
+//! given. Paths are made from the ends back, when rows are asked for. Relationships that lack the
+//! property are not followed.
 //!
 //! # Invariants
 //! * PR-3 No path has a node twice, also where relationships cost nothing.
 //!
 //! # Cost
 //! All relationships that lead on from reached nodes are read once; memory for each reached node,
-//! and for the rows.
+//! and for some of the rows. Where relationships cost nothing, each step of a path of `all` looks
+//! through the nodes of that cost, so that no step leads nowhere.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, Path, Value};
-use graven_storage::{Adjacency, Column, Direction, NodeId, PropertyValue, RelId, TypeId};
+use graven_exec::{Deadline, ExecError, MoreRows, Path, Value};
+use graven_pagecache::Reservation;
+use graven_storage::{
+    Adjacency, Column, Direction, Neighbour, NodeId, PropertyValue, RelId, TypeId,
+};
 
 use super::Rows;
 use super::entry::{Body, Procedure, procedure};
@@ -37,6 +43,7 @@ pub(super) const TABLE: &[Procedure] = &[procedure(
             ("direction", TypeSet::STRING),
             ("key", TypeSet::STRING),
             ("all", TypeSet::BOOLEAN),
+            ("end", TypeSet::NODE),
         ],
         5,
     ),
@@ -47,13 +54,15 @@ pub(super) const TABLE: &[Procedure] = &[procedure(
         ("path", TypeSet::PATH),
         ("cost", TypeSet::FLOAT),
     ],
-    Body::OfCall(paths),
+    Body::Streams(paths),
 )];
 
-/// Bytes of what is known of a reached node.
-const NODE_BYTES: u64 = 128;
-/// Settled nodes between two looks at the clock.
-const CHUNK: usize = 1024;
+/// Bytes of what is known of a reached node, and of its part in a walk back.
+const NODE_BYTES: u64 = 192;
+/// Steps between two looks at the clock.
+const CHUNK: u64 = 1024;
+/// Nodes of the paths that are made at once.
+const BATCH: usize = 4096;
 
 /// A node that was reached.
 struct Reached {
@@ -69,53 +78,61 @@ struct Lists {
     costs: Option<Column>,
 }
 
-fn paths(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError> {
     let [
         start,
         types,
         direction,
         Value::String(key),
         Value::Boolean(all),
+        end @ ..,
     ] = args
     else {
         return Err(call.failed("give start, types, direction, key and whether all are wanted"));
     };
-    let start = match start {
-        Value::Node(start) => start.0,
-        Value::Null => return Ok(Rows::new()),
-        other => return Err(call.failed(format!("start is a Node, not {}", other.type_name()))),
+    let node = |name: &str, value: &Value| match value {
+        Value::Node(node) => Ok(Some(node.0)),
+        Value::Null => Ok(None),
+        other => Err(call.failed(format!("{name} is a Node, not {}", other.type_name()))),
     };
-    let mut search = Search {
+    let start = node("start", start)?;
+    let end = end.first().map(|end| node("end", end)).transpose()?;
+    let context = &call.on.context;
+    let mut found = Paths {
+        start: start.unwrap_or_default(),
+        all: *all,
+        reached: HashMap::new(),
+        ends: Vec::new().into_iter(),
+        walk: Walk::default(),
+        clock: Clock {
+            deadline: context.deadline,
+            cancel: Arc::clone(&context.cancel),
+            steps: 0,
+        },
+        memory: call.on.database.budget.empty_reservation("paths"),
+        handed: None,
+    };
+    let (Some(_), None | Some(Some(_))) = (start, end) else {
+        return Ok(Box::new(found));
+    };
+    let search = Search {
         call,
         lists: lists(call, types, direction, key)?,
         key,
-        all: *all,
-        reached: HashMap::new(),
+        end: end.flatten(),
     };
-    let mut memory = call.on.database.budget.empty_reservation("paths");
-    search.settle(start, &mut |bytes| memory.grow(bytes).map_err(no_room))?;
-    let mut ends: Vec<u64> = search.reached.keys().copied().collect();
-    ends.retain(|end| *end != start);
+    search.settle(&mut found)?;
+    let mut ends: Vec<u64> = match search.end {
+        Some(end) => vec![end],
+        None => {
+            found.grow(8 * found.reached.len() as u64)?;
+            found.reached.keys().copied().collect()
+        }
+    };
+    ends.retain(|end| *end != found.start && found.reached.contains_key(end));
     ends.sort_unstable();
-    let mut rows = Rows::new();
-    for end in ends {
-        call.check()?;
-        let cost = Value::Float(search.reached[&end].cost);
-        search.each_path(start, end, &mut |path| {
-            let length = path.relationships.len() as u64;
-            memory.grow(64 * (length + 2)).map_err(no_room)?;
-            let relationships = path.relationships.iter();
-            let relationships = relationships.map(|it| Value::Relationship(*it)).collect();
-            rows.push(vec![
-                Value::Node(NodeId(end)),
-                Value::list(relationships),
-                Value::Path(Arc::new(path)),
-                cost.clone(),
-            ]);
-            Ok(())
-        })?;
-    }
-    Ok(rows)
+    found.ends = ends.into_iter();
+    Ok(Box::new(found))
 }
 
 /// The lists of these types; of all types if none is named.
@@ -168,71 +185,77 @@ struct Search<'a> {
     call: &'a Call<'a>,
     lists: Vec<Lists>,
     key: &'a str,
-    all: bool,
-    reached: HashMap<u64, Reached>,
+    end: Option<u64>,
 }
 
 impl Search<'_> {
-    /// Settles all that the start reaches.
-    fn settle(
-        &mut self,
-        start: u64,
-        grow: &mut dyn FnMut(u64) -> Result<(), ExecError>,
-    ) -> Result<(), ExecError> {
+    /// Settles all that the start reaches; with an end, what is no farther than it.
+    fn settle(&self, to: &mut Paths) -> Result<(), ExecError> {
+        let start = to.start;
         let origin = Reached {
             cost: 0.0,
             before: Vec::new(),
             settled: false,
         };
-        self.reached.insert(start, origin);
+        to.reached.insert(start, origin);
         // Costs are not negative, so their bits have the order of the numbers.
         let mut next = BinaryHeap::from([Reverse((0.0f64.to_bits(), start))]);
         let mut found = Vec::new();
-        let mut settled = 0;
+        let mut room = 0;
+        let mut most = f64::INFINITY;
         while let Some(Reverse((_, node))) = next.pop() {
-            let Some(known) = self.reached.get_mut(&node) else {
+            to.clock.step()?;
+            let Some(known) = to.reached.get_mut(&node) else {
                 continue;
             };
             if std::mem::replace(&mut known.settled, true) {
                 continue;
             }
             let cost = known.cost;
-            settled += 1;
-            if settled % CHUNK == 0 {
-                self.call.check()?;
+            if cost > most {
+                break;
+            }
+            if self.end == Some(node) {
+                // Others of this cost may lead to it by what costs nothing.
+                most = cost;
+                if !to.all {
+                    break;
+                }
             }
             for lists in &self.lists {
                 found.clear();
                 lists.adjacency.neighbours(NodeId(node), &mut found)?;
+                let held = (found.capacity() * size_of::<Neighbour>()) as u64;
+                if held > room {
+                    to.grow(held - room)?;
+                    room = held;
+                }
                 for neighbour in &found {
+                    to.clock.step()?;
                     let rel = neighbour.relationship;
                     let Some(own) = self.cost_of(lists, rel)? else {
                         continue;
                     };
                     let (other, cost) = (neighbour.node.0, cost + own);
-                    let known = self.reached.get(&other);
-                    let nearer = known.is_none_or(|known| cost < known.cost);
-                    if nearer {
-                        grow(NODE_BYTES)?;
+                    let known = to.reached.get(&other);
+                    if known.is_none_or(|known| cost < known.cost) {
+                        to.grow(NODE_BYTES)?;
                         next.push(Reverse((cost.to_bits(), other)));
-                        let before = vec![(node, rel)];
-                        let settled = false;
-                        self.reached.insert(
-                            other,
-                            Reached {
-                                cost,
-                                before,
-                                settled,
-                            },
-                        );
-                    } else if self.all
+                        let reached = Reached {
+                            cost,
+                            before: vec![(node, rel)],
+                            settled: false,
+                        };
+                        to.reached.insert(other, reached);
+                    } else if to.all
                         && known.is_some_and(|known| known.cost == cost)
                         && other != start
-                        && let Some(known) = self.reached.get_mut(&other)
-                        && !known.before.contains(&(node, rel))
+                        && other != node
                     {
-                        grow(NODE_BYTES)?;
-                        known.before.push((node, rel));
+                        to.grow(NODE_BYTES)?;
+                        if let Some(known) = to.reached.get_mut(&other) {
+                            known.before.push((node, rel));
+                        }
                     }
                 }
             }
@@ -263,45 +286,147 @@ impl Search<'_> {
         );
         Err(self.call.failed(told))
     }
+}
 
-    /// Hands over the paths to `end`: one of them, or all.
-    fn each_path(
-        &self,
-        start: u64,
-        end: u64,
-        give: &mut dyn FnMut(Path) -> Result<(), ExecError>,
-    ) -> Result<(), ExecError> {
-        // From the end back: the nodes so far, and which of the ways before each is taken next.
-        let mut walk: Vec<(u64, usize)> = vec![(end, 0)];
-        let mut rels: Vec<RelId> = Vec::new();
-        let mut within = HashSet::from([end]);
-        while let Some((node, way)) = walk.last_mut() {
-            let ways = &self.reached[node].before;
-            let next = ways.get(*way).copied().filter(|_| *node != start);
-            let Some((before, rel)) = next else {
-                within.remove(node);
-                walk.pop();
-                rels.pop();
+/// Asks now and then whether the calling statement is to stop.
+struct Clock {
+    deadline: Option<Deadline>,
+    cancel: Arc<AtomicBool>,
+    steps: u64,
+}
+
+impl Clock {
+    fn step(&mut self) -> Result<(), ExecError> {
+        self.steps += 1;
+        match self.steps % CHUNK {
+            0 => Deadline::check(self.deadline, &self.cancel),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The way from an end back.
+#[derive(Default)]
+struct Walk {
+    /// The nodes so far, and which of the ways before each is taken next.
+    nodes: Vec<(u64, usize)>,
+    relationships: Vec<RelId>,
+    within: HashSet<u64>,
+}
+
+/// Makes the paths of what was reached.
+struct Paths {
+    start: u64,
+    all: bool,
+    reached: HashMap<u64, Reached>,
+    ends: std::vec::IntoIter<u64>,
+    walk: Walk,
+    clock: Clock,
+    memory: Reservation,
+    /// For the rows that were made last.
+    handed: Option<Reservation>,
+}
+
+impl Paths {
+    fn grow(&mut self, bytes: u64) -> Result<(), ExecError> {
+        self.memory.grow(bytes).map_err(no_room)
+    }
+
+    /// The next path: one for each end, or all.
+    fn next_path(&mut self) -> Result<Option<Path>, ExecError> {
+        loop {
+            self.clock.step()?;
+            let Some((node, way)) = self.walk.nodes.last_mut() else {
+                let Some(end) = self.ends.next() else {
+                    return Ok(None);
+                };
+                self.walk.nodes.push((end, 0));
+                self.walk.within.insert(end);
+                continue;
+            };
+            let node = *node;
+            let from = &self.reached[&node];
+            let next = from.before.get(*way).filter(|_| node != self.start);
+            let Some(&(before, relationship)) = next else {
+                self.walk.within.remove(&node);
+                self.walk.nodes.pop();
+                self.walk.relationships.pop();
                 continue;
             };
             *way += 1;
-            if !within.insert(before) {
+            let circles = self.all && self.reached[&before].cost == from.cost;
+            if circles && !self.leads_on(before)? {
                 continue;
             }
-            walk.push((before, 0));
-            rels.push(rel);
-            if before == start {
-                let nodes = walk.iter().rev().map(|(node, _)| NodeId(*node));
-                give(Path {
-                    nodes: nodes.collect(),
-                    relationships: rels.iter().rev().copied().collect(),
-                })?;
-                self.call.check()?;
+            self.walk.within.insert(before);
+            self.walk.nodes.push((before, 0));
+            self.walk.relationships.push(relationship);
+            if before == self.start {
+                let nodes = self.walk.nodes.iter().rev();
+                let relationships = self.walk.relationships.iter().rev();
+                let path = Path {
+                    nodes: nodes.map(|(node, _)| NodeId(*node)).collect(),
+                    relationships: relationships.copied().collect(),
+                };
                 if !self.all {
-                    return Ok(());
+                    self.walk = Walk::default();
+                }
+                return Ok(Some(path));
+            }
+        }
+    }
+
+    /// Whether the start is reached from a node by nodes that the walk has not met. All that it has
+    /// met cost no less: a way to a lower cost is free.
+    fn leads_on(&mut self, from: u64) -> Result<bool, ExecError> {
+        if self.walk.within.contains(&from) {
+            return Ok(false);
+        }
+        let cost = self.reached[&from].cost;
+        let mut met = HashSet::from([from]);
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            if node == self.start {
+                return Ok(true);
+            }
+            for (before, _) in &self.reached[&node].before {
+                self.clock.step()?;
+                if self.reached[before].cost < cost {
+                    return Ok(true);
+                }
+                if !self.walk.within.contains(before) && met.insert(*before) {
+                    open.push(*before);
                 }
             }
         }
-        Ok(())
+        Ok(false)
+    }
+}
+
+impl MoreRows for Paths {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        self.handed = None;
+        let mut memory = self.memory.budget().empty_reservation("paths");
+        let mut rows = Rows::new();
+        let mut made = 0;
+        while made < BATCH
+            && let Some(path) = self.next_path()?
+        {
+            let length = path.nodes.len();
+            made += length;
+            let bytes = 64 * (length as u64 + 1);
+            memory.grow(bytes).map_err(no_room)?;
+            let end = path.nodes.last().map_or(self.start, |node| node.0);
+            let relationships = path.relationships.iter();
+            let relationships = relationships.map(|it| Value::Relationship(*it));
+            rows.push(vec![
+                Value::Node(NodeId(end)),
+                Value::list(relationships.collect()),
+                Value::Path(Arc::new(path)),
+                Value::Float(self.reached[&end].cost),
+            ]);
+        }
+        self.handed = Some(memory);
+        Ok((!rows.is_empty()).then_some(rows))
     }
 }
