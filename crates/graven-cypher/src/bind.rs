@@ -98,7 +98,8 @@ pub(crate) fn bind(
         groups: 0,
         before_pattern: 0,
         depth: 0,
-        macros: 0,
+        macro_heights: 0,
+        macro_bytes: 0,
     };
     binder.check_used(&statement.used)?;
     let query = binder.query(&statement.query)?;
@@ -157,8 +158,10 @@ struct Binder<'a> {
     before_pattern: usize,
     /// Subqueries around the place.
     depth: u32,
-    /// Macros around the place.
-    macros: usize,
+    /// Heights of the macros around the place, added up.
+    macro_heights: u16,
+    /// Bytes of the texts of macros that were written out so far.
+    macro_bytes: usize,
 }
 
 /// State to restore after a subquery.

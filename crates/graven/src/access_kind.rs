@@ -41,7 +41,13 @@ pub fn touches(text: &str) -> Result<Touches, Error> {
     let plan = match parse_and_plan(text, &schema, &ParameterNames::Any) {
         Ok(plan) => plan,
         // A program registers procedures with a database, and only a database has names.
-        Err(error) if matches!(error.code, Code::ProcedureNotFound | Code::DatabaseNotFound) => {
+        // A macro is found in a database, too.
+        Err(error)
+            if matches!(
+                error.code,
+                Code::ProcedureNotFound | Code::DatabaseNotFound | Code::UnknownFunction
+            ) =>
+        {
             return Ok(Touches::Reads);
         }
         Err(error) => return Err(error.into()),

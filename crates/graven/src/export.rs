@@ -349,6 +349,15 @@ pub(crate) fn export(
     if options.files.header == Some(false) {
         return Err(wrong("the CSV files of an export have headers"));
     }
+    let (delimiter, quote) = (
+        options.files.delimiter.unwrap_or(','),
+        options.files.quote.unwrap_or('"'),
+    );
+    if delimiter == quote || options.files.escape == Some(delimiter) {
+        return Err(wrong(
+            "DELIM must be another character than QUOTE and ESCAPE: the files could not be read",
+        ));
+    }
     let folder = place(connection, name)?;
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;

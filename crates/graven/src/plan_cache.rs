@@ -71,6 +71,8 @@ pub(crate) struct PlanProperties {
     makes_transactions: bool,
     /// It depends on files, which may be others the next time.
     on_files: bool,
+    /// It has macros written out, which may be others the next time.
+    pub(crate) has_macros: bool,
 }
 
 impl CompiledStatement {
@@ -108,10 +110,11 @@ impl CompiledStatement {
         self.does.acts
     }
 
-    /// Whether it is right for the next run, too: a plan of files is not, and a name may have come
-    /// to exist of which a notice says that it does not.
+    /// Whether it is right for the next run, too: a plan of files or macros is not, and a name may
+    /// have come to exist of which a notice says that it does not.
     fn is_lasting(&self) -> bool {
-        self.plan.notices.is_empty() && !self.does.secret && !self.does.on_files
+        let changing = self.does.on_files || self.does.has_macros;
+        self.plan.notices.is_empty() && !self.does.secret && !changing
     }
 
     /// Whether it is right for all connections. Functions are those of one, and go with it.

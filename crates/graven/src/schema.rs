@@ -86,6 +86,8 @@ pub(crate) struct Asked {
     types: RefCell<BTreeMap<Arc<str>, u64>>,
     /// A function of the connection was looked up and is there.
     called: Cell<bool>,
+    /// A macro was looked up and is there: the plan has it written out.
+    expanded: Cell<bool>,
 }
 
 impl Asked {
@@ -99,6 +101,11 @@ impl Asked {
     /// Whether the statement calls functions of its connection.
     pub(crate) fn has_called(&self) -> bool {
         self.called.get()
+    }
+
+    /// Whether the plan has macros written out.
+    pub(crate) fn has_expanded(&self) -> bool {
+        self.expanded.get()
     }
 
     /// The counts that a plan was chosen by, with so many nodes in all.
@@ -155,6 +162,7 @@ impl SchemaView for Schema<'_> {
     fn macro_named(&self, name: &str) -> Option<Macro> {
         let mut macros = self.catalog().macros().iter();
         let found = macros.find(|known| &*known.name == name)?;
+        self.3.expanded.set(true);
         Some(Macro {
             name: found.name.clone(),
             parameters: found.parameters.clone(),

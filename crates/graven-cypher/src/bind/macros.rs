@@ -6,7 +6,8 @@
 //! one has all arguments: it alone may have aggregates.
 //!
 //! # Cost
-//! The text of the macro for each call in a statement.
+//! The text of the macro for each call in a statement, up to a bound. The heights of macros within
+//! each other are bounded in sum, for each is bound on the stack of those around it.
 
 use std::sync::Arc;
 
@@ -19,8 +20,10 @@ use crate::parser::{self, HEIGHT_MAX};
 use crate::plan::macros::Macro;
 use crate::token::Span;
 
-/// How deep macros may call each other.
-const DEPTH_MAX: usize = 16;
+/// Most bytes that the texts of macros written out in a statement may have.
+const TEXT_MAX: usize = 1 << 20;
+/// Bytes that a call counts beside the text of its macro.
+const CALL_BYTES: usize = 64;
 /// Stands for the list of all arguments.
 const ARGUMENTS: &str = "  arguments";
 
@@ -51,12 +54,19 @@ impl Binder<'_> {
             );
             return Err(self.error(at, Code::InvalidNumberOfArguments, message));
         }
-        if self.macros >= DEPTH_MAX {
+        let defaults = called.parameters[args.len()..].iter();
+        let defaults = defaults.map(|(_, text)| text.as_ref().map_or(0, |it| it.len()));
+        let bytes = CALL_BYTES + called.body.len() + defaults.sum::<usize>();
+        self.macro_bytes = self.macro_bytes.saturating_add(bytes);
+        if self.macro_bytes > TEXT_MAX {
             let message = format!(
-                "macros call each other more than {DEPTH_MAX} deep, down to `{}`",
-                called.name
+                "the macros of this statement written out, down to `{}`, are longer than {} KiB",
+                called.name,
+                TEXT_MAX >> 10
             );
-            return Err(self.error(at, Code::NestingTooDeep, message));
+            return Err(self
+                .error(at, Code::NestingTooDeep, message)
+                .with_hint("call fewer macros, or macros that call fewer others"));
         }
         let mut given = args.to_vec();
         for (_, default) in &called.parameters[args.len()..] {
@@ -65,10 +75,17 @@ impl Binder<'_> {
         let mut whole = self.part_of_macro(&called.body, called, at)?;
         let heights = given.iter().map(|arg| arg.height).max().unwrap_or(0);
         let levels = 3 * (u16::try_from(most).unwrap_or(u16::MAX).saturating_add(1));
-        let height = heights.saturating_add(whole.height).saturating_add(levels);
-        if height > HEIGHT_MAX {
-            let message = format!("a call of the macro `{}` is nested too deeply", called.name);
-            return Err(self.error(at, Code::NestingTooDeep, message));
+        let own = whole.height.saturating_add(levels);
+        let around = self.macro_heights;
+        let height = heights.saturating_add(own);
+        if around.saturating_add(height) > HEIGHT_MAX {
+            let message = format!(
+                "macros are nested too deeply, down to a call of `{}`",
+                called.name
+            );
+            return Err(self.error(at, Code::NestingTooDeep, message).with_hint(
+                "a macro cannot call itself, and long chains of macros must be shorter",
+            ));
         }
         if most > 0 {
             for (idx, (parameter, _)) in called.parameters.iter().enumerate().rev() {
@@ -83,9 +100,9 @@ impl Binder<'_> {
             whole = with_value(ARGUMENTS, expr(ExprKind::List(given), at), whole, at);
         }
         whole.height = height;
-        self.macros += 1;
+        self.macro_heights = around.saturating_add(own);
         let bound = self.expression(&whole);
-        self.macros -= 1;
+        self.macro_heights = around;
         bound
     }
 
@@ -95,7 +112,7 @@ impl Binder<'_> {
             let message = format!("the macro `{}`, {text}: {what}", called.name);
             self.error(at, Code::UnexpectedSyntax, message)
         };
-        let statement = parser::parse(&format!("RETURN {text} AS x"));
+        let statement = parser::parse(&format!("RETURN ({text}) AS x"));
         let statement = statement.map_err(|error| told(&error.message))?;
         let clause = statement.query.first.clauses.into_iter().next();
         let item = match clause.map(|clause| clause.kind) {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::kuzu::is_placeable;
 use super::{Parser, Result};
+use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::macros::{Macro, MacroCommand};
@@ -31,12 +32,8 @@ impl Parser<'_> {
         }
         let lenient = self.if_not_exists()?;
         let name = self.name("a macro")?;
-        let mut aggregates = functions::AGGREGATES.iter();
-        if functions::find(&name.text).is_some()
-            || aggregates.any(|known| known.eq_ignore_ascii_case(&name.text))
-            || super::is_function_name(&name.text)
-        {
-            let message = format!("`{}` is a function of the language", name.text);
+        if !crate::is_free_function_name(&name.text) {
+            let message = format!("`{}(...)` is something of the language already", name.text);
             return Err(self
                 .error(name.span, Code::InvalidArgumentValue, message)
                 .with_hint("choose another name for the macro"));
@@ -49,6 +46,7 @@ impl Parser<'_> {
                 true => {
                     self.expect(TokenKind::Equal, "`:=`")?;
                     let value = self.with_bar(false, Self::expression)?;
+                    self.check_macro(&value, &[])?;
                     Some(value.span.slice(self.text).trim().into())
                 }
                 false => None,
@@ -76,11 +74,87 @@ impl Parser<'_> {
             let message = "a macro holds no pattern, subquery or map projection in this build";
             return Err(self.error(body.span, Code::FeatureNotAvailable, message));
         }
+        let names: Vec<Arc<str>> = parameters.iter().map(|(name, _)| name.clone()).collect();
+        self.check_macro(&body, &names)?;
         let made = Macro {
             name: name.text.to_ascii_lowercase().into(),
             parameters,
             body: body.span.slice(self.text).trim().into(),
         };
         Ok(Some(MacroCommand::Create { made, lenient }))
+    }
+
+    /// Refuses what a part of a macro may not hold: names other than these, parameters of
+    /// statements and aggregates, which would be those of each call.
+    fn check_macro(&self, part: &Expr, names: &[Arc<str>]) -> Result<()> {
+        let refused = |name: &Name, message: String| {
+            let error = self.error(name.span, Code::InvalidArgumentValue, message);
+            Err(error.with_hint("make it a parameter of the macro, and give it with each call"))
+        };
+        // The names are known within `inner`, and the rest is looked at with those around it.
+        let with = |inner: &[&Expr], more: &[&Name], outer: &[&Expr]| {
+            let mut all = names.to_vec();
+            all.extend(more.iter().map(|name| name.text.clone()));
+            outer
+                .iter()
+                .try_for_each(|it| self.check_macro(it, names))?;
+            inner.iter().try_for_each(|it| self.check_macro(it, &all))
+        };
+        match &part.kind {
+            ExprKind::Variable(name) if !names.contains(&name.text) => {
+                let message = format!("`{}` is no parameter of the macro", name.text);
+                refused(name, message)
+            }
+            ExprKind::Parameter(name) => {
+                let message = format!("a macro cannot read the parameter ${}", name.text);
+                refused(name, message)
+            }
+            ExprKind::ListComprehension {
+                name,
+                list,
+                filter,
+                map,
+            } => {
+                let inner: Vec<&Expr> = filter.iter().chain(map).map(|it| &**it).collect();
+                with(&inner, &[name], &[list])
+            }
+            ExprKind::Quantifier {
+                name,
+                list,
+                predicate,
+                ..
+            } => with(&[predicate], &[name], &[list]),
+            ExprKind::Reduce {
+                accumulator,
+                init,
+                name,
+                list,
+                step,
+            } => with(&[step], &[accumulator, name], &[init, list]),
+            ExprKind::Call {
+                name, star, args, ..
+            } => {
+                let mut aggregates = functions::AGGREGATES.iter();
+                if *star || aggregates.any(|known| known.eq_ignore_ascii_case(&name.text)) {
+                    let message = format!("a macro holds no aggregate, as `{}`", name.text);
+                    return refused(name, message);
+                }
+                // The form of `normalize` is a bare word.
+                let args = match name.text.eq_ignore_ascii_case("normalize") {
+                    true => &args[..args.len().min(1)],
+                    false => &args[..],
+                };
+                args.iter().try_for_each(|it| self.check_macro(it, names))
+            }
+            _ => {
+                let mut all = Ok(());
+                part.children(&mut |child| {
+                    if all.is_ok() {
+                        all = self.check_macro(child, names);
+                    }
+                });
+                all
+            }
+        }
     }
 }

@@ -448,10 +448,11 @@ impl Connection {
             });
         // A text that was given up is no wrong one.
         ended()?;
-        let calls = asked.has_called();
+        let (calls, expanded) = (asked.has_called(), asked.has_expanded());
         let counted = asked.counted(nodes);
         let mut planned = CompiledStatement::new(text, plan?, counted, memory, &inner.registered);
         planned.functions = calls.then_some(functions);
+        planned.does.has_macros = expanded;
         // A notice may be out of date by the next time: an unknown label may have come to exist.
         if planned.is_kept() {
             plans.put(

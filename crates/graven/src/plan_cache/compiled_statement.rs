@@ -60,6 +60,7 @@ impl CompiledStatement {
                     _ => false,
                 }),
             on_files: writes_file || loads,
+            has_macros: false,
             kind,
             write: runs && kind != StatementKind::Reads,
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
