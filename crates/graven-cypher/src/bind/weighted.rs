@@ -141,21 +141,11 @@ impl Binder<'_> {
         at: Span,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
-        let and = |left: ast::Expr, right: ast::Expr| {
-            let height = left.height.max(right.height).saturating_add(1);
-            let (left, right) = (Box::new(left), Box::new(right));
-            let op = BinaryOp::And;
-            ast::Expr {
-                kind: ExprKind::Binary { op, left, right },
-                span: at,
-                height,
-            }
-        };
         let kind = ClauseKind::Match {
             optional: false,
             patterns,
             hints: Vec::new(),
-            filter: conditions.into_iter().reduce(and),
+            filter: joined(conditions, at),
         };
         self.clause(&Clause { kind, span: at }, false, steps)?;
         Ok(())
@@ -203,6 +193,31 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// The conditions joined by `AND`, in pairs: they make little depth.
+fn joined(mut conditions: Vec<ast::Expr>, at: Span) -> Option<ast::Expr> {
+    while conditions.len() > 1 {
+        let mut pairs = Vec::with_capacity(conditions.len().div_ceil(2));
+        let mut rest = conditions.into_iter();
+        while let Some(left) = rest.next() {
+            let Some(right) = rest.next() else {
+                pairs.push(left);
+                break;
+            };
+            let height = left.height.max(right.height).saturating_add(1);
+            let (left, right) = (Box::new(left), Box::new(right));
+            let op = BinaryOp::And;
+            let kind = ExprKind::Binary { op, left, right };
+            pairs.push(ast::Expr {
+                kind,
+                span: at,
+                height,
+            });
+        }
+        conditions = pairs;
+    }
+    conditions.pop()
 }
 
 fn nodes(pattern: &PathPattern) -> impl Iterator<Item = &NodePattern> {

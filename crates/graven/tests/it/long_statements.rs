@@ -72,6 +72,10 @@ const FLAT: &[(&str, Shape)] = &[
         let terms = many(n, " AND ", |i| format!("n.p{i} = 1"));
         format!("MATCH (n) WHERE {terms} RETURN n")
     }),
+    ("AND of a path of least cost", |n| {
+        let terms = many(n, " AND ", |i| format!("n.p{i} = m.a"));
+        format!("MATCH (n)-[e* WSHORTEST(a)]->(m) WHERE n.a = 1 AND {terms} RETURN m")
+    }),
     ("AND behind WITH", |n| {
         let terms = many(n, " AND ", |i| format!("n.p{i} = 1"));
         format!("MATCH (n) WITH n WHERE {terms} RETURN n")
