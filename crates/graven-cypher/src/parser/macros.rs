@@ -32,7 +32,9 @@ impl Parser<'_> {
         }
         let lenient = self.if_not_exists()?;
         let name = self.name("a macro")?;
-        if !crate::is_free_function_name(&name.text) {
+        // Whether `cost(e)` is a call depends on the paths before it.
+        let is_cost = name.text.eq_ignore_ascii_case("cost");
+        if is_cost || !crate::is_free_function_name(&name.text) {
             let message = format!("`{}(...)` is something of the language already", name.text);
             return Err(self
                 .error(name.span, Code::InvalidArgumentValue, message)
