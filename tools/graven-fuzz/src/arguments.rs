@@ -546,6 +546,10 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
         "exists" => return Some("exists takes a property or a pattern"),
         "graven.nextSerial" => return Some("it numbers what a statement writes"),
         "graven.currentValue" | "graven.nextValue" => return Some("it takes a sequence"),
+        "apoc.cypher.runFirstColumnMany" | "apoc.cypher.runFirstColumnSingle" => {
+            return Some("it takes a statement");
+        }
+        "apoc.map.fromNodes" => return Some("it takes a label and a property"),
         "graven.leftOut" => return Some("it notes what a statement leaves out"),
         _ => {}
     }
