@@ -155,7 +155,7 @@ pub(crate) const OVER_ROWS: &[OverRows] = &[
     over_rows("apoc.agg.statistics", "graven.agg.statistics", (1, 2), 1),
 ];
 
-/// A function whose values a procedure gives, as it reads the graph.
+/// A function that a procedure computes, as it reads the graph.
 #[derive(Clone, Copy, Debug)]
 pub struct ByProcedure {
     /// Name as documented.

@@ -71,7 +71,7 @@ pub(crate) enum ExprKind {
         branches: Vec<(Expr, Expr)>,
         otherwise: Option<Box<Expr>>,
     },
-    /// The subject of the innermost `CASE` whose condition this is in.
+    /// The subject of the innermost `CASE` around this condition.
     CaseSubject,
     /// `left || right`.
     Concatenate {

@@ -41,7 +41,7 @@ pub enum Operator {
         names: Expr,
         equal: Vec<(Arc<str>, Expr)>,
     },
-    /// Nodes with the label whose indexed property equals `value` (a list with `any`: each
+    /// Nodes with the label and an indexed property equal to `value` (a list with `any`: each
     /// element). A node is produced once per input row however often its value is listed; null
     /// selects nothing.
     IndexSeek {
@@ -52,7 +52,7 @@ pub enum Operator {
         value: Expr,
         any: bool,
     },
-    /// Nodes with the label whose indexed property lies in the range.
+    /// Nodes with the label and an indexed property within the range.
     IndexRange {
         input: Box<PlanNode>,
         var: VarId,
@@ -119,7 +119,7 @@ pub enum Operator {
         max: Option<u32>,
         mode: VarExpandMode,
     },
-    /// Repeats `inner`, whose leaf is an [`Operator::Argument`] with `entry` and what else it
+    /// Repeats `inner`; its leaf is an [`Operator::Argument`] with `entry` and what else it
     /// reads, `min..=max` times, each time from where it ended: `entry` is `from` at first, then
     /// `exit` of the time before. All relationships differ. Binds `to` (`into`: it is bound
     /// already), the relationships in order, and lists of the groups.
@@ -143,7 +143,7 @@ pub enum Operator {
         path: VarId,
         parts: Vec<VarId>,
     },
-    /// Keeps rows whose predicate is true (not false, not null).
+    /// Keeps rows for which the predicate is true (not false, not null).
     Filter {
         input: Box<PlanNode>,
         predicate: Expr,
@@ -216,7 +216,7 @@ pub enum Operator {
         /// The list is a variable that no operator above reads: rows do not carry it on.
         last: bool,
     },
-    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) and joins the results
+    /// For each input row runs `inner` (its leaf is [`Operator::Argument`]) and joins the results
     /// to it.
     Apply {
         input: Box<PlanNode>,
@@ -279,7 +279,7 @@ pub enum Operator {
         input: Box<PlanNode>,
         creation: Creation,
     },
-    /// For each input row, one after the other: the rows of `inner` (whose leaf is
+    /// For each input row, one after the other: the rows of `inner` (its leaf is
     /// [`Operator::Argument`]), changed by `on_match`; where there are none, one row with the
     /// creation, changed by `on_create`.
     Merge {
@@ -304,7 +304,7 @@ pub enum Operator {
         detach: bool,
         at: Span,
     },
-    /// For each input row runs `inner` (whose leaf is [`Operator::Argument`]) once per element of
+    /// For each input row runs `inner` (its leaf is [`Operator::Argument`]) once per element of
     /// the list, in order; hands on the input row.
     Foreach {
         input: Box<PlanNode>,

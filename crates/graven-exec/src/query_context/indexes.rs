@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::value::Value;
 
 impl QueryContext {
-    /// Adds the nodes whose indexed property equals `value`, ascending, if they are few and there
+    /// Adds the nodes with the indexed property `value`, ascending, if they are few and there
     /// is such an index; `false` if not.
     pub(crate) fn index_find(
         &self,
@@ -26,7 +26,7 @@ impl QueryContext {
         })
     }
 
-    /// Adds the nodes whose indexed property equals `value`; false if there is no such index.
+    /// Adds the nodes with the indexed property `value`; false if there is no such index.
     pub(crate) fn index_seek(
         &self,
         label: LabelId,
@@ -59,7 +59,7 @@ impl QueryContext {
         }
     }
 
-    /// The nodes whose indexed property lies in the range, one by one; `None` if there is no such
+    /// The nodes with an indexed property in the range, one by one; `None` if there is no such
     /// index.
     pub(crate) fn index_range(
         &self,

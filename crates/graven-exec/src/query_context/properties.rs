@@ -58,7 +58,7 @@ impl QueryContext {
         property_gather::in_order(ids, |sorted, found| found.append(&column, sorted))
     }
 
-    /// The rows of ascending nodes whose property is this text, found without making values; `None`
+    /// The rows of ascending nodes with this text as property, found without making values; `None`
     /// if that is not to be had.
     pub(crate) fn nodes_with_text(
         &self,

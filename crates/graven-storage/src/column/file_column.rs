@@ -1,7 +1,7 @@
 //! What the file holds of a column.
 //!
 //! # How it works
-//! Ids are taken run by run, a run being ids that stay in one segment, whose page is pinned and
+//! Ids are taken run by run, a run being ids that stay in one segment: its page is pinned and
 //! checked once; [`FileColumn::prefetch`] loads the pages of a window of ids. Ids that come closely
 //! one after the other, in a column larger than a quarter of the memory, are a scan: its pages do
 //! not displace what others come back to.
@@ -16,7 +16,7 @@ use graven_types::PropertyValue;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Ids whose pages are prefetched together.
+/// Ids that have their pages prefetched together.
 pub(super) const WINDOW: usize = 1024;
 /// A column is scanned if it is larger than this part of the memory limit,
 const SCAN_SHARE: u64 = 4;
@@ -216,8 +216,8 @@ impl FileColumn {
         Ok(())
     }
 
-    /// Starts reading the pages of `ids` if they are more than one; in a scan of a file whose
-    /// requests are dear, those behind them as well.
+    /// Starts reading the pages of `ids` if they are more than one. A scan of a file with
+    /// expensive requests also reads the pages after them.
     fn prefetch(&self, ids: &[u64], is_dense: bool) -> Result<()> {
         let FileColumn {
             pages, map, kind, ..
@@ -346,7 +346,7 @@ impl FileColumn {
     }
 }
 
-/// Ids one after the other whose values lie in one segment, if they have any.
+/// Consecutive ids with values in one segment, if they have any.
 pub(super) enum Run<'a> {
     Here {
         segment: &'a ColumnSegment<'a>,

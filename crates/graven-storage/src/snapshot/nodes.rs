@@ -68,7 +68,7 @@ impl Snapshot {
         }
     }
 
-    /// The nodes whose labels `wanted` accepts.
+    /// The nodes with labels that `wanted` accepts.
     fn ranges(&self, wanted: impl Fn(&[LabelId]) -> bool) -> Result<NodeRanges> {
         let catalog = &self.root().catalog;
         let accepted = |set: u32| wanted(&catalog.label_sets[set]);
@@ -79,7 +79,7 @@ impl Snapshot {
         }
     }
 
-    /// All nodes whose labels can be read.
+    /// All nodes with readable labels.
     pub(crate) fn known_nodes(&self) -> NodeRanges {
         self.known_ranges(|_| true)
     }

@@ -75,7 +75,7 @@ pub(super) const TABLE: &[Procedure] = &[
     ),
 ];
 
-/// Types whose values Kuzu keeps no bounds of.
+/// Types for which Kuzu keeps no bounds.
 const UNBOUNDED: &[&str] = &[
     "STRING", "BLOB", "UUID", "INTERVAL", "STRUCT", "MAP", "UNION", "JSON",
 ];

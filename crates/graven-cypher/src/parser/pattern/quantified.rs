@@ -67,8 +67,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship whose nodes are neither named for use
-    /// elsewhere nor have conditions is a relationship of variable length; anything else is
+    /// `((a)-[r]->(b) WHERE ...){1,3}`: one relationship with nodes that are neither named for use
+    /// elsewhere nor conditioned is a relationship of variable length; anything else is
     /// repeated as a whole.
     pub(super) fn quantified_pattern(&mut self) -> Result<RelationshipPattern> {
         let open = self.expect(TokenKind::OpenParen, "`(`")?;

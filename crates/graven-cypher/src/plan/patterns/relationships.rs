@@ -3,7 +3,7 @@
 //!
 //! # How it works
 //! Conditions on a single relationship alone go into the expansion itself. Relationships of one
-//! `MATCH` must differ: each expansion names the earlier ones whose types overlap with its own.
+//! `MATCH` must differ: each expansion names the earlier ones with types that overlap its own.
 
 use crate::plan::ExpandFilter;
 use crate::plan::join::Pending;

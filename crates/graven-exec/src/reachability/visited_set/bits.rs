@@ -155,7 +155,7 @@ impl Dense for Bits {
     }
 }
 
-/// Appends the nodes of the bits set in a word whose first bit is `first`.
+/// Appends the nodes of the bits set in a word that begins with node `first`.
 fn push_bits(mut bits: u64, first: u64, out: &mut Vec<u64>) {
     while bits != 0 {
         out.push(first + u64::from(bits.trailing_zeros()));

@@ -96,7 +96,7 @@ impl Sparse {
         self.old.len() + self.fresh.len() >= self.room
     }
 
-    /// The old and the fresh nodes, whose bytes are given back.
+    /// The old and the fresh nodes; their bytes are given back.
     pub(super) fn take(&mut self, memory: &mut Memory) -> (Ids, Ids) {
         memory.release(self.room * at(SPARSE_ENTRY));
         self.room = 0;

@@ -11,7 +11,7 @@ use crate::bytes::{Decoded, Malformed};
 use std::ops::{ControlFlow, Range};
 
 impl<'a> Segment<'a> {
-    /// Relationships in the lists of these slots, whose entries are not looked at.
+    /// Relationships in the lists of these slots; their entries are not read.
     fn count_in_slots(&self, slots: Range<usize>) -> Decoded<u64> {
         let data = &self.bytes[..self.data_end];
         let known = slots.start.min(self.lists)..slots.end.min(self.lists);
@@ -120,7 +120,7 @@ impl<'a> Segment<'a> {
         Ok(())
     }
 
-    /// As [`Segment::rank_of`], counted from a node whose ranks are known, if that lies in the same
+    /// As [`Segment::rank_of`], counted from a node with known ranks, if that lies in the same
     /// group before this one.
     pub(crate) fn rank_after(&self, node: u64, known: u64, ranks: &Range<u64>) -> Decoded<u64> {
         let index = node.wrapping_sub(self.first_node);
@@ -150,7 +150,7 @@ impl<'a> Segment<'a> {
         Ok(u64::from(u32_at(self.bytes, group + 8)) + self.count_in_slots(before)?)
     }
 
-    /// The node whose list holds the relationship at position `rank` of the segment, and its place
+    /// The node with the list that holds the relationship at position `rank` of the segment, and its place
     /// in the list.
     pub(crate) fn node_at_rank(&self, rank: u64) -> Decoded<(u64, u64)> {
         let groups = self.node_count.div_ceil(GROUP_NODES) as usize;

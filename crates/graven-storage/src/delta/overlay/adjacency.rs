@@ -79,7 +79,7 @@ impl AdjacencyOverlay {
         Ok(changes)
     }
 
-    /// The nodes whose lists are changed lie in this range.
+    /// The nodes with changed lists lie in this range.
     pub(crate) fn span(&self) -> Result<Option<Range<u64>>> {
         let edges = self.edges();
         let Some(first) = edges.next(0)? else {
@@ -118,7 +118,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// The first node not below `node` whose list is changed.
+    /// The first node with a changed list that is not below `node`.
     pub(crate) fn next(&self, node: u64) -> Result<Option<u64>> {
         let mut first: Option<u64> = None;
         for map in &self.maps {
@@ -129,7 +129,7 @@ impl Edges {
         Ok(first)
     }
 
-    /// The last node not above `node` whose list is changed.
+    /// The last node with a changed list that is not above `node`.
     pub(crate) fn previous(&self, node: u64) -> Result<Option<u64>> {
         let mut last: Option<u64> = None;
         for map in &self.maps {

@@ -149,7 +149,7 @@ impl ColumnReader<'_> {
     }
 }
 
-/// The value of `id` in a part, whose pages' last block is in place `at` of `blocks`.
+/// The value of `id` in a part; the last block of its pages is in place `at` of `blocks`.
 fn find_in(
     part: &ColumnPart,
     at: usize,

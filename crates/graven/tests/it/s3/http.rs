@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Error, ErrorKind};
 
-/// A request, or an answer, whose first line is then its `target`.
+/// A request, or an answer with its first line as `target`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) method: String,
@@ -42,7 +42,7 @@ fn line(from: &mut impl BufRead) -> std::io::Result<Option<String>> {
     }
 }
 
-/// The headers and the body of a message whose first line was read.
+/// The headers and the body of a message, after its first line.
 fn rest(from: &mut impl BufRead, message: &mut Message) -> std::io::Result<()> {
     while let Some(line) = line(from)?.filter(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));

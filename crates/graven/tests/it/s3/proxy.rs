@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     pub(crate) fault: Option<Fault>,
     /// One of so many does.
     pub(crate) every: usize,
-    /// Those whose method and target have these words in them.
+    /// Requests with these words in their method and target.
     pub(crate) of: &'static str,
 }
 

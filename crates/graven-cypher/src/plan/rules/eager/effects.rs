@@ -48,7 +48,7 @@ pub(super) enum Write {
     },
 }
 
-/// What operators read and write whose rows are still passing.
+/// What operators with rows in flight read and write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Effects {
     pub(super) reads: Vec<Access>,

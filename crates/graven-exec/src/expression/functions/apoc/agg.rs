@@ -214,7 +214,7 @@ fn statistics(values: &[Value], given: Option<&Value>) -> Result<Value> {
     Ok(Value::map(entries))
 }
 
-/// The items whose values are the least or the greatest, at most so many of them.
+/// The items with the least or the greatest values, at most so many of them.
 fn items(function: &str, wanted: Ordering, pairs: &[Value], args: &[Value]) -> Result<Value> {
     let most = args
         .first()

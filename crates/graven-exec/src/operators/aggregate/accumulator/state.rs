@@ -33,7 +33,7 @@ pub(crate) enum State {
     /// the sum, and what the sum lost to rounding (Neumaier's summation), so that the average of
     /// integers is what division gives.
     Moments(u64, f64, f64),
-    /// Number, sum and loss of an average whose sum is beyond the floats: both are multiplied by
+    /// Number, sum and loss of an average with a sum beyond the floats: both are multiplied by
     /// [`SCALE`].
     Scaled(u64, f64, f64),
     /// Number and sum of durations, for their average.

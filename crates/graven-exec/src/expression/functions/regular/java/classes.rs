@@ -8,7 +8,7 @@ use super::escapes::Escaped;
 use super::{DEPTH_MAX, Flags, Result, Writer, number};
 
 impl Writer {
-    /// A class whose opening bracket has been read.
+    /// A class after its opening bracket.
     pub(super) fn class(&mut self, flags: Flags, depth: usize) -> Result<String> {
         if depth > DEPTH_MAX {
             return Err(format!("classes nest more than {DEPTH_MAX} deep"));
