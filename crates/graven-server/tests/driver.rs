@@ -6,8 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use graven::{Config, Database};
-use graven_server::{DatabaseFolder, FolderOptions, Options, Server, Tls};
+use graven::Config;
+use graven_server::{DatabaseFolder, FolderOptions, Options, Server};
+use program::{play, serve};
+
+mod program;
 
 /// The interpreter, if it has the driver.
 fn python() -> Option<OsString> {
@@ -27,21 +30,10 @@ fn python() -> Option<OsString> {
 
 /// Runs a script of tests against a server.
 fn run(python: &OsStr, script: &str, server: &Server) {
-    let ran = Command::new(python)
-        .arg("-B")
-        .arg(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests")
-                .join(script),
-        )
-        .env("GRAVEN_BOLT", server.address().to_string())
-        .output()
-        .expect("the interpreter was there before");
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(
-        ran.status.success() && !said.contains("Ran 0 tests"),
-        "{said}"
-    );
+    let mut program = Command::new(python);
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    program.arg("-B").arg(tests.join(script));
+    play(&mut program, server);
 }
 
 #[test]
@@ -62,17 +54,6 @@ fn the_official_driver_knows_several_databases() {
 fn the_official_driver_is_content() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let mut config = Config::default();
-    config.memory = 32 << 20;
-    config.create = true;
-    let database = Database::open(folder.path().join("social.graven"), config).expect("a database");
-    let mut options = Options::default();
-    options.address = "127.0.0.1:0".to_owned();
-    options.open_to_all = true;
-    options.tls = Some(Tls::SelfSigned {
-        folder: folder.path().join("tls"),
-        names: Vec::new(),
-    });
-    let server = Server::start(database, options).expect("a server");
+    let server = serve(folder.path(), 32, true);
     run(&python, "driver.py", &server);
 }

@@ -5,8 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use graven::{Config, Database};
-use graven_server::{Options, Server, Tls};
+use program::{play, serve};
+
+mod program;
 
 #[test]
 fn the_driver_for_java_is_content() {
@@ -20,27 +21,10 @@ fn the_driver_for_java_is_content() {
         return;
     }
     let scratch = tempfile::tempdir().expect("a folder");
-    let mut config = Config::default();
-    config.memory = 64 << 20;
-    config.create = true;
-    let database = Database::open(scratch.path().join("social.graven"), config);
-    let mut options = Options::default();
-    options.address = "127.0.0.1:0".to_owned();
-    options.open_to_all = true;
-    options.tls = Some(Tls::SelfSigned {
-        folder: scratch.path().join("tls"),
-        names: Vec::new(),
-    });
-    let server = Server::start(database.expect("a database"), options).expect("a server");
+    let server = serve(scratch.path(), 64, true);
     let jars = Path::new(&folder).join("*");
-    let ran = Command::new("java")
-        .arg("-cp")
-        .arg(jars)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/Driver.java"))
-        .env("GRAVEN_BOLT", server.address().to_string())
-        .output()
-        .expect("Java was there before");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    let complained = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said} {complained}");
+    let mut program = Command::new("java");
+    program.arg("-cp").arg(jars);
+    program.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/Driver.java"));
+    play(&mut program, &server);
 }

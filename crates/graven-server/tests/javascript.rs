@@ -5,8 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use graven::{Config, Database};
-use graven_server::{Options, Server, Tls};
+use program::{play, serve};
+
+mod program;
 
 #[test]
 fn the_driver_for_javascript_is_content() {
@@ -27,27 +28,11 @@ fn the_driver_for_javascript_is_content() {
         return;
     }
     let scratch = tempfile::tempdir().expect("a folder");
-    let mut config = Config::default();
-    config.memory = 32 << 20;
-    config.create = true;
-    let database = Database::open(scratch.path().join("social.graven"), config);
-    let mut options = Options::default();
-    options.address = "127.0.0.1:0".to_owned();
-    options.open_to_all = true;
-    options.tls = Some(Tls::SelfSigned {
-        folder: scratch.path().join("tls"),
-        names: Vec::new(),
-    });
-    let server = Server::start(database.expect("a database"), options).expect("a server");
+    let server = serve(scratch.path(), 32, true);
     for in_socket in ["", "1"] {
-        let ran = Command::new("node")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.cjs"))
-            .env("GRAVEN_BOLT", server.address().to_string())
-            .env("GRAVEN_WEBSOCKET", in_socket)
-            .current_dir(&folder)
-            .output()
-            .expect("Node was there before");
-        let said = String::from_utf8_lossy(&ran.stdout);
-        assert!(ran.status.success(), "{in_socket} {said}");
+        let mut program = Command::new("node");
+        program.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver.cjs"));
+        program.env("GRAVEN_WEBSOCKET", in_socket);
+        play(program.current_dir(&folder), &server);
     }
 }

@@ -5,8 +5,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use graven::{Config, Database};
-use graven_server::{Options, Server};
+use program::{play, serve};
+
+mod program;
 
 #[test]
 fn the_driver_for_rust_is_content() {
@@ -15,23 +16,10 @@ fn the_driver_for_rust_is_content() {
         return;
     };
     let scratch = tempfile::tempdir().expect("a folder");
-    let mut config = Config::default();
-    config.memory = 64 << 20;
-    config.create = true;
-    let database = Database::open(scratch.path().join("social.graven"), config);
-    let mut options = Options::default();
-    options.address = "127.0.0.1:0".to_owned();
-    options.open_to_all = true;
-    let server = Server::start(database.expect("a database"), options).expect("a server");
-    let ran = Command::new(env!("CARGO"))
-        .args(["run", "--locked", "--manifest-path"])
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/neo4rs/Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&folder)
-        .env("GRAVEN_BOLT", server.address().to_string())
-        .output()
-        .expect("cargo runs this test");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    let complained = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{said} {complained}");
+    let server = serve(scratch.path(), 64, false);
+    let mut program = Command::new(env!("CARGO"));
+    program.args(["run", "--locked", "--manifest-path"]);
+    program.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/neo4rs/Cargo.toml"));
+    program.arg("--target-dir").arg(&folder);
+    play(&mut program, &server);
 }

@@ -6,36 +6,20 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use graven::{Config, Database};
-use graven_server::{Options, Server};
+use program::{play, serve};
+
+mod program;
 
 /// Runs what a script does with one tool, if what `asked` asks for is there.
-fn play(tool: &str, mut asked: Command, mut run: Command) {
+fn ask(tool: &str, mut asked: Command, mut run: Command) {
     if !asked.output().is_ok_and(|asked| asked.status.success()) {
         let program = Path::new(asked.get_program()).display();
         eprintln!("SKIPPED: `{program}` is not there, or finds no package for {tool}");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let mut config = Config::default();
-    config.memory = 32 << 20;
-    config.create = true;
-    let database = Database::open(folder.path().join("tools.graven"), config).expect("a database");
-    let mut options = Options::default();
-    options.address = "127.0.0.1:0".to_owned();
-    options.open_to_all = true;
-    let server = Server::start(database, options).expect("a server");
-    let ran = run
-        .arg(tool)
-        .env("GRAVEN_BOLT", server.address().to_string())
-        .output()
-        .expect("the program was there before");
-    let said = [ran.stdout, ran.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert!(
-        ran.status.success() && !said.contains("Ran 0 tests"),
-        "{said}"
-    );
+    let server = serve(folder.path(), 32, false);
+    play(run.arg(tool), &server);
 }
 
 fn script(name: &str) -> PathBuf {
@@ -49,7 +33,7 @@ fn python(tool: &str, package: &str) {
     let (mut asked, mut run) = (Command::new(&python), Command::new(&python));
     asked.args(["-c", &format!("import {package}")]);
     run.arg("-B").arg(script("tools.py"));
-    play(tool, asked, run);
+    ask(tool, asked, run);
 }
 
 fn javascript(package: &str) {
@@ -58,7 +42,7 @@ fn javascript(package: &str) {
     let found = format!("require.resolve('{package}', {{paths: [process.cwd()]}})");
     asked.args(["-e", &found]).current_dir(&folder);
     run.arg(script("tools.cjs")).current_dir(&folder);
-    play(package, asked, run);
+    ask(package, asked, run);
 }
 
 #[test]

@@ -165,7 +165,8 @@ fn key_parts(table: &GroupTable, count: usize) -> Vec<Batch> {
     parts.collect()
 }
 
-/// Rows in which a group number appears for the first time; numbers are dense in order of appearance.
+/// Rows in which a group number appears for the first time; numbers are dense in the order in
+/// which they appear.
 pub(super) fn fresh_rows(numbers: &[u32], known: usize) -> Vec<u32> {
     let mut next = known;
     let mut fresh = Vec::with_capacity(numbers.len());

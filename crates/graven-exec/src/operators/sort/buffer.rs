@@ -1,9 +1,9 @@
 //! Rows with their keys, and their order once it is known.
 //!
 //! # How it works
-//! The order is a word for each row ([`super::normalized_keys`]); rows with words that say too little
-//! are put in order afterwards ([`super::tie_break`]). Rows are gathered by their words: columns
-//! that the words tell from these, others from the batches, or from one place for each row
+//! The order is a word for each row ([`super::normalized_keys`]); rows with words that say too
+//! little are put in order afterwards ([`super::tie_break`]). Rows are gathered by their words:
+//! columns that the words tell from these, others from the batches, or from one place for each row
 //! ([`super::row_major_payload`]).
 
 use std::ops::Range;

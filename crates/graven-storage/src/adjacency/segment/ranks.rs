@@ -150,8 +150,8 @@ impl<'a> Segment<'a> {
         Ok(u64::from(u32_at(self.bytes, group + 8)) + self.count_in_slots(before)?)
     }
 
-    /// The node with the list that holds the relationship at position `rank` of the segment, and its place
-    /// in the list.
+    /// The node with the list that holds the relationship at position `rank` of the
+    /// segment, and its place in the list.
     pub(crate) fn node_at_rank(&self, rank: u64) -> Decoded<(u64, u64)> {
         let groups = self.node_count.div_ceil(GROUP_NODES) as usize;
         let (mut low, mut high) = (0, groups);
