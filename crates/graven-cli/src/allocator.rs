@@ -9,7 +9,8 @@
 //! ([`KEPT_MAX`]), at the end of each thread's heap. Pieces of half of that, and of no less than
 //! 1 MiB ([`ALONE_MIN`]), come from the system and go back there alone: in a heap each of them
 //! leaves a hole that the next, a little larger, does not fit. These limits are fixed, where glibc
-//! would raise its own up to 64 MiB.
+//! would raise its own up to 64 MiB. Under a small limit (see below) a heap keeps a 256th: there
+//! every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
 //! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
@@ -40,7 +41,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, Ordering};
 
-/// Most bytes kept at the end of a heap.
+/// Bytes kept at the end of a heap: the least and the most.
+const KEPT_MIN: i32 = 32 << 10;
 const KEPT_MAX: i32 = 16 << 20;
 
 /// Bytes below which a piece is in a heap, whatever the memory limit.
@@ -164,7 +166,10 @@ struct Kept {
 impl Kept {
     fn under(limit: u64) -> Self {
         let share = |parts| i32::try_from(limit / parts).unwrap_or(i32::MAX);
-        let in_heap = share(32).min(KEPT_MAX);
+        let in_heap = match limit < SMALL_LIMIT {
+            true => share(256).max(KEPT_MIN),
+            false => share(32).min(KEPT_MAX),
+        };
         Self {
             in_heap,
             alone: (in_heap / 2).max(ALONE_MIN),
@@ -215,7 +220,7 @@ mod tests {
             [kept.in_heap, kept.alone, kept.fall].map(|bytes| bytes >> 10)
         };
         assert_eq!(kept(1), [32, 1024, 1024]);
-        assert_eq!(kept(64), [2048, 1024, 4096]);
+        assert_eq!(kept(64), [256, 1024, 4096]);
         assert_eq!(kept(256), [8192, 4096, 16384]);
         assert_eq!(kept(2048), [16384, 8192, 16384]);
     }
