@@ -1,11 +1,10 @@
 //! Ids as the tables write them to node ordinals.
 //!
 //! # How it works
-//! One hash map per id space and kind of id. An id written as a plain decimal number is kept as
-//! that number, so spaces of numbers take 16 bytes a node plus slack; other ids are kept as bytes.
-//!
-//! # Costs
-//! `NODE_BYTES` per number at the fullest, measured over hash table growth; text adds its length.
+//! One hash table per id space and kind of id. An id written as a plain decimal number is kept as
+//! that number, see [`numbers`]; other ids are kept as bytes.
+
+mod numbers;
 
 use std::collections::HashMap;
 
@@ -13,9 +12,9 @@ use foldhash::fast::FixedState;
 
 use crate::plan::IdKind;
 use crate::value::{parse_i64, put_integer, put_text};
+use numbers::Numbers;
 
-/// Bytes a number takes in a map, slack included.
-const NODE_BYTES: u64 = 32;
+/// Bytes that a text takes in a map beside itself, slack included.
 const TEXT_BYTES: u64 = 48;
 
 /// An id of a table.
@@ -63,13 +62,13 @@ fn checked(id: Id<'_>) -> Result<Id<'_>, String> {
 }
 
 /// Whether a number is written as it would be printed, so that text and number are one id.
-fn is_canonical(field: &[u8]) -> bool {
+pub(crate) fn is_canonical(field: &[u8]) -> bool {
     matches!(field, b"0" | [b'-', b'1'..=b'9', ..] | [b'1'..=b'9', ..])
 }
 
 #[derive(Debug, Default)]
 struct SpaceIds {
-    numbers: HashMap<i64, u32, FixedState>,
+    numbers: Numbers,
     texts: HashMap<Box<[u8]>, u32, FixedState>,
 }
 
@@ -77,14 +76,15 @@ struct SpaceIds {
 #[derive(Debug)]
 pub(crate) struct Ids {
     spaces: Vec<SpaceIds>,
-    bytes: u64,
+    /// Of the ids that are text.
+    text_bytes: u64,
 }
 
 impl Ids {
     pub(crate) fn new(spaces: usize) -> Self {
         Self {
             spaces: (0..spaces).map(|_| SpaceIds::default()).collect(),
-            bytes: 0,
+            text_bytes: 0,
         }
     }
 
@@ -92,15 +92,9 @@ impl Ids {
     pub(crate) fn insert(&mut self, space: usize, id: Id<'_>, ordinal: u32) -> bool {
         let ids = &mut self.spaces[space];
         match id {
-            Id::Number(number) => {
-                self.bytes += NODE_BYTES;
-                match ids.numbers.entry(number) {
-                    std::collections::hash_map::Entry::Occupied(_) => return false,
-                    std::collections::hash_map::Entry::Vacant(free) => free.insert(ordinal),
-                };
-            }
+            Id::Number(number) => return ids.numbers.insert(number, ordinal),
             Id::Text(text) => {
-                self.bytes += TEXT_BYTES + text.len() as u64;
+                self.text_bytes += TEXT_BYTES + text.len() as u64;
                 if ids.texts.contains_key(text) {
                     return false;
                 }
@@ -113,14 +107,15 @@ impl Ids {
     /// The node with this id.
     pub(crate) fn get(&self, space: usize, id: Id<'_>) -> Option<u32> {
         match id {
-            Id::Number(number) => self.spaces[space].numbers.get(&number).copied(),
+            Id::Number(number) => self.spaces[space].numbers.get(number),
             Id::Text(text) => self.spaces[space].texts.get(text).copied(),
         }
     }
 
-    /// Estimate of the memory taken, in bytes.
+    /// Estimate of the memory taken with one id more, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        let numbers = self.spaces.iter().map(|s| s.numbers.bytes_with_one_more());
+        self.text_bytes + numbers.sum::<u64>()
     }
 
     /// Number of spaces.
@@ -134,7 +129,7 @@ impl Ids {
         mut take: impl FnMut(usize, Id<'_>, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         for (space, ids) in self.spaces.into_iter().enumerate() {
-            for (id, ordinal) in ids.numbers {
+            for (id, ordinal) in ids.numbers.iter() {
                 take(space, Id::Number(id), ordinal)?;
             }
             for (id, ordinal) in ids.texts {
@@ -155,7 +150,8 @@ impl Ids {
         if a.numbers.len() + a.texts.len() > b.numbers.len() + b.texts.len() {
             std::mem::swap(&mut a, &mut b);
         }
-        a.numbers.keys().any(|id| b.numbers.contains_key(id))
+        let mut numbers = a.numbers.iter();
+        numbers.any(|(id, _)| b.numbers.get(id).is_some())
             || a.texts.keys().any(|id| b.texts.contains_key(id))
     }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use graven_pagecache::huge_pages;
+
 use crate::error::ImportError;
 use crate::options::NodeOrder;
 use crate::scratch::Scratch;
@@ -54,7 +56,7 @@ pub(crate) fn order(
         }
     }
     let mut sorted = sorter.finish()?;
-    let mut ids = vec![0u32; degrees.len()];
+    let mut ids = huge_pages::zeros(degrees.len());
     let mut next = 0;
     while let Some((key, _)) = sorted.next()? {
         ids[key[1] as usize] = next;

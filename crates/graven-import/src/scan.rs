@@ -8,9 +8,12 @@
 
 mod nodes;
 mod partitions;
+mod pending;
 mod relationships;
 
 use std::sync::Arc;
+
+use graven_pagecache::huge_pages;
 
 use crate::bad_rows::BadRows;
 use crate::error::{ImportError, RowError, shown};
@@ -24,6 +27,7 @@ use crate::scratch::Scratch;
 use crate::spool::Spool;
 use crate::staged::Staged;
 use partitions::{IdFacts, Partitions};
+use pending::Pending;
 
 const ROWS_PER_REPORT: u64 = 4096;
 
@@ -87,9 +91,7 @@ pub(crate) struct Scan<'a, 's> {
     created_sets: Vec<Option<usize>>,
     /// Nodes created by reference, by space.
     created: Vec<u64>,
-    /// Space, id and node of the last start of a relationship: tables are often sorted by it, and
-    /// a look-up among millions of ids waits for memory.
-    last_start: Option<(SpaceId, i64, u64)>,
+    pending: Pending,
     /// Origin of the last created node.
     created_origin: Option<SpaceId>,
     /// Records (ordinal, line, file and column numbers and id): references of node rows.
@@ -154,7 +156,7 @@ impl<'a, 's> Scan<'a, 's> {
             degrees: Vec::new(),
             created_sets,
             created: vec![0; plan.spaces.len()],
-            last_start: None,
+            pending: Pending::default(),
             created_origin: None,
             references: Spool::new(scratch),
         })
@@ -174,7 +176,8 @@ impl<'a, 's> Scan<'a, 's> {
         for number in 0..plan.nodes.len() {
             self.node_table(number)?;
         }
-        self.degrees = vec![0; usize::try_from(self.staged.nodes).unwrap_or(usize::MAX)];
+        let nodes = usize::try_from(self.staged.nodes).unwrap_or(usize::MAX);
+        self.degrees = huge_pages::zeros(nodes);
         self.meter.phase(
             "reading relationships",
             node_bytes + other_bytes,
@@ -222,8 +225,13 @@ impl<'a, 's> Scan<'a, 's> {
                     None => take(self, number, &rows),
                 };
                 match taken {
+                    Ok(()) if self.pending.is_full() => {
+                        self.resolve_pending(rows.path(), &table.header)?;
+                    }
                     Ok(()) => {}
                     Err(Refused::Row(fault)) => {
+                        // Bad rows are told in the order of the table.
+                        self.resolve_pending(rows.path(), &table.header)?;
                         self.bad.take(row_error(&rows, &table.header, fault))?;
                     }
                     Err(Refused::Import(error)) => return Err(error),
@@ -234,6 +242,7 @@ impl<'a, 's> Scan<'a, 's> {
                     self.meter.at(self.bytes.get())?;
                 }
             }
+            self.resolve_pending(rows.path(), &table.header)?;
         }
         Ok(())
     }

@@ -14,6 +14,8 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use graven_pagecache::huge_pages;
+
 use crate::error::ImportError;
 use crate::radix;
 use crate::scratch::{Scratch, ScratchFile};
@@ -76,6 +78,8 @@ impl Sorter {
             } else {
                 self.entries.reserve_exact(entries - self.entries.len());
                 self.arena.reserve_exact(arena - self.arena.len());
+                huge_pages::prefer(&self.entries);
+                huge_pages::prefer(&self.arena);
             }
         }
         let (at, len) = (self.arena.len() as u32, bytes.len() as u32);

@@ -67,7 +67,8 @@ impl Staged {
 
     /// Adds a node of a label set and returns its ordinal.
     pub(crate) fn node(&mut self, label_set: usize) -> Result<u32, ImportError> {
-        let ordinal = u32::try_from(self.nodes).map_err(|_| {
+        let ordinal = u32::try_from(self.nodes).ok().filter(|o| *o < u32::MAX);
+        let ordinal = ordinal.ok_or_else(|| {
             ImportError::Option("more than 4,294,967,295 nodes: this release stops there".into())
         })?;
         self.nodes += 1;

@@ -15,6 +15,23 @@ use crate::memory::page_size;
 /// Smaller arrays are parts of the allocator's heap, which others use too.
 const BYTES_MIN: usize = 8 << 20;
 
+/// An empty array with room for so many, in huge pages.
+#[must_use]
+pub fn with_capacity<T>(count: usize) -> Vec<T> {
+    let array = Vec::with_capacity(count);
+    prefer(&array);
+    array
+}
+
+/// An array of zeros, in huge pages.
+#[must_use]
+pub fn zeros(count: usize) -> Vec<u32> {
+    // The system gives the zeros: nothing is written before the advice.
+    let array = vec![0; count];
+    prefer(&array);
+    array
+}
+
 /// Asks for huge pages for the room of an array, as it is now: after it has grown, and before it is
 /// filled.
 pub fn prefer<T>(array: &Vec<T>) {
@@ -39,13 +56,13 @@ mod tests {
     #[test]
     fn arrays_stay_as_they_are() {
         for count in [0, 1, 1000, 3 << 20] {
-            let mut array: Vec<u64> = Vec::with_capacity(count);
-            prefer(&array);
+            let mut array: Vec<u64> = with_capacity(count);
             array.extend(0..count as u64);
             prefer(&array);
             array.reserve(count * 2);
             prefer(&array);
             assert!(array.iter().copied().eq(0..count as u64), "{count}");
+            assert!(zeros(count) == vec![0; count], "{count}");
         }
     }
 }

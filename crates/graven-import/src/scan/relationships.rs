@@ -1,10 +1,11 @@
 //! Reads relationship tables and tables of list elements.
 
 use super::partitions::{RowPosition, TableList, Then};
+use super::pending::End;
 use super::{Fault, Refused, Scan};
 use crate::error::ImportError;
 use crate::error::unknown_id;
-use crate::ids::Id;
+use crate::ids::{Id, is_canonical};
 use crate::plan::{ListTable, RelationshipColumn, RelationshipTable, RowDirection};
 use crate::rows::Rows;
 use crate::value::{put_text, put_varint};
@@ -90,28 +91,24 @@ impl Scan<'_, '_> {
             };
             return Ok(partitions.wait(0, start_space, start.1, place, then, properties)?);
         }
-        let start = self.start_of_row(rows, start_space, start)?;
+        let end_of = |(column, id): (usize, Id<'_>), space| match id {
+            Id::Number(number) if is_canonical(rows.field(column)) => Some(End {
+                space,
+                number,
+                column,
+            }),
+            _ => None,
+        };
+        if let (Some(start), Some(end)) = (end_of(start, start_space), end_of(end, end_space)) {
+            let (line, ends) = (rows.row_line(), [start, end]);
+            self.pending.push(line, rel_type, ends, properties);
+            return Ok(());
+        }
+        // Nodes are made in the order of the rows that refer to them.
+        self.resolve_pending(rows.path(), &table.table.header)?;
+        let start = self.end_of_row(rows, start_space, start)?;
         let end = self.end_of_row(rows, end_space, end)?;
         Ok(self.keep_relationship(rel_type, start, end, properties)?)
-    }
-
-    fn start_of_row(
-        &mut self,
-        rows: &Rows,
-        space: usize,
-        start: (usize, Id<'_>),
-    ) -> Result<u64, Refused> {
-        let Id::Number(number) = start.1 else {
-            return self.end_of_row(rows, space, start);
-        };
-        if let Some((of, last, node)) = self.last_start
-            && (of, last) == (space, number)
-        {
-            return Ok(node);
-        }
-        let node = self.end_of_row(rows, space, start)?;
-        self.last_start = Some((space, number, node));
-        Ok(node)
     }
 
     fn end_of_row(

@@ -311,8 +311,7 @@ impl<const N: usize> NumberTable<N> {
     /// Free slots; what the old ones held.
     fn replace_slots(&mut self, bits: u32) -> Vec<u64> {
         self.bits = bits;
-        let mut slots = Vec::with_capacity(1 << bits);
-        huge_pages::prefer(&slots);
+        let mut slots = huge_pages::with_capacity(1 << bits);
         slots.resize(1 << bits, FREE);
         std::mem::replace(&mut self.slots, slots)
     }

@@ -22,6 +22,8 @@
 
 use std::sync::Arc;
 
+use graven_pagecache::huge_pages;
+
 use crate::error::ImportError;
 use crate::progress::Meter;
 use crate::scratch::{Scratch, ScratchFile};
@@ -59,18 +61,17 @@ pub(super) fn friendships(
         probability *= NEAR;
     }
     let mut circle = Circle {
-        degrees: vec![0; targets.len()],
+        degrees: huge_pages::zeros(targets.len()),
         earlier: Vec::new(),
         thresholds,
         made: 0,
     };
     let last = SHARES.len() - 1;
     for (i, (order, share)) in orders.into_iter().zip(SHARES).enumerate() {
-        let most: Vec<u32> = targets
-            .iter()
-            .map(|t| (f64::from(*t) * share + 0.999_999) as u32)
-            .collect();
-        let mut distances = Distances::new(room);
+        let of_share = |t: &u32| (f64::from(*t) * share + 0.999_999) as u32;
+        let mut most = huge_pages::with_capacity(targets.len());
+        most.extend(targets.iter().map(of_share));
+        let mut distances = Distances::new(room, targets.len());
         circle.round(&order, &most, random, &mut distances, meter, take)?;
         if i < last {
             circle.earlier.push(Round::new(&order, distances)?);
@@ -99,7 +100,8 @@ impl Circle {
     ) -> Result<(), ImportError> {
         let full = |circle: &Self, p: u32| circle.degrees[p as usize] >= most[p as usize];
         // next[i] leads to the first place at or after i whose person has room.
-        let mut next: Vec<u32> = (0..=order.len() as u32).collect();
+        let mut next: Vec<u32> = huge_pages::with_capacity(order.len() + 1);
+        next.extend(0..=order.len() as u32);
         for (i, person) in order.iter().enumerate() {
             if full(self, *person) {
                 next[i] = i as u32 + 1;
@@ -174,10 +176,10 @@ const WIDTH: usize = 2;
 const WRITE_BYTES: usize = 64 << 10;
 
 impl<'a> Distances<'a> {
-    fn new(room: &'a Room<'a>) -> Self {
+    fn new(room: &'a Room<'a>, persons: usize) -> Self {
         Self {
             room,
-            begins: Vec::new(),
+            begins: huge_pages::with_capacity(persons + 1),
             file: None,
             tail: Vec::new(),
             written: 0,
@@ -232,7 +234,7 @@ struct Round {
 
 impl Round {
     fn new(order: &[u32], mut distances: Distances<'_>) -> Result<Self, ImportError> {
-        let mut places = vec![0; order.len()];
+        let mut places = huge_pages::zeros(order.len());
         for (place, person) in order.iter().enumerate() {
             places[*person as usize] = place as u32;
         }

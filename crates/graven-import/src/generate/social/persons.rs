@@ -4,6 +4,7 @@
 //! persons of one city, university or interest are found together.
 
 use crate::value::temporal::days_from_civil;
+use graven_pagecache::huge_pages;
 use graven_types::rng::SplitMix64;
 
 const COUNTRIES: u64 = 110;
@@ -86,17 +87,17 @@ pub(super) fn persons(targets: &[u32], random: &mut SplitMix64) -> Vec<Person> {
     random.shuffle(&mut serials);
     let start = days_from_civil(2010, 1, 1) * DAY_MILLIS;
     let span = (DAYS * DAY_MILLIS) as u64;
-    let people = targets.iter().zip(serials);
+    let mut people = huge_pages::with_capacity(targets.len());
+    let made = targets.iter().zip(serials).map(|(target, serial)| {
+        let late = span / 10;
+        let since_start = match target {
+            0 => span - late + random.below(late),
+            _ => random.below(span - late),
+        };
+        person(serial, start, since_start as i64, random)
+    });
+    people.extend(made);
     people
-        .map(|(target, serial)| {
-            let late = span / 10;
-            let since_start = match target {
-                0 => span - late + random.below(late),
-                _ => random.below(span - late),
-            };
-            person(serial, start, since_start as i64, random)
-        })
-        .collect()
 }
 
 fn person(serial: u64, start: i64, since_start: i64, random: &mut SplitMix64) -> Person {

@@ -11,6 +11,9 @@ use graven_types::rng::SplitMix64;
 
 /// Text that is made at once.
 const BLOCK_BYTES: usize = 64 << 10;
+/// Friendships of which the persons are looked up together: they lie anywhere in memory, and
+/// look-ups that do not depend on one another wait together.
+const AT_ONCE: usize = 64;
 
 /// A table of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,16 @@ pub(super) struct TableText {
     bucket: usize,
     pairs: Vec<u64>,
     next: usize,
+    /// Friendships to be written, the last one first.
+    friends: Vec<Friends>,
     digits: itoa::Buffer,
+}
+
+/// Two persons that are friends.
+struct Friends {
+    ids: [u64; 2],
+    /// When the later one joined.
+    joined: i64,
 }
 
 impl TableText {
@@ -76,6 +88,7 @@ impl TableText {
             bucket: 0,
             pairs: Vec::new(),
             next: 0,
+            friends: Vec::with_capacity(AT_ONCE),
             digits: itoa::Buffer::new(),
         }
     }
@@ -136,18 +149,31 @@ impl TableText {
             self.bucket += 1;
             self.next = 0;
         }
-        let pair = self.pairs[self.next];
+        if self.friends.is_empty() {
+            let people = &self.network.people;
+            let end = self.pairs.len().min(self.next + AT_ONCE);
+            let friends = self.pairs[self.next..end].iter().rev().map(|pair| {
+                let persons = [(pair >> 32) as usize, *pair as u32 as usize];
+                let [a, b] = persons.map(|person| &people[person]);
+                Friends {
+                    ids: [a.id, b.id],
+                    joined: a.created.max(b.created),
+                }
+            });
+            self.friends.extend(friends);
+        }
+        let Some(Friends {
+            ids: [a, b],
+            joined,
+        }) = self.friends.pop()
+        else {
+            return Ok(false);
+        };
         self.next += 1;
-        let people = &self.network.people;
-        let (a, b) = (
-            &people[(pair >> 32) as usize],
-            &people[pair as u32 as usize],
-        );
-        let joined = a.created.max(b.created);
         let left = (end_of_time() - joined) as u64;
         // Of two draws the earlier: most friendships are made soon after joining.
         let after = self.dates.below(left).min(self.dates.below(left));
-        for (number, behind) in [(a.id, b'|'), (b.id, b'|'), (joined as u64 + after, b'\n')] {
+        for (number, behind) in [(a, b'|'), (b, b'|'), (joined as u64 + after, b'\n')] {
             let digits = self.digits.format(number);
             self.text.extend_from_slice(digits.as_bytes());
             self.text.push(behind);

@@ -1,0 +1,155 @@
+//! A hash table from numbers of a table to node ordinals.
+//!
+//! # How it works
+//! Slots of number and ordinal lie one after the other; a number stands in the first free slot from
+//! its own on. A look-up mostly reads one line of the cache, and look-ups after each other do not
+//! wait for one another: the memory that many need is asked for at once. The slots are asked for in
+//! huge pages. They grow by half, so that few of them are free.
+//!
+//! # Invariants
+//! - IM-5 At most [`TAKEN`] eighths of the slots are taken, so that every search ends.
+//!
+//! # Costs
+//! 18 to 28 bytes a number, and the old slots while they grow.
+
+use graven_pagecache::huge_pages;
+
+/// A slot with this ordinal is free.
+const FREE: u32 = u32::MAX;
+/// Slots of the smallest table.
+const SLOTS_MIN: usize = 64;
+/// Eighths of the slots that may be taken.
+const TAKEN: usize = 7;
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    number: i64,
+    ordinal: u32,
+}
+
+/// See the file header.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    slots: Vec<Slot>,
+    len: usize,
+}
+
+/// The slot of a number, of so many.
+fn home(number: i64, slots: usize) -> usize {
+    const SEED: u64 = 0x2545_f491_4f6c_dd1d;
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let product = u128::from(number as u64 ^ SEED) * u128::from(FACTOR);
+    let hash = (product >> 64) as u64 ^ product as u64;
+    // The upper half of a product spreads the hash over any number of slots.
+    ((u128::from(hash) * slots as u128) >> 64) as usize
+}
+
+impl Numbers {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of the slots while and after one number more is added.
+    pub(super) fn bytes_with_one_more(&self) -> u64 {
+        let grown = if self.is_full() { self.grown() } else { 0 };
+        ((self.slots.len() + grown) * size_of::<Slot>()) as u64
+    }
+
+    /// The ordinal of a number.
+    pub(super) fn get(&self, number: i64) -> Option<u32> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        let slot = &self.slots[self.search(number)];
+        (slot.ordinal != FREE).then_some(slot.ordinal)
+    }
+
+    /// Adds a number; false if it is there already.
+    pub(super) fn insert(&mut self, number: i64, ordinal: u32) -> bool {
+        if self.is_full() {
+            self.grow();
+        }
+        let at = self.search(number);
+        if self.slots[at].ordinal != FREE {
+            return false;
+        }
+        self.slots[at] = Slot { number, ordinal };
+        self.len += 1;
+        true
+    }
+
+    /// All numbers with their ordinals, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (i64, u32)> {
+        let taken = self.slots.iter().filter(|slot| slot.ordinal != FREE);
+        taken.map(|slot| (slot.number, slot.ordinal))
+    }
+
+    fn is_full(&self) -> bool {
+        self.len >= self.slots.len() / 8 * TAKEN
+    }
+
+    /// Slots of the next larger table.
+    fn grown(&self) -> usize {
+        (self.slots.len() / 2 * 3)
+            .next_multiple_of(8)
+            .max(SLOTS_MIN)
+    }
+
+    /// Where the number is, or the free slot where its search has ended.
+    fn search(&self, number: i64) -> usize {
+        let mut at = home(number, self.slots.len());
+        loop {
+            let slot = &self.slots[at];
+            if slot.number == number || slot.ordinal == FREE {
+                return at;
+            }
+            at = if at + 1 == self.slots.len() {
+                0
+            } else {
+                at + 1
+            };
+        }
+    }
+
+    fn grow(&mut self) {
+        let count = self.grown();
+        let mut slots = huge_pages::with_capacity(count);
+        let free = Slot {
+            number: 0,
+            ordinal: FREE,
+        };
+        slots.resize(count, free);
+        let old = std::mem::replace(&mut self.slots, slots);
+        for slot in old.into_iter().filter(|slot| slot.ordinal != FREE) {
+            let at = self.search(slot.number);
+            self.slots[at] = slot;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graven_types::rng::SplitMix64;
+    use std::collections::HashMap;
+
+    /// Goal: numbers of every kind are found, none that was not added is, and none is added twice.
+    #[test]
+    fn numbers_are_found_as_in_a_map() {
+        let mut random = SplitMix64::new(5);
+        for bits in [3, 10, 30, 64] {
+            let (mut numbers, mut map) = (Numbers::default(), HashMap::new());
+            assert_eq!(numbers.get(0), None);
+            for ordinal in 0..5000 {
+                let number = (random.bits() >> (64 - bits)) as i64;
+                let is_new = !map.contains_key(&number);
+                assert_eq!(numbers.insert(number, ordinal), is_new, "{number}");
+                map.entry(number).or_insert(ordinal);
+                let other = (random.bits() >> (64 - bits)) as i64;
+                assert_eq!(numbers.get(other), map.get(&other).copied(), "{other}");
+            }
+            assert_eq!(numbers.len(), map.len());
+            assert_eq!(numbers.iter().collect::<HashMap<_, _>>(), map);
+        }
+    }
+}

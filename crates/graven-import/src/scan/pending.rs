@@ -1,0 +1,124 @@
+//! Relationships between reading and looking up their ends.
+//!
+//! # How it works
+//! A look-up among millions of ids waits for memory. Rows collect here, and the ends of many are
+//! looked up one right after the other: none of these look-ups depends on another one, so the
+//! processor waits for several at once. Rows with ids that are not plain numbers do not come here.
+
+use std::path::Path;
+
+use super::Scan;
+use crate::error::{ImportError, RowError, unknown_id};
+use crate::ids::Id;
+use crate::plan::SpaceId;
+
+/// Relationships whose ends are looked up together.
+const AT_ONCE: usize = 256;
+
+/// An end that is to be looked up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) space: SpaceId,
+    pub(super) number: i64,
+    /// The column that holds it.
+    pub(super) column: usize,
+}
+
+#[derive(Debug)]
+struct Row {
+    line: u64,
+    rel_type: usize,
+    /// Start and end.
+    ends: [End; 2],
+    /// Where its properties end among those of all rows.
+    properties_end: usize,
+}
+
+/// See the file header.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    rows: Vec<Row>,
+    properties: Vec<u8>,
+    /// Ordinals of the ends, of the rows at hand.
+    nodes: Vec<[Option<u32>; 2]>,
+}
+
+impl Pending {
+    pub(super) fn is_full(&self) -> bool {
+        self.rows.len() >= AT_ONCE
+    }
+
+    pub(super) fn push(&mut self, line: u64, rel_type: usize, ends: [End; 2], properties: &[u8]) {
+        self.properties.extend_from_slice(properties);
+        self.rows.push(Row {
+            line,
+            rel_type,
+            ends,
+            properties_end: self.properties.len(),
+        });
+    }
+}
+
+impl Scan<'_, '_> {
+    /// Looks up the ends of all rows that wait, and keeps the relationships; bad rows go to the
+    /// report or end the import.
+    pub(super) fn resolve_pending(
+        &mut self,
+        path: &Path,
+        header: &[String],
+    ) -> Result<(), ImportError> {
+        if self.pending.rows.is_empty() {
+            return Ok(());
+        }
+        let mut pending = std::mem::take(&mut self.pending);
+        let ids = &self.ids;
+        let node = |end: &End| ids.get(end.space, Id::Number(end.number));
+        let nodes = pending
+            .rows
+            .iter()
+            .map(|row| [0, 1].map(|i| node(&row.ends[i])));
+        pending.nodes.extend(nodes);
+        let mut from = 0;
+        for (row, nodes) in pending.rows.iter().zip(&pending.nodes) {
+            let properties = &pending.properties[from..row.properties_end];
+            from = row.properties_end;
+            match self.resolve_ends(row, *nodes)? {
+                Ok([start, end]) => {
+                    self.keep_relationship(row.rel_type, start, end, properties)?;
+                }
+                Err(end) => self.bad.take(RowError {
+                    file: path.to_path_buf(),
+                    line: row.line,
+                    column: header[end.column].clone(),
+                    value: end.number.to_string(),
+                    reason: unknown_id(&self.plan.spaces[end.space].name),
+                })?,
+            }
+        }
+        pending.rows.clear();
+        pending.nodes.clear();
+        pending.properties.clear();
+        self.pending = pending;
+        Ok(())
+    }
+
+    /// The nodes of both ends, made where their table is missing; the first end that has none.
+    fn resolve_ends(
+        &mut self,
+        row: &Row,
+        nodes: [Option<u32>; 2],
+    ) -> Result<Result<[u64; 2], End>, ImportError> {
+        let mut found = [0; 2];
+        for ((end, node), found) in row.ends.iter().zip(nodes).zip(&mut found) {
+            let node = match node {
+                Some(node) => Some(node),
+                None => self.resolve(end.space, Id::Number(end.number))?,
+            };
+            let Some(node) = node else {
+                return Ok(Err(*end));
+            };
+            *found = u64::from(node);
+        }
+        Ok(Ok(found))
+    }
+}
