@@ -4,7 +4,7 @@
 //! One hash table per id space and kind of id. An id written as a plain decimal number is kept as
 //! that number, see [`numbers`]; other ids are kept as bytes.
 
-mod numbers;
+pub(crate) mod numbers;
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use foldhash::fast::FixedState;
 
 use crate::plan::IdKind;
 use crate::value::{parse_i64, put_integer, put_text};
-use numbers::Numbers;
+use numbers::{Numbers, Slot};
 
 /// Bytes that a text takes in a map beside itself, slack included.
 const TEXT_BYTES: u64 = 48;
@@ -110,6 +110,16 @@ impl Ids {
             Id::Number(number) => self.spaces[space].numbers.get(number),
             Id::Text(text) => self.spaces[space].texts.get(text).copied(),
         }
+    }
+
+    /// Asks for the memory where the search of a number begins.
+    pub(crate) fn first(&self, space: usize, number: i64) -> Slot {
+        self.spaces[space].numbers.first(number)
+    }
+
+    /// The node with this id, of which [`Ids::first`] was asked.
+    pub(crate) fn found(&self, space: usize, first: Slot, number: i64) -> Option<u32> {
+        self.spaces[space].numbers.found(first, number)
     }
 
     /// Estimate of the memory taken with one id more, in bytes.

@@ -28,6 +28,7 @@
 
 mod bad_rows;
 mod error;
+mod feed;
 mod headers;
 mod ids;
 mod input;

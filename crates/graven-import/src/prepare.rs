@@ -1,15 +1,16 @@
 //! Sorts what is staged into the order the storage writer takes, ahead of the writing.
 //!
 //! # Concurrency
-//! With two or more threads two workers take the jobs in turn and hold one sorted result each until
-//! the writing thread asks for it; so at most `SORTERS` sorters exist at a time.
+//! With two or more threads two workers take the jobs in turn. Each sorts its job and feeds it to
+//! the writing thread, while the other sorts the next one ([`feed`]); so at most `SORTERS` sorters
+//! exist at a time.
 
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
 
 use graven_storage::{PropertyValue, key_bytes};
 
 use crate::error::ImportError;
+use crate::feed::{self, Feed};
 use crate::order::Order;
 use crate::plan::{IndexPlan, Plan};
 use crate::scratch::Scratch;
@@ -19,7 +20,7 @@ use crate::staged::{Origin, Staged};
 use crate::value::{decode, put_text};
 
 /// Sorters that may hold memory at the same time.
-pub(crate) const SORTERS: u64 = 3;
+pub(crate) const SORTERS: u64 = WORKERS as u64;
 const WORKERS: usize = 2;
 
 /// One thing to sort.
@@ -53,34 +54,25 @@ pub(crate) fn run(
     source: &Source<'_>,
     jobs: &[Job],
     threads: usize,
-    mut take: impl FnMut(Job, Sorted) -> Result<(), ImportError>,
+    mut take: impl FnMut(Job, Feed<'_>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     if threads < 2 {
         return jobs
             .iter()
-            .try_for_each(|job| take(*job, source.sorted(*job)?));
+            .try_for_each(|job| take(*job, source.sorted(*job)?.into()));
     }
     std::thread::scope(|scope| {
         let mut results = Vec::new();
         for worker in 0..WORKERS {
-            let (send, receive) = sync_channel(0);
+            let (send, receive) = feed::channel();
             results.push(receive);
             scope.spawn(move || {
-                for job in jobs.iter().skip(worker).step_by(WORKERS) {
-                    let sorted = source.sorted(*job);
-                    let failed = sorted.is_err();
-                    if send.send(sorted).is_err() || failed {
-                        return;
-                    }
-                }
+                let mut own = jobs.iter().skip(worker).step_by(WORKERS);
+                own.all(|job| send.send(source.sorted(*job)));
             });
         }
         for (i, job) in jobs.iter().enumerate() {
-            // A worker ends early only after it sent its error, which ends this loop.
-            let Ok(sorted) = results[i % WORKERS].recv() else {
-                return Err(ImportError::Cancelled);
-            };
-            take(*job, sorted?)?;
+            take(*job, results[i % WORKERS].next()?)?;
         }
         Ok(())
     })

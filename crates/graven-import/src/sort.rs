@@ -5,8 +5,8 @@
 //! A record is a 16-byte key (two numbers) and bytes; records are ordered by key, then by bytes, so
 //! the result never depends on how the input was cut into runs. Records collect in an arena with a
 //! 24-byte entry each; a full arena is sorted and written as a run. Runs of one level are merged
-//! into one of the next when there are `FAN_IN` of them, so at the end at most `FAN_IN` per level
-//! are read, each through its own buffer.
+//! into one of the next when there are enough of them, so at the end few per level are read, each
+//! through its own buffer.
 //!
 //! # Costs
 //! In memory one radix sort by key; each spilled byte is written and read once per level.
@@ -21,13 +21,15 @@ use crate::radix;
 use crate::scratch::{Scratch, ScratchFile};
 use crate::value::{put_varint, take_varint};
 
-/// Runs of one level before they are merged.
-const FAN_IN: usize = 64;
+/// Runs of one level before they are merged: as many as have buffers of this size, and no more than
+/// there may be open files.
+const FAN_IN_BYTES: usize = 64 << 10;
+const FAN_IN_MAX: usize = 128;
 const WRITE_BYTES: usize = 64 << 10;
 /// The most that three numbers before the bytes of a record take.
 const HEAD_BYTES: usize = 30;
 
-type Key = [u64; 2];
+pub(crate) type Key = [u64; 2];
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -106,7 +108,8 @@ impl Sorter {
         self.entries.clear();
         self.arena.clear();
         let mut level = 0;
-        while self.runs.iter().filter(|(l, _)| *l == level).count() >= FAN_IN {
+        let fan_in = (self.limit / FAN_IN_BYTES).clamp(4, FAN_IN_MAX);
+        while self.runs.iter().filter(|(l, _)| *l == level).count() >= fan_in {
             let (merged, rest): (Vec<_>, Vec<_>) =
                 self.runs.drain(..).partition(|(l, _)| *l == level);
             self.runs = rest;

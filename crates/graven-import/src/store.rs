@@ -10,12 +10,12 @@ use graven_storage::{
 };
 
 use crate::error::ImportError;
+use crate::feed::Feed;
 use crate::plan::Plan;
 use crate::prepare::{IndexEntry, Job, Source, run};
 use crate::progress::{Meter, Unit};
 use crate::report::NamedCount;
 use crate::scan::Scanned;
-use crate::sort::Sorted;
 use crate::value::{decode, take_varint};
 
 const ENTRIES_PER_REPORT: u64 = 1 << 15;
@@ -123,7 +123,7 @@ struct Output<'a, 'm, 's> {
 }
 
 impl Output<'_, '_, '_> {
-    fn take(&mut self, job: Job, sorted: Sorted) -> Result<(), ImportError> {
+    fn take(&mut self, job: Job, sorted: Feed<'_>) -> Result<(), ImportError> {
         match job {
             Job::Column(key) => self.column(key, sorted),
             Job::Forward(rel_type) => self.forward(rel_type, sorted),
@@ -132,7 +132,7 @@ impl Output<'_, '_, '_> {
         }
     }
 
-    fn column(&mut self, key: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+    fn column(&mut self, key: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
         let phase = format!("writing {}", self.source.plan.keys.get(key));
         self.meter.phase(&phase, sorted.records(), Unit::Values)?;
         let mut column = self.writer.node_column(self.keys[key])?;
@@ -159,7 +159,7 @@ impl Output<'_, '_, '_> {
         Ok(column.finish()?)
     }
 
-    fn forward(&mut self, number: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+    fn forward(&mut self, number: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
         let name = self.source.staged.types.get(number);
         self.meter.phase(
             &format!("writing {name}"),
@@ -207,7 +207,7 @@ impl Output<'_, '_, '_> {
         Ok(())
     }
 
-    fn reverse(&mut self, number: usize, mut sorted: Sorted) -> Result<(), ImportError> {
+    fn reverse(&mut self, number: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
         let mut adjacency = self.adjacency.take().expect("forward comes before reverse");
         let once = self.source.plan.single.contains(&number);
         let mut last = None;
@@ -220,7 +220,7 @@ impl Output<'_, '_, '_> {
         Ok(adjacency.finish()?)
     }
 
-    fn indexes(&mut self, mut sorted: Sorted) -> Result<(), ImportError> {
+    fn indexes(&mut self, mut sorted: Feed<'_>) -> Result<(), ImportError> {
         self.meter
             .phase("writing indexes", sorted.records(), Unit::Values)?;
         let mut open: Option<(usize, IndexWriter)> = None;

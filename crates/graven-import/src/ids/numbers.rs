@@ -2,9 +2,10 @@
 //!
 //! # How it works
 //! Slots of number and ordinal lie one after the other; a number stands in the first free slot from
-//! its own on. A look-up mostly reads one line of the cache, and look-ups after each other do not
-//! wait for one another: the memory that many need is asked for at once. The slots are asked for in
-//! huge pages. They grow by half, so that few of them are free.
+//! its own on, so a look-up mostly reads one line of the cache. Many look-ups go in two passes
+//! ([`Numbers::first`], then [`Numbers::found`]): the first decides nothing, so the processor asks
+//! for the memory of many at once; how far a search goes it would guess, often wrong. The slots are
+//! asked for in huge pages. They grow by half, so that few of them are free.
 //!
 //! # Invariants
 //! - IM-5 At most [`TAKEN`] eighths of the slots are taken, so that every search ends.
@@ -21,8 +22,9 @@ const SLOTS_MIN: usize = 64;
 /// Eighths of the slots that may be taken.
 const TAKEN: usize = 7;
 
+/// A number and its ordinal, or a free slot: its number is 0.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
+pub(crate) struct Slot {
     number: i64,
     ordinal: u32,
 }
@@ -53,6 +55,25 @@ impl Numbers {
     pub(super) fn bytes_with_one_more(&self) -> u64 {
         let grown = if self.is_full() { self.grown() } else { 0 };
         ((self.slots.len() + grown) * size_of::<Slot>()) as u64
+    }
+
+    /// The slot where the search of a number begins.
+    pub(super) fn first(&self, number: i64) -> Slot {
+        let free = Slot {
+            number: 0,
+            ordinal: FREE,
+        };
+        let slot = self.slots.get(home(number, self.slots.len()));
+        slot.copied().unwrap_or(free)
+    }
+
+    /// The ordinal of a number, of which the first slot is known.
+    pub(super) fn found(&self, first: Slot, number: i64) -> Option<u32> {
+        match first {
+            Slot { ordinal: FREE, .. } => None,
+            slot if slot.number == number => Some(slot.ordinal),
+            _ => self.get(number),
+        }
     }
 
     /// The ordinal of a number.
@@ -139,14 +160,16 @@ mod tests {
         let mut random = SplitMix64::new(5);
         for bits in [3, 10, 30, 64] {
             let (mut numbers, mut map) = (Numbers::default(), HashMap::new());
-            assert_eq!(numbers.get(0), None);
+            assert_eq!(numbers.found(numbers.first(0), 0), None);
             for ordinal in 0..5000 {
                 let number = (random.bits() >> (64 - bits)) as i64;
                 let is_new = !map.contains_key(&number);
                 assert_eq!(numbers.insert(number, ordinal), is_new, "{number}");
                 map.entry(number).or_insert(ordinal);
                 let other = (random.bits() >> (64 - bits)) as i64;
-                assert_eq!(numbers.get(other), map.get(&other).copied(), "{other}");
+                let known = map.get(&other).copied();
+                assert_eq!(numbers.get(other), known, "{other}");
+                assert_eq!(numbers.found(numbers.first(other), other), known, "{other}");
             }
             assert_eq!(numbers.len(), map.len());
             assert_eq!(numbers.iter().collect::<HashMap<_, _>>(), map);

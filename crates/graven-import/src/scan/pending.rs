@@ -10,6 +10,7 @@ use std::path::Path;
 use super::Scan;
 use crate::error::{ImportError, RowError, unknown_id};
 use crate::ids::Id;
+use crate::ids::numbers::Slot;
 use crate::plan::SpaceId;
 
 /// Relationships whose ends are looked up together.
@@ -39,8 +40,8 @@ struct Row {
 pub(super) struct Pending {
     rows: Vec<Row>,
     properties: Vec<u8>,
-    /// Ordinals of the ends, of the rows at hand.
-    nodes: Vec<[Option<u32>; 2]>,
+    /// Where the search of both ends begins, by row.
+    firsts: Vec<[Slot; 2]>,
 }
 
 impl Pending {
@@ -72,17 +73,17 @@ impl Scan<'_, '_> {
         }
         let mut pending = std::mem::take(&mut self.pending);
         let ids = &self.ids;
-        let node = |end: &End| ids.get(end.space, Id::Number(end.number));
-        let nodes = pending
+        let first = |end: &End| ids.first(end.space, end.number);
+        let firsts = pending
             .rows
             .iter()
-            .map(|row| [0, 1].map(|i| node(&row.ends[i])));
-        pending.nodes.extend(nodes);
+            .map(|row| row.ends.each_ref().map(first));
+        pending.firsts.extend(firsts);
         let mut from = 0;
-        for (row, nodes) in pending.rows.iter().zip(&pending.nodes) {
+        for (row, firsts) in pending.rows.iter().zip(&pending.firsts) {
             let properties = &pending.properties[from..row.properties_end];
             from = row.properties_end;
-            match self.resolve_ends(row, *nodes)? {
+            match self.resolve_ends(row, *firsts)? {
                 Ok([start, end]) => {
                     self.keep_relationship(row.rel_type, start, end, properties)?;
                 }
@@ -96,7 +97,7 @@ impl Scan<'_, '_> {
             }
         }
         pending.rows.clear();
-        pending.nodes.clear();
+        pending.firsts.clear();
         pending.properties.clear();
         self.pending = pending;
         Ok(())
@@ -106,11 +107,11 @@ impl Scan<'_, '_> {
     fn resolve_ends(
         &mut self,
         row: &Row,
-        nodes: [Option<u32>; 2],
+        firsts: [Slot; 2],
     ) -> Result<Result<[u64; 2], End>, ImportError> {
         let mut found = [0; 2];
-        for ((end, node), found) in row.ends.iter().zip(nodes).zip(&mut found) {
-            let node = match node {
+        for ((end, first), found) in row.ends.iter().zip(firsts).zip(&mut found) {
+            let node = match self.ids.found(end.space, first, end.number) {
                 Some(node) => Some(node),
                 None => self.resolve(end.space, Id::Number(end.number))?,
             };
