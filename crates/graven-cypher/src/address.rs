@@ -130,6 +130,8 @@ fn reads_clause(clause: &Clause) -> bool {
         ClauseKind::With { projection, filter } => {
             of_projection(projection) || filter.iter().any(of_expression)
         }
+        ClauseKind::Let(items) => items.iter().any(|(_, value)| of_expression(value)),
+        ClauseKind::Filter(condition) => of_expression(condition),
         ClauseKind::Unwind { list, .. } => of_expression(list),
         ClauseKind::Call(call) => of_call(call),
         ClauseKind::Subquery { query, .. } => reads(query),

@@ -92,6 +92,10 @@ pub(crate) enum ClauseKind {
         projection: Projection,
         filter: Option<Expr>,
     },
+    /// `LET name = value, ...`: the rows with more columns.
+    Let(Vec<(Name, Expr)>),
+    /// `FILTER condition`: the rows of which it is true.
+    Filter(Expr),
     Return(Projection),
     /// The end of a query that returns nothing.
     Finish,

@@ -40,11 +40,11 @@ use std::sync::Arc;
 pub(crate) use crate::bind::made::{binary, call, unary};
 pub(crate) use call::known_function;
 
-use self::graph::{Bound, BoundQuery, Branch, QueryGraph, Step, Subquery};
+use self::graph::{Bound, BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
 use self::scope::{Entry, Scope};
 use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Name};
-use crate::bind::aggregate::Aggregating;
+use crate::bind::aggregate::{Aggregating, contains_aggregate};
 use crate::diagnostic::Notice;
 use crate::diagnostic::{self, Code, Diagnostic, closest};
 use crate::plan::constraint::ConstraintKind;
@@ -408,6 +408,15 @@ impl Binder<'_> {
                 let (bound, _) = self.projection(projection, filter.as_ref(), false)?;
                 steps.push(Step::Project(Box::new(bound)));
             }
+            ClauseKind::Let(items) => {
+                let bound = self.let_clause(items, clause.span)?;
+                steps.push(Step::Project(Box::new(bound)));
+            }
+            ClauseKind::Filter(condition) => {
+                let all = ast::Projection::of_all(clause.span);
+                let (bound, _) = self.projection(&all, Some(condition), false)?;
+                steps.push(Step::Project(Box::new(bound)));
+            }
             ClauseKind::Return(_) => unreachable!("bound by the caller"),
             ClauseKind::Unwind { list, name } => {
                 let declared = self.declared_element(list);
@@ -479,6 +488,27 @@ impl Binder<'_> {
             | ClauseKind::Foreach { .. } => self.write_clause(clause, steps)?,
         }
         Ok(None)
+    }
+
+    /// `LET`: the columns there are, and new ones.
+    fn let_clause(&mut self, items: &[(Name, ast::Expr)], span: Span) -> Result<Projection> {
+        let mut projection = ast::Projection::of_all(span);
+        for (name, value) in items {
+            self.check_free(name)?;
+            if contains_aggregate(value) {
+                let message = "an aggregate cannot stand in `LET`: it makes one row of many";
+                return Err(self
+                    .error(value.span, Code::InvalidAggregation, message)
+                    .with_hint("use WITH"));
+            }
+            projection.items.push(ast::ProjectionItem {
+                expr: value.clone(),
+                alias: Some(name.clone()),
+                spread: None,
+            });
+        }
+        let (bound, _) = self.projection(&projection, None, false)?;
+        Ok(bound)
     }
 
     /// A name that `WITH`, `UNWIND` and the like give cannot be one of the surrounding query.

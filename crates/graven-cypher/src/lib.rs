@@ -102,6 +102,8 @@ pub fn only_reads(text: &str) -> bool {
         clauses.all(|clause| match &clause.kind {
             ast::ClauseKind::Match { .. }
             | ast::ClauseKind::With { .. }
+            | ast::ClauseKind::Let(_)
+            | ast::ClauseKind::Filter(_)
             | ast::ClauseKind::Return(_)
             | ast::ClauseKind::Finish
             | ast::ClauseKind::Unwind { .. }

@@ -80,7 +80,7 @@ const FOREIGN: &[(&str, &str)] = &[
 const KEYWORDS: &[&str] = &[
     "MATCH", "OPTIONAL", "WHERE", "WITH", "RETURN", "UNWIND", "UNION", "ORDER", "SKIP", "LIMIT",
     "CREATE", "INSERT", "MERGE", "DELETE", "DETACH", "NODETACH", "SET", "REMOVE", "CALL", "YIELD",
-    "FOREACH", "FINISH", "EXPLAIN", "PROFILE", "DISTINCT",
+    "FOREACH", "FINISH", "LET", "FILTER", "EXPLAIN", "PROFILE", "DISTINCT",
 ];
 
 /// So many tokens are looked at to tell whether a keyword is a name.
@@ -90,7 +90,7 @@ const LOOK_AHEAD_MAX: usize = 12;
 const JOINING: &[&str] = &[
     "AND", "OR", "XOR", "IN", "CONTAINS", "AS", "THEN", "WHEN", "ELSE", "WHERE", "RETURN", "WITH",
     "SKIP", "OFFSET", "LIMIT", "MATCH", "OPTIONAL", "UNWIND", "CREATE", "INSERT", "MERGE", "SET",
-    "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD",
+    "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD", "LET", "FILTER",
 ];
 
 /// Whether a token that is no word can only stand behind a whole operand; what may also begin one

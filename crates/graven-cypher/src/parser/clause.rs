@@ -12,8 +12,8 @@ mod write;
 use super::prefix::Prefix;
 use super::{Parser, Result};
 use crate::ast::{
-    Clause, ClauseKind, Expr, Projection, ProjectionItem, Query, SingleQuery, Statement, Union,
-    Yields,
+    Clause, ClauseKind, Expr, Name, Projection, ProjectionItem, Query, SingleQuery, Statement,
+    Union, Yields,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::SortOrder;
@@ -162,7 +162,9 @@ impl Parser<'_> {
             | ClauseKind::Unwind { .. }
             | ClauseKind::LoadCsv { .. }
             | ClauseKind::LoadFrom(_)
-            | ClauseKind::With { .. } => place == Place::Expression,
+            | ClauseKind::With { .. }
+            | ClauseKind::Let(_)
+            | ClauseKind::Filter(_) => place == Place::Expression,
             ClauseKind::Finish => place != Place::Expression,
             _ => true,
         };
@@ -227,6 +229,15 @@ impl Parser<'_> {
                     name: self.name("a variable")?,
                 }
             }
+            "LET" => {
+                self.advance();
+                ClauseKind::Let(self.let_items()?)
+            }
+            "FILTER" => {
+                self.advance();
+                self.eat_word("WHERE");
+                ClauseKind::Filter(self.with_bar(false, Self::expression)?)
+            }
             "FINISH" => {
                 self.advance();
                 ClauseKind::Finish
@@ -251,6 +262,19 @@ impl Parser<'_> {
             _ => return Err(self.unexpected("a clause such as `MATCH`, `WITH` or `RETURN`")),
         };
         Ok(Some(Clause { kind, span }))
+    }
+
+    /// `name = value, ...`.
+    fn let_items(&mut self) -> Result<Vec<(Name, Expr)>> {
+        let mut items = Vec::new();
+        loop {
+            let name = self.name("a variable")?;
+            self.expect(TokenKind::Equal, "`=`")?;
+            items.push((name, self.expression()?));
+            if !self.eat(TokenKind::Comma) {
+                return Ok(items);
+            }
+        }
     }
 
     fn match_clause(&mut self, optional: bool) -> Result<ClauseKind> {
