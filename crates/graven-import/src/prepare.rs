@@ -14,7 +14,7 @@ use crate::feed::{self, Feed};
 use crate::order::Order;
 use crate::plan::{IndexPlan, Plan};
 use crate::scratch::Scratch;
-use crate::sort::{Sorted, Sorter};
+use crate::sort::{Key, Sorted, Sorter};
 use crate::spool::Spool;
 use crate::staged::{Origin, Staged};
 use crate::value::{decode, put_text};
@@ -22,6 +22,8 @@ use crate::value::{decode, put_text};
 /// Sorters that may hold memory at the same time.
 pub(crate) const SORTERS: u64 = WORKERS as u64;
 const WORKERS: usize = 2;
+/// Relationships of which the ends are looked up together.
+const AT_ONCE: usize = 256;
 
 /// One thing to sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,17 +86,10 @@ impl Source<'_> {
         match job {
             Job::Column(key) => self.column(key, &mut sorter)?,
             Job::Forward(rel_type) => {
-                each(
-                    &self.staged.relationships[rel_type],
-                    |start, end, properties| {
-                        sorter.push([self.id(start), self.id(end)], properties)
-                    },
-                )?;
+                self.relationships(rel_type, |key, properties| sorter.push(key, properties))?;
             }
             Job::Reverse(rel_type) => {
-                each(&self.staged.relationships[rel_type], |start, end, _| {
-                    sorter.push([self.id(end), self.id(start)], &[])
-                })?;
+                self.relationships(rel_type, |[start, end], _| sorter.push([end, start], &[]))?;
             }
             Job::Indexes => self.indexes(&mut sorter)?,
         }
@@ -103,6 +98,41 @@ impl Source<'_> {
 
     fn id(&self, ordinal: u64) -> u64 {
         u64::from(self.order.ids[ordinal as usize])
+    }
+
+    /// Gives `take` every relationship of a type: start and end by their final ids, properties.
+    ///
+    /// The ids of a block are looked up one right after the other: they lie anywhere in memory, and
+    /// look-ups that do not depend on one another wait together.
+    fn relationships(
+        &self,
+        rel_type: usize,
+        mut take: impl FnMut(Key, &[u8]) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let mut reader = self.staged.relationships[rel_type].reader();
+        let (mut ends, mut lengths, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            while ends.len() < AT_ONCE
+                && let Some((start, end, properties)) = reader.next()?
+            {
+                ends.push([start, end]);
+                lengths.push(properties.len());
+                bytes.extend_from_slice(properties);
+            }
+            if ends.is_empty() {
+                return Ok(());
+            }
+            for ordinals in &mut ends {
+                *ordinals = ordinals.map(|ordinal| self.id(ordinal));
+            }
+            let mut rest = &bytes[..];
+            for (key, length) in ends.drain(..).zip(lengths.drain(..)) {
+                let (properties, behind) = rest.split_at(length);
+                take(key, properties)?;
+                rest = behind;
+            }
+            bytes.clear();
+        }
     }
 
     fn column(&self, key: usize, sorter: &mut Sorter) -> Result<(), ImportError> {
