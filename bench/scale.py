@@ -82,7 +82,7 @@ class Asked:
         self.process.stdin.flush()
         said = json.loads(self.process.stdout.readline())
         if "error" in said:
-            sys.exit(f"{asked['text']}: {said['error']}")
+            return said
         said["device_bytes"] = self.proc("io", "read_bytes") - before
         said["rss_peak_bytes"] = self.proc("status", "VmHWM") * 1024
         return said
@@ -92,8 +92,8 @@ class Asked:
         self.process.wait()
 
 
-def at_scale(args, scale):
-    db = os.path.join(args.work, f"scale-{scale:g}.graven")
+def imported(args, scale, db):
+    """The first part of a scale's results: a database is made."""
     result = {"scale": scale}
     for old in (db, db + "-wal"):
         if os.path.exists(old):
@@ -109,7 +109,22 @@ def at_scale(args, scale):
     cost["temporary_bytes"] = max(0, space.most_used() - result["file_bytes"])
     result["import"] = cost
     show(result)
+    return result
 
+
+def imported_before(args, scale):
+    """The same part of an earlier run, of which the database was kept."""
+    with open(args.out) as run:
+        found = [entry for entry in json.load(run)["scales"] if entry["scale"] == scale]
+    if not found:
+        sys.exit(f"{args.out} has no scale {scale:g}: leave --ask out")
+    return {name: found[0][name] for name in ("scale", "nodes", "relationships", "file_bytes", "import")}
+
+
+def at_scale(args, scale, write):
+    db = os.path.join(args.work, f"scale-{scale:g}.graven")
+    result = imported_before(args, scale) if args.ask else imported(args, scale, db)
+    write(result)
     drop_cache(args, db)
     _, result["open and return 1"] = run([args.graven, "query", db, "RETURN 1", "--memory", args.memory])
     asked = Asked(args, db)
@@ -122,6 +137,10 @@ def at_scale(args, scale):
     for name, text, count, clients in QUESTIONS:
         for number in clients:
             said = asked.ask(text=text, params=starts[:count] if "$" in text else [], clients=number, seconds=args.seconds)
+            if "error" in said:
+                result["questions"].append({"question": name, "clients": number, "error": said["error"]})
+                print(f"  {name}, {number} clients: {said['error']}", flush=True)
+                continue
             rate = said["statements"] / said["seconds"]
             result["questions"].append({
                 "question": name, "clients": number, "statements": said["statements"], "a_second": round(rate, 3),
@@ -176,19 +195,27 @@ def main():
     parser.add_argument("--seconds", type=float, default=3, help="the least time of a question")
     parser.add_argument("--work", default="bench-work", help="where the databases are made")
     parser.add_argument("--keep", action="store_true", help="keep the databases")
+    parser.add_argument("--ask", action="store_true", help="ask the databases that an earlier run has kept")
     parser.add_argument("--out", help="the run file")
     args = parser.parse_args()
     if not shutil.which(args.graven):
         sys.exit(f"{args.graven} is no program: build it, or name it with --graven")
     os.makedirs(args.work, exist_ok=True)
+    if args.ask and not (args.out and os.path.exists(args.out)):
+        sys.exit("--ask needs --out with the run file of the run that made the databases")
     report = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "memory": args.memory, "import_memory": args.import_memory,
               "io": "direct", "scales": []}
-    for scale in args.scales.split(","):
-        report["scales"].append(at_scale(args, float(scale)))
+
+    def write(result):
+        if result not in report["scales"]:
+            report["scales"].append(result)
         if args.out:
             with open(args.out, "w") as out:
                 json.dump(report, out, indent=1)
                 out.write("\n")
+
+    for scale in args.scales.split(","):
+        write(at_scale(args, float(scale), write))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 //! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation
 //!   returns it all.
 //! * PC-5: the sum passes the limit only by [`Reservation::force_grow`] and by lowering the limit.
+//! * PC-36: what a thread reclaims is not lent again before that thread has had it.
 //!
 //! # Concurrency
 //! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and
@@ -53,6 +54,8 @@ struct Shared {
     tags: RwLock<Vec<Arc<Tag>>>,
     reclaimers: RwLock<Vec<Weak<dyn Reclaim>>>,
     reclaiming: Mutex<()>,
+    /// What the thread that reclaims asks for: kept from what is lent.
+    wanted: AtomicU64,
 }
 
 struct Tag {
@@ -131,6 +134,7 @@ impl Budget {
             tags: RwLock::new(Vec::new()),
             reclaimers: RwLock::new(Vec::new()),
             reclaiming: Mutex::new(()),
+            wanted: AtomicU64::new(0),
         };
         Budget::of(Arc::new(shared))
     }
@@ -255,12 +259,14 @@ impl Budget {
         tag
     }
 
-    fn try_add(&self, bytes: u64) -> bool {
+    /// Adds to the sum where it stays `kept` bytes below the limit.
+    fn try_add(&self, bytes: u64, kept: u64) -> bool {
+        let limit = self.limit().saturating_sub(kept);
         let added = self
             .shared
             .used
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |used| {
-                used.checked_add(bytes).filter(|sum| *sum <= self.limit())
+                used.checked_add(bytes).filter(|sum| *sum <= limit)
             });
         match added {
             Ok(before) => {
@@ -279,8 +285,11 @@ impl Budget {
             .saturating_sub(self.limit())
     }
 
-    /// Asks every reclaimer until `bytes` more would fit.
-    fn reclaim_for(&self, bytes: u64) {
+    /// Asks reclaimers until `bytes` more fit, and adds them; whether they fit.
+    ///
+    /// Meanwhile reclaimers take nothing of it for other threads (PC-36). Reservations that no
+    /// reclaimer can give back may: then it asks for as much again, as long as it gets anything.
+    fn reclaim_and_add(&self, bytes: u64) -> bool {
         let reclaimers: Vec<_> = self
             .shared
             .reclaimers
@@ -289,13 +298,24 @@ impl Budget {
             .filter_map(Weak::upgrade)
             .collect();
         let _one_at_a_time = self.shared.reclaiming.lock();
-        for reclaimer in reclaimers {
-            let missing = self.missing(bytes);
-            if missing == 0 {
-                return;
+        self.shared.wanted.store(bytes, Ordering::Relaxed);
+        let added = loop {
+            let mut given = 0;
+            for reclaimer in &reclaimers {
+                let missing = self.missing(bytes);
+                if missing > 0 {
+                    given += reclaimer.reclaim(missing);
+                }
             }
-            reclaimer.reclaim(missing);
-        }
+            if self.try_add(bytes, 0) {
+                break true;
+            }
+            if given == 0 {
+                break false;
+            }
+        };
+        self.shared.wanted.store(0, Ordering::Relaxed);
+        added
     }
 }
 
@@ -336,13 +356,12 @@ impl Reservation {
     /// # Errors
     /// [`BudgetError`] when that does not help; nothing changes then.
     pub fn grow(&mut self, bytes: u64) -> Result<(), BudgetError> {
-        for attempt in 0..3 {
-            if self.try_grow(bytes) {
-                return Ok(());
-            }
-            if attempt < 2 {
-                self.budget.reclaim_for(bytes);
-            }
+        if self.try_grow(bytes) {
+            return Ok(());
+        }
+        if self.budget.reclaim_and_add(bytes) {
+            self.add(bytes);
+            return Ok(());
         }
         Err(BudgetError {
             tag: self.tag.0.name,
@@ -359,7 +378,11 @@ impl Reservation {
         if bytes == 0 {
             return true;
         }
-        if !self.budget.try_add(bytes) {
+        let kept = match self.lent {
+            true => self.budget.shared.wanted.load(Ordering::Relaxed),
+            false => 0,
+        };
+        if !self.budget.try_add(bytes, kept) {
             return false;
         }
         self.add(bytes);

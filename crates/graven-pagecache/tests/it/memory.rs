@@ -204,6 +204,40 @@ fn resizing_below_the_pins_names_the_holders() {
     settle_and_check(&cache);
 }
 
+/// Goal: what operators ask for is not lost to threads that load pages meanwhile. Method: threads
+/// take and return three quarters of the limit in pieces, and load pages at random before each.
+#[test]
+fn threads_that_load_pages_do_not_take_what_operators_asked_for() {
+    const LIMIT: u64 = 32 << 20;
+    const THREADS: u64 = 8;
+    const PIECES: u64 = 32;
+    let cache = cache_with(LIMIT, |config| config.verify = false);
+    let id = cache.add_file(Arc::new(Endless)).unwrap();
+    let operator = |seed| {
+        let mut rng = SplitMix64::new(seed);
+        for _ in 0..100 {
+            let mut held = cache.budget().empty_reservation("operator");
+            for _ in 0..PIECES {
+                for _ in 0..8 {
+                    let page = PageRef::new(SizeClass::KIB_64, rng.below(1 << 16) * 16);
+                    cache.read(id, page, KIND, |view| view.u64_at(0)).unwrap();
+                }
+                held.grow(LIMIT * 3 / 4 / THREADS / PIECES)?;
+            }
+        }
+        Ok::<(), graven_pagecache::BudgetError>(())
+    };
+    let operator = &operator;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|seed| scope.spawn(move || operator(seed)))
+            .collect();
+        for thread in threads {
+            thread.join().unwrap().unwrap();
+        }
+    });
+}
+
 /// Goal: operators get memory out of a full cache down to its floor, and the cache takes it again
 /// afterwards.
 #[test]
