@@ -68,7 +68,7 @@ impl Step {
             Clause::Match { optional, .. } if *optional => Step::OptionalMatch,
             Clause::Match { .. } => Step::Match,
             Clause::Unwind(..) => Step::Unwind,
-            Clause::With(_) | Clause::Star => Step::With,
+            Clause::With(_) | Clause::Star | Clause::Filter(_) => Step::With,
             Clause::Return(_) => Step::Return,
             Clause::Call(call) if call.query.last().is_none() => Step::UnitCall,
             Clause::Call(call) if call.optional => Step::OptionalCall,

@@ -195,6 +195,13 @@ impl Interpreter {
             }
             Clause::With(p) | Clause::Return(p) => out = self.project(p, rows, kept)?,
             Clause::Star => out = rows,
+            Clause::Filter(condition) => {
+                for row in rows {
+                    if self.value(condition, &row)?.is_true() {
+                        out.push(row);
+                    }
+                }
+            }
             Clause::Call(call) => {
                 for row in rows {
                     out.extend(self.call_query(call, row)?);

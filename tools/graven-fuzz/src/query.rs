@@ -236,6 +236,8 @@ pub(crate) enum Clause {
     With(Projection),
     /// `WITH *`.
     Star,
+    /// `FILTER condition`.
+    Filter(Expr),
     Return(Projection),
     Call(Call),
     Create(Vec<Path>),

@@ -3,9 +3,9 @@
 //! # How it works
 //! Patterns are written in the other direction, properties and labels as conditions and the other
 //! way round, entries of maps in another order, one `SET` as two; comparisons and functions become
-//! their twins, `WITH *` goes in, keywords and names of functions get other letters. Where no other
-//! clause writes, subqueries run in transactions of their own. The interpreter answers the query as
-//! it was.
+//! their twins, `WITH *` goes in, `WHERE` becomes `FILTER`, keywords and names of functions get
+//! other letters. Where no other clause writes, subqueries run in transactions of their own. The
+//! interpreter answers the query as it was.
 
 use crate::query::{Change, Clause, Direction, Expr, Labels, Length, Op, Path, Query, Shape};
 use crate::random::Random;
@@ -90,12 +90,25 @@ impl Visitor for Other {
                 }
                 _ => {}
             }
+            // A condition on what is searched for decides what is found; others may come later.
+            let later = match &mut clause {
+                Clause::Match {
+                    optional: false,
+                    paths,
+                    filter,
+                } if self.random.chance(15) => {
+                    let plain = paths.iter().all(|path| path.shape == Shape::Plain);
+                    filter.take_if(|_| plain)
+                }
+                _ => None,
+            };
             let binds = match &clause {
                 Clause::Match { paths, .. } => paths.iter().any(|p| p.start.var.is_some()),
                 Clause::Unwind(..) | Clause::With(_) => true,
                 _ => false,
             };
             out.push(clause);
+            out.extend(later.map(Clause::Filter));
             if binds && self.random.chance(20) {
                 out.push(Clause::Star);
             }

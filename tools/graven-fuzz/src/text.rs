@@ -60,6 +60,7 @@ fn clause(clause: &Clause) -> String {
         Clause::Unwind(list, name) => format!("UNWIND {} AS {name}", expr(list)),
         Clause::With(p) => format!("WITH {}{}", projection(p), wher(p.filter.as_ref())),
         Clause::Star => "WITH *".to_owned(),
+        Clause::Filter(condition) => format!("FILTER {}", expr(condition)),
         Clause::Return(p) => format!("RETURN {}", projection(p)),
         Clause::Call(inner) => call(inner),
         Clause::Create(paths) => format!("CREATE {}", join(paths, path)),

@@ -86,6 +86,7 @@ fn clause(clause: &mut Clause, v: &mut dyn Visitor) {
         Clause::Unwind(list, _) => expr(list, Place::Unwind, v),
         Clause::With(p) => projection(p, Place::WithItem, v),
         Clause::Return(p) => projection(p, Place::ReturnItem, v),
+        Clause::Filter(condition) => expr(condition, Place::MatchWhere, v),
         Clause::Star | Clause::Delete { .. } => {}
         Clause::Call(Call { query: inner, .. }) => query(inner, v),
         Clause::Create(paths) => {
