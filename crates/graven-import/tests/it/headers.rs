@@ -256,6 +256,54 @@ fn bad_rows_are_skipped_and_reported() {
     assert_eq!(property(&graph, one, "age"), PropertyValue::Integer(5));
 }
 
+/// Goal: rows that are looked up together are each taken or reported as if they came alone. Method:
+/// a long table of relationships between numbers and texts; every 97th row is bad, in four ways.
+#[test]
+fn bad_rows_of_a_long_table_are_reported_in_its_order() {
+    let name = |i: usize| {
+        if i % 5 == 0 {
+            format!("n{i}")
+        } else {
+            i.to_string()
+        }
+    };
+    let mut nodes = String::from("id:ID|age:int\n");
+    (0..1000).for_each(|i| nodes += &format!("{}|{i}\n", name(i)));
+    let mut rels = String::from(":START_ID|:END_ID|w:int\n");
+    let (mut bad_lines, mut good) = (Vec::new(), 0);
+    for row in 0..3000 {
+        let (start, end) = (name(row % 1000), name(row * 7 % 1000));
+        if row % 97 != 96 {
+            rels += &format!("{start}|{end}|{row}\n");
+            good += 1;
+            continue;
+        }
+        bad_lines.push(row + 2);
+        rels += &match row / 97 % 4 {
+            0 => format!("5000|{end}|1\n"),
+            1 => format!("{start}|1001|1\n"),
+            2 => format!("{start}|{end}|x\n"),
+            _ => format!("{start}|n1001|1\n"),
+        };
+    }
+    let case = case(&nodes, &rels);
+    let bad = case.dir.path().join("bad.csv");
+    let skips = ImportOptions {
+        skip_bad_rows: Some(bad.clone()),
+        ..ImportOptions::default()
+    };
+    let report = run(&case.target(), &case.source(), &skips).unwrap();
+    assert_eq!((report.nodes, report.relationships), (1000, good));
+    let text = std::fs::read_to_string(bad).unwrap();
+    let line = |row: &str| row.split(',').nth(1).unwrap().parse::<usize>().unwrap();
+    let lines: Vec<usize> = text.lines().skip(1).map(line).collect();
+    assert_eq!(lines, bad_lines);
+    std::fs::remove_file(case.target()).unwrap();
+    let told = run(&case.target(), &case.source(), &ImportOptions::default()).unwrap_err();
+    let told = told.to_string();
+    assert!(told.contains(&format!("line {}", bad_lines[0])), "{told}");
+}
+
 #[test]
 fn tables_of_one_space_keep_their_own_id_names() {
     let dir = tempfile::tempdir().unwrap();
