@@ -261,7 +261,7 @@ fn bad_rows_are_skipped_and_reported() {
 #[test]
 fn bad_rows_of_a_long_table_are_reported_in_its_order() {
     let name = |i: usize| {
-        if i % 5 == 0 {
+        if i.is_multiple_of(5) {
             format!("n{i}")
         } else {
             i.to_string()
