@@ -203,11 +203,8 @@ fn wrong(path: &Path, message: impl Into<String>) -> Error {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
-    serde_saphyr::from_str(&text).map_err(|error| Error::Input {
-        path: path.to_owned(),
-        line: error.location().map_or(1, |at| at.line()),
-        message: error.without_snippet().to_string(),
-    })
+    // The message says the line.
+    serde_saphyr::from_str(&text).map_err(|error| wrong(path, error.without_snippet().to_string()))
 }
 
 /// The YAML of the graph: the file itself, or the only one of a folder.
