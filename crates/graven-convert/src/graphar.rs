@@ -14,8 +14,8 @@
 //! it: a file that only Graven knows.
 //!
 //! # Invariants
-//! * GA-1 A folder without the YAML of the graph is no export; it is written last, and its last line,
-//!   without which it is refused, is the version.
+//! * GA-1 A folder without the YAML of the graph is no export; it is written last, and its last
+//!   line, without which it is refused, is the version.
 //! * GA-2 What is exported and imported again is an equal graph; constraints and indexes aside.
 //!
 //! # Costs

@@ -51,7 +51,7 @@ impl Chunks {
     }
 
     /// Ends the open chunk; the next rows are chunks of another folder, numbered from 0.
-    pub(super) fn go_to(&mut self, folder: PathBuf) -> Result<()> {
+    pub(super) fn begin(&mut self, folder: PathBuf) -> Result<()> {
         self.end()?;
         self.folder = folder;
         self.next = 0;

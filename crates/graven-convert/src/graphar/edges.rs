@@ -55,7 +55,6 @@ impl Edges {
         sizes: Sizes,
     ) -> Edges {
         let first = |name: &str| folder.join(name).join(part(0));
-        // As GraphAr's libraries do, all parts have the offsets of a whole chunk, and the last its end.
         let offsets = sizes.vertices.saturating_add(1);
         let properties =
             (!columns.is_empty()).then(|| Chunks::new(first(PROPERTIES), columns, sizes.edges));
@@ -102,17 +101,20 @@ impl Edges {
     }
 
     fn end_part(&mut self) -> Result<()> {
-        self.offsets_to(self.size.saturating_add(1))?;
+        // One for each vertex, and the end of the last one's edges.
+        let rest = self.vertices - self.part * self.size;
+        self.offsets_to(rest.min(self.size).saturating_add(1))?;
         let name = format!("{EDGE_COUNT}{}", self.part);
         write_count(&self.folder.join(name), self.count)?;
+        self.offsets.end()?;
         self.part += 1;
         self.count = 0;
         self.offsets_done = 0;
         let folder = |name: &str| self.folder.join(name).join(part(self.part));
         let (ends, properties) = (folder(ENDS), folder(PROPERTIES));
-        self.ends.go_to(ends)?;
+        self.ends.begin(ends)?;
         match &mut self.properties {
-            Some(chunks) => chunks.go_to(properties),
+            Some(chunks) => chunks.begin(properties),
             None => Ok(()),
         }
     }
@@ -122,7 +124,6 @@ impl Edges {
         while self.part < self.vertices.div_ceil(self.size) {
             self.end_part()?;
         }
-        self.offsets.end()?;
         write_count(&self.folder.join(VERTEX_COUNT), self.vertices)
     }
 }

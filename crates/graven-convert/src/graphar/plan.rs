@@ -1,8 +1,8 @@
 //! What a graph becomes in GraphAr: its types of vertices and edges, and their columns.
 //!
 //! # How it works
-//! All nodes and all relationships are looked at once. A vertex type is a set of labels; its name is
-//! theirs, with `_` between them. An edge type is a relationship type between two vertex types.
+//! All nodes and all relationships are looked at once. A vertex type is a set of labels; its name
+//! is theirs, with `_` between them. An edge type is a relationship type between two vertex types.
 //! Folders and YAML files are named alike, without what is no letter or digit.
 
 use std::collections::{BTreeMap, BTreeSet};
