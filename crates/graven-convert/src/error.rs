@@ -30,6 +30,27 @@ pub enum Error {
         /// What is wrong, and what to do.
         message: String,
     },
+    /// A row of a file holds what cannot be taken.
+    #[error("{}, row {row}: {message}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// Row of the file, from 1, a header aside.
+        row: u64,
+        /// What is wrong, and what to do.
+        message: String,
+    },
+    /// A file or folder is not what it should be.
+    #[error("{}: {message}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        message: String,
+    },
+    /// A file of rows cannot be read or written, or holds a value that cannot be taken.
+    #[error(transparent)]
+    Rows(#[from] graven_files::Error),
     /// The graph has what the form cannot say.
     #[error("{0}")]
     Form(String),

@@ -31,15 +31,10 @@ impl Graph {
 
     /// All nodes in the order of their ids.
     pub(crate) fn nodes(&mut self, mut each: impl FnMut(&Node) -> Result<()>) -> Result<()> {
-        for row in self
-            .transaction
-            .stream("MATCH (n) RETURN n", &Params::new())?
-        {
-            if let [Value::Node(node)] = row?.values() {
-                each(node)?;
-            }
-        }
-        Ok(())
+        self.rows("MATCH (n) RETURN n", |values| match values {
+            [Value::Node(node)] => each(node),
+            _ => Ok(()),
+        })
     }
 
     /// All relationships.
@@ -47,11 +42,20 @@ impl Graph {
         &mut self,
         mut each: impl FnMut(&Relationship) -> Result<()>,
     ) -> Result<()> {
-        let text = "MATCH ()-[r]->() RETURN r";
+        self.rows("MATCH ()-[r]->() RETURN r", |values| match values {
+            [Value::Relationship(relationship)] => each(relationship),
+            _ => Ok(()),
+        })
+    }
+
+    /// The rows of a query, one after the other.
+    pub(crate) fn rows(
+        &mut self,
+        text: &str,
+        mut each: impl FnMut(&[Value]) -> Result<()>,
+    ) -> Result<()> {
         for row in self.transaction.stream(text, &Params::new())? {
-            if let [Value::Relationship(relationship)] = row?.values() {
-                each(relationship)?;
-            }
+            each(row?.values())?;
         }
         Ok(())
     }

@@ -14,13 +14,15 @@
 //! * EG-2 What a form cannot hold is counted in [`Exported::notes`]; nothing is left out silently.
 //!
 //! # Costs
-//! Memory holds one batch of rows for each set of labels, and the names of the graph.
+//! Memory holds one batch of rows for each set of labels, and the names of the graph; more only
+//! where the header of a form says so.
 
 mod admin;
 mod cypher;
 mod element;
 mod error;
 mod graph;
+mod graphar;
 mod graphml;
 mod graphml_in;
 mod load;
@@ -32,5 +34,6 @@ pub use admin::{Tables, export_tables, read_tables};
 pub use cypher::{Schema, export_cypher};
 pub use error::{Error, Result};
 pub use graph::Exported;
+pub use graphar::{GraphArOptions, export_graphar, import_graphar};
 pub use graphml::export_graphml;
 pub use neo4j::{Imported, import_neo4j};

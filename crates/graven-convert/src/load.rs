@@ -6,7 +6,7 @@
 //! find their ends by it; a batch that makes fewer than it has rows names an id that no node has.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use graven::{Connection, Params, Value};
 
@@ -30,7 +30,9 @@ const REMOVED_AT_ONCE: u64 = 10_000;
 /// Loads elements.
 pub(crate) struct Loader<'a> {
     connection: &'a Connection,
-    path: &'a Path,
+    path: PathBuf,
+    /// The file has rows instead of lines.
+    has_rows: bool,
     waiting: BTreeMap<String, Vec<Value>>,
     count: usize,
     bytes: usize,
@@ -40,10 +42,11 @@ pub(crate) struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    pub(crate) fn begin(connection: &'a Connection, path: &'a Path) -> Result<Self> {
+    pub(crate) fn begin(connection: &'a Connection, path: &Path) -> Result<Self> {
         let loader = Self {
             connection,
-            path,
+            path: path.to_owned(),
+            has_rows: false,
             waiting: BTreeMap::new(),
             count: 0,
             bytes: 0,
@@ -57,6 +60,12 @@ impl<'a> Loader<'a> {
         Ok(loader)
     }
 
+    /// The next elements are rows of this file.
+    pub(crate) fn file(&mut self, path: &Path) {
+        path.clone_into(&mut self.path);
+        self.has_rows = true;
+    }
+
     fn run(&self, text: &str) -> Result<u64> {
         let mut count = 0;
         for row in self.connection.query(text, &Params::new())? {
@@ -68,14 +77,28 @@ impl<'a> Loader<'a> {
     }
 
     fn wrong(&self, message: String) -> Error {
-        Error::Input {
-            path: self.path.to_owned(),
-            line: self.line,
-            message,
+        let (path, line) = (self.path.clone(), self.line);
+        match self.has_rows {
+            true => Error::Row {
+                path,
+                row: line,
+                message,
+            },
+            false => Error::Input {
+                path,
+                line,
+                message,
+            },
         }
     }
 
-    /// Takes the element that begins in `line` of the file.
+    /// Something is wrong with an element that waited.
+    fn wrong_before(&self, message: &str) -> Error {
+        let what = if self.has_rows { "row" } else { "line" };
+        self.wrong(format!("at or before this {what}: {message}"))
+    }
+
+    /// Takes the element that begins in `line` of the file, or is that row of it.
     pub(crate) fn push(&mut self, element: Element, line: u64) -> Result<()> {
         self.line = line;
         let (Element::Node { properties, .. } | Element::Relationship { properties, .. }) =
@@ -148,10 +171,7 @@ impl<'a> Loader<'a> {
         let text = format!("UNWIND $rows AS row {clause} RETURN count(*)");
         let mut made = 0;
         let result = self.connection.query(&text, &params);
-        let near = |error: graven::Error| {
-            let lines = format!("at or before this line: {error}");
-            self.wrong(lines)
-        };
+        let near = |error: graven::Error| self.wrong_before(&error.to_string());
         for row in result.map_err(near)? {
             if let [Value::Integer(count)] = row.map_err(near)?.values() {
                 made = u64::try_from(*count).unwrap_or(0);
@@ -165,9 +185,8 @@ impl<'a> Loader<'a> {
             let params = Params::new().with("id", id.clone());
             for row in self.connection.query(&find, &params)? {
                 if let [Value::Boolean(false)] = row?.values() {
-                    return Err(self.wrong(format!(
-                        "at or before this line: a relationship has an end with id {id}, \
-                         which no node before it has"
+                    return Err(self.wrong_before(&format!(
+                        "a relationship has an end with id {id}, which no node before it has"
                     )));
                 }
             }

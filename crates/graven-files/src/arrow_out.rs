@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
 use arrow_array::types::{
     Date32Type, Float64Type, Int64Type, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampNanosecondType,
+    TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -24,9 +24,10 @@ use crate::shape::{Shape, Zoned};
 
 /// The type of a column of that kind.
 pub(crate) fn data_type(kind: &Kind, shape: &Shape) -> DataType {
-    let unit = match shape.fine {
-        true => TimeUnit::Nanosecond,
-        false => TimeUnit::Microsecond,
+    let unit = match (shape.coarse, shape.fine) {
+        (true, _) => TimeUnit::Millisecond,
+        (false, true) => TimeUnit::Nanosecond,
+        (false, false) => TimeUnit::Microsecond,
     };
     match kind {
         Kind::Boolean => DataType::Boolean,
@@ -105,6 +106,8 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
     let nanos = |seconds: i64, nanoseconds: u32| seconds * 1_000_000_000 + i64::from(nanoseconds);
     let micros =
         |seconds: i64, nanoseconds: u32| seconds * 1_000_000 + i64::from(nanoseconds / 1000);
+    let millis =
+        |seconds: i64, nanoseconds: u32| seconds * 1000 + i64::from(nanoseconds / 1_000_000);
     match (kind, data_type(kind, shape)) {
         (Kind::Boolean, _) => {
             let mut builder = BooleanBuilder::new();
@@ -134,11 +137,18 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
         (_, DataType::Time64(_)) => {
             Arc::new(primitive!(Time64NanosecondType, values, P::LocalTime(of_day) => *of_day))
         }
+        (_, DataType::Timestamp(TimeUnit::Millisecond, None)) => Arc::new(
+            primitive!(TimestampMillisecondType, values, P::LocalDateTime(t) => millis(t.seconds, t.nanoseconds)),
+        ),
         (_, DataType::Timestamp(TimeUnit::Nanosecond, None)) => Arc::new(
             primitive!(TimestampNanosecondType, values, P::LocalDateTime(t) => nanos(t.seconds, t.nanoseconds)),
         ),
         (_, DataType::Timestamp(_, None)) => Arc::new(
             primitive!(TimestampMicrosecondType, values, P::LocalDateTime(t) => micros(t.seconds, t.nanoseconds)),
+        ),
+        (_, DataType::Timestamp(TimeUnit::Millisecond, zone)) => Arc::new(
+            primitive!(TimestampMillisecondType, values, P::DateTime(t) => millis(t.seconds, t.nanoseconds))
+                .with_timezone_opt(zone),
         ),
         (_, DataType::Timestamp(TimeUnit::Nanosecond, zone)) => Arc::new(
             primitive!(TimestampNanosecondType, values, P::DateTime(t) => nanos(t.seconds, t.nanoseconds))

@@ -4,8 +4,9 @@
 //! # How it works
 //! Integers and floats, for example, have no type in common that keeps them: such a column is
 //! written as text that holds literals ([`Kind::Literal`]), as are maps of different keys. Times
-//! are microseconds where that is exact, else nanoseconds; instants of one zone keep it. What has
-//! no type in a format is text that can be read back with the declared kind.
+//! are microseconds where that is exact, else nanoseconds; a writer may ask for milliseconds where
+//! these are exact ([`Shape::in_milliseconds`]). Instants of one zone keep it. What has no type in
+//! a format is text that can be read back with the declared kind.
 
 use std::sync::Arc;
 
@@ -20,6 +21,10 @@ pub struct Shape {
     kind: Kind,
     /// Some time has parts of a microsecond.
     pub(crate) fine: bool,
+    /// Some time has parts of a millisecond.
+    split: bool,
+    /// Times are written in milliseconds.
+    pub(crate) coarse: bool,
     /// Some time or date lies too far away for a type of its own.
     far: bool,
     /// Some time lies beyond what nanoseconds reach.
@@ -41,6 +46,8 @@ impl Default for Shape {
         Shape {
             kind: Kind::Null,
             fine: false,
+            split: false,
+            coarse: false,
             far: false,
             beyond: false,
             zone: None,
@@ -54,6 +61,26 @@ const FINE_MAX: i64 = 9_223_372_035;
 const COARSE_MAX: i64 = 9_223_372_036_853;
 
 impl Shape {
+    /// Of a column whose kind is known without its values.
+    #[must_use]
+    pub fn of(kind: Kind) -> Shape {
+        Shape {
+            kind,
+            ..Shape::default()
+        }
+    }
+
+    /// The same column with its times in milliseconds, where they and its dates have types of their
+    /// own and no time has parts of a millisecond.
+    #[must_use]
+    pub fn in_milliseconds(self) -> Option<Shape> {
+        let exact = !self.split && !self.is_far();
+        exact.then_some(Shape {
+            coarse: true,
+            ..self
+        })
+    }
+
     /// Takes note of a value.
     pub fn see(&mut self, datum: &Datum) {
         if self.kind == Kind::Literal {
@@ -101,6 +128,7 @@ impl Shape {
 
     fn time(&mut self, seconds: i64, nanoseconds: u32) {
         self.fine |= !nanoseconds.is_multiple_of(1000);
+        self.split |= !nanoseconds.is_multiple_of(1_000_000);
         self.beyond |= !(-FINE_MAX..FINE_MAX).contains(&seconds);
         self.far |= !(-COARSE_MAX..COARSE_MAX).contains(&seconds);
     }
@@ -133,5 +161,39 @@ fn is_one(kind: &Kind) -> bool {
                     .all(|(_, kind)| *kind == Kind::Null || is_one(kind))
         }
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: milliseconds are promised only where every time and date comes back from them.
+
+    use graven_types::LocalDateTime;
+
+    use super::*;
+
+    fn milliseconds(values: &[PropertyValue]) -> bool {
+        let mut shape = Shape::default();
+        let values = values.iter().cloned().map(Datum::Value);
+        values.for_each(|value| shape.see(&value));
+        shape.in_milliseconds().is_some()
+    }
+
+    #[test]
+    fn milliseconds_are_exact_or_refused() {
+        let time = |seconds, nanoseconds| {
+            PropertyValue::LocalDateTime(LocalDateTime {
+                seconds,
+                nanoseconds,
+            })
+        };
+        assert!(milliseconds(&[
+            time(-1, 0),
+            time(1_700_000_000, 125_000_000)
+        ]));
+        assert!(!milliseconds(&[time(0, 0), time(0, 125_000_001)]));
+        assert!(!milliseconds(&[time(COARSE_MAX, 0)]));
+        assert!(milliseconds(&[PropertyValue::Date(19_000)]));
+        assert!(!milliseconds(&[PropertyValue::Date(i64::MAX)]));
     }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use graven::{Connection, Params, Value};
-use graven_convert::{Exported, Schema, export_cypher, export_graphml, export_tables};
+use graven_convert::{
+    Exported, GraphArOptions, Schema, export_cypher, export_graphar, export_graphml, export_tables,
+};
 
 use crate::failure::Failure;
 use crate::open::Open;
@@ -19,6 +21,7 @@ use crate::open::Open;
   graven export social.graven --cypher social.cypher
   graven export social.graven --graphml - | gzip > social.graphml.gz
   graven export social.graven --neo4j tables
+  graven export social.graven --graphar social
   graven export social.graven --folder social --format csv
 
 FILE may be `-`, standard output. A file or folder that exists is not overwritten. The script runs \
@@ -27,6 +30,9 @@ Graven (`graven shell NEW < FILE`) and Neo4j; --without-schema leaves it to what
 words for.
 --neo4j makes tables for `neo4j-admin database import full @import.args` and `graven import NEW \
 --neo4j`.
+--graphar makes chunks of Parquet and their YAML for Spark and GraphAr's libraries; `graven import \
+NEW
+--graphar DIR` brings them back.
 --folder does what EXPORT DATABASE does; IMPORT DATABASE brings it back with every type."
 )]
 pub(crate) struct Export {
@@ -44,6 +50,18 @@ pub(crate) struct Export {
     /// Tables with headers for neo4j-admin, in a new folder
     #[arg(long, value_name = "DIR", group = "form")]
     neo4j: Option<PathBuf>,
+    /// Apache GraphAr's format, as Spark and GraphAr's libraries read it, in a new folder
+    #[arg(long, value_name = "DIR", group = "form")]
+    graphar: Option<PathBuf>,
+    /// Vertices of a chunk of --graphar
+    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u64).range(1..))]
+    vertices_per_chunk: u64,
+    /// Edges of a chunk of --graphar
+    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 22, value_parser = clap::value_parser!(u64).range(1..))]
+    edges_per_chunk: u64,
+    /// Also write the edges in the order of the vertices they end at
+    #[arg(long, requires = "graphar")]
+    by_target: bool,
     /// Tables and statements that keep everything, in a new folder
     #[arg(long, value_name = "DIR", group = "form")]
     folder: Option<PathBuf>,
@@ -67,6 +85,14 @@ impl Export {
         } else if let Some(path) = &self.neo4j {
             let exported = export_tables(&connection, path).map_err(Failure::from)?;
             say(path, &exported)?;
+        } else if let Some(path) = &self.graphar {
+            let options = GraphArOptions {
+                vertices_per_chunk: self.vertices_per_chunk,
+                edges_per_chunk: self.edges_per_chunk,
+                by_target: self.by_target,
+            };
+            let exported = export_graphar(&connection, path, &options);
+            say(path, &exported.map_err(Failure::from)?)?;
         } else if let Some(path) = &self.folder {
             folder(&connection, path, &self.format)?;
         }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use graven::{Config, Database};
+use graven::{Config, Connection, Database};
+use graven_convert::{Imported, import_graphar, import_neo4j};
 use graven_import::generate::Social;
 use graven_import::{
     CsvFormat, ImportOptions, ImportReport, ImportSource, NamedCount, NodeOrder, TableArgument,
@@ -22,6 +23,7 @@ use crate::progress::ProgressReporter;
   graven import social.graven --ldbc ldbc-snb-sf10-knows
   graven import shop.graven --nodes Person=person.csv --relationships BOUGHT=bought.csv
   graven import shop.graven --neo4j-export all.json
+  graven import shop.graven --graphar shop.graph.yml
   graven import big.graven --generate social --scale 100
 
 Tables given with --nodes and --relationships carry a header in Neo4j's convention, for example
@@ -40,11 +42,20 @@ pub(crate) struct Import {
     /// too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ldbc", "neo4j", "nodes", "relationships"])]
     neo4j_export: Option<PathBuf>,
+    /// A graph in Apache GraphAr's format: the folder, or the file NAME.graph.yml
+    #[arg(
+        long,
+        value_name = "PATH",
+        conflicts_with_all = ["ldbc", "neo4j", "neo4j_export", "nodes", "relationships"]
+    )]
+    graphar: Option<PathBuf>,
     /// A network that is generated while it is imported, without files between them
     #[arg(
         long,
         value_name = "NETWORK",
-        conflicts_with_all = ["ldbc", "neo4j", "neo4j_export", "nodes", "relationships", "dry_run"]
+        conflicts_with_all = [
+            "ldbc", "neo4j", "neo4j_export", "graphar", "nodes", "relationships", "dry_run"
+        ]
     )]
     generate: Option<Network>,
     /// Size of the generated network, as for `graven generate social`
@@ -60,10 +71,10 @@ pub(crate) struct Import {
     #[arg(long, value_name = "TYPE=FILE", num_args = 1..)]
     relationships: Vec<TableArgument>,
     /// Character between fields (default: what the header holds most of, of | , ; and tab)
-    #[arg(long, conflicts_with = "neo4j_export", value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = argument::one_byte)]
     delimiter: Option<u8>,
     /// Character between the elements of an array (default: ; or, where that is between fields, |)
-    #[arg(long, conflicts_with = "neo4j_export", value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = argument::one_byte)]
     array_delimiter: Option<u8>,
     /// Quote character, or `none`
     #[arg(long, default_value = "\"")]
@@ -72,16 +83,16 @@ pub(crate) struct Import {
     #[arg(long, value_parser = argument::bytes)]
     memory: Option<u64>,
     /// Worker threads
-    #[arg(long, conflicts_with = "neo4j_export", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Order of node ids: degree (hubs first, dense hot pages) or file
     #[arg(long, default_value = "degree")]
     order: NodeOrder,
     /// Read the headers of the tables, print what they would become, and make nothing
-    #[arg(long, conflicts_with = "neo4j_export")]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"])]
     dry_run: bool,
     /// Write rows that cannot be taken to FILE and go on
-    #[arg(long, conflicts_with = "neo4j_export", value_name = "FILE")]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_name = "FILE")]
     skip_bad_rows: Option<PathBuf>,
 }
 
@@ -95,7 +106,10 @@ enum Network {
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
         if let Some(file) = &self.neo4j_export {
-            return self.load(file);
+            return self.load(|connection| import_neo4j(connection, file));
+        }
+        if let Some(path) = &self.graphar {
+            return self.load(|connection| import_graphar(connection, path));
         }
         let source = self.source()?;
         if self.dry_run {
@@ -116,8 +130,11 @@ impl Import {
         self.print(&outcome?)
     }
 
-    /// Loads an export by statements; what a failed one has made is removed.
-    fn load(&self, file: &Path) -> Result<(), Failure> {
+    /// Loads a graph by statements; what a failed load has made is removed.
+    fn load(
+        &self,
+        load: impl FnOnce(&Connection) -> graven_convert::Result<Imported>,
+    ) -> Result<(), Failure> {
         let started = Instant::now();
         if self.db.exists() {
             let there = format!("{} exists: an import makes a new file", self.db.display());
@@ -129,7 +146,7 @@ impl Import {
             config.memory = memory;
         }
         let db = Database::open(&self.db, config)?;
-        let made = graven_convert::import_neo4j(&db.connect(), file);
+        let made = load(&db.connect());
         let closed = db.close();
         let Ok(made) = made else {
             let removed = std::fs::remove_file(&self.db);
@@ -167,8 +184,8 @@ impl Import {
         }
         if self.nodes.is_empty() && self.relationships.is_empty() {
             return Err(Failure::usage(
-                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, --generate social, or \
-                 --nodes LABEL=FILE and --relationships TYPE=FILE",
+                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, --graphar PATH, \
+                 --generate social, or --nodes LABEL=FILE and --relationships TYPE=FILE",
             ));
         }
         let quote = match self.quote.as_str() {

@@ -93,3 +93,63 @@ fn a_failed_import_leaves_nothing() {
     let left = std::fs::read_dir(folder.path()).expect("listed").count();
     assert_eq!(left, 1, "only the file that was there");
 }
+
+/// GraphAr's folder comes back, also from a published snapshot; what is no such folder is named.
+#[test]
+fn graphar_comes_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = small(folder.path());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let url = format!("file://{}/published/", folder.path().display());
+    graven(["publish", &db, &url]).ok();
+    for (from, name) in [(&db, "small"), (&url, "snapshot")] {
+        let out = path(name);
+        let export = [
+            "export",
+            from,
+            "--graphar",
+            &out,
+            "--by-target",
+            "--vertices-per-chunk=1",
+        ];
+        let said = graven(export).ok();
+        assert!(
+            said.out.contains("2 nodes, 1 relationships"),
+            "{}",
+            said.out
+        );
+        assert_eq!(said.err, "", "all has types");
+        let again = graven(export);
+        assert_eq!(again.code, 1, "{}", again.out);
+        assert!(again.err.contains(&out), "{}", again.err);
+        let back = path(&format!("{name}.back.graven"));
+        let said = graven(["import", &back, "--graphar", &out]).ok();
+        assert!(
+            said.out.contains("2 nodes, 1 relationships"),
+            "{}",
+            said.out
+        );
+        assert_eq!(graven(["query", &back, READ]).ok().out, ROWS);
+    }
+    let chunk = folder.path().join("small/vertex/Person/properties/chunk1");
+    std::fs::remove_file(chunk).expect("removed");
+    for (from, says) in [
+        ("small", "Person/properties/chunk1: is missing"),
+        ("published", "has no file NAME.graph.yml"),
+        ("none", "No such file"),
+    ] {
+        let new = path("new.graven");
+        let said = graven(["import", &new, "--graphar", &path(from)]);
+        assert_eq!(said.code, 1, "{}", said.out);
+        assert!(said.err.contains(says), "{}", said.err);
+        assert!(!Path::new(&new).exists());
+    }
+    let wrong = graven([
+        "export",
+        &db,
+        "--graphar",
+        &path("x"),
+        "--edges-per-chunk=0",
+    ]);
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+}

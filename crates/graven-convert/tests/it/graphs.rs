@@ -60,7 +60,9 @@ pub(crate) fn run(connection: &Connection, text: &str) -> Vec<String> {
 
 /// All of a graph, in an order that does not depend on ids.
 pub(crate) fn contents(connection: &Connection) -> Vec<String> {
-    let mut all = run(connection, "MATCH (n) RETURN labels(n), properties(n)");
+    let nodes = "MATCH (n) \
+         RETURN COLLECT { UNWIND labels(n) AS l RETURN l ORDER BY l }, properties(n)";
+    let mut all = run(connection, nodes);
     all.extend(run(
         connection,
         "MATCH (a)-[r]->(b) RETURN a.nr, type(r), properties(r), b.nr",
