@@ -38,6 +38,9 @@ impl Binder<'_> {
         {
             return self.of_record(name, wanted);
         }
+        if !distinct && let Some(cost) = self.cost_of_path(name, args)? {
+            return Ok(cost);
+        }
         let Some(function) =
             functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
         else {
@@ -349,6 +352,10 @@ const GONE: &[(&str, &str)] = &[
     ("toInt", "write `toInteger(value)`"),
 ];
 
+    (
+        "cost",
+        "write `cost(e)` of the `e` of `[e:TYPE* WSHORTEST(key)]`",
+    ),
 /// The variable that a function stands for, and its type.
 type OfRecord = (fn(Record) -> VarId, TypeSet);
 

@@ -42,3 +42,4 @@ mod timeouts;
 mod used_database;
 mod warm;
 mod writing;
+mod weighted_paths;
