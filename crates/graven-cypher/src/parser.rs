@@ -144,6 +144,7 @@ fn parse_all(text: &str) -> Result<Statement> {
         selected: None,
         labelled: HashMap::new(),
         used: Vec::new(),
+        may_advance: false,
     };
     parser.statement()
 }
@@ -168,6 +169,8 @@ struct Parser<'a> {
     labelled: HashMap<Arc<str>, Arc<str>>,
     /// Names of databases behind `USE`.
     used: Vec<Name>,
+    /// As [`Statement::may_advance`].
+    may_advance: bool,
 }
 
 impl Parser<'_> {

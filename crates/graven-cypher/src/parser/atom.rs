@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
+use crate::functions::NEXT_VALUE;
 use crate::lexer;
 use crate::plan::expression::Quantifier;
 use crate::stop;
@@ -443,7 +444,8 @@ impl Parser<'_> {
 
     pub(super) fn call(&mut self) -> Result<ExprKind> {
         let mut name = self.dotted_name("a function")?;
-        if let Some(known) = crate::bind::known_function(&name.text) {
+        let known = crate::bind::known_function(&name.text);
+        if let Some(known) = known {
             // One function has one name, in whatever letters it is written.
             name.text = known.into();
         }
@@ -471,6 +473,7 @@ impl Parser<'_> {
         if !distinct && let Some(other) = self.kuzu_function(&name, &mut args)? {
             return Ok(other);
         }
+        self.may_advance |= known.is_none_or(|it| it.eq_ignore_ascii_case(NEXT_VALUE));
         Ok(ExprKind::Call {
             name,
             distinct,

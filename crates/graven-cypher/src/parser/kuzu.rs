@@ -204,6 +204,7 @@ impl Parser<'_> {
     /// The expression of a text in which parameters stand for the arguments.
     fn of_template(&mut self, template: &str, at: Span, args: &[Expr]) -> Result<ExprKind> {
         let statement = super::parse(&format!("RETURN {template}"))?;
+        self.may_advance |= statement.may_advance;
         let item = match statement.query.first.clauses.into_iter().next() {
             Some(clause) => match clause.kind {
                 ClauseKind::Return(mut projection) => projection.items.pop(),
