@@ -19,6 +19,7 @@ pub mod plan;
 mod planner;
 pub mod schema_view;
 mod search;
+pub mod statement;
 mod stop;
 pub mod token;
 pub mod types;
@@ -76,14 +77,23 @@ impl<S: Into<String>> FromIterator<S> for ParameterNames {
     }
 }
 
-/// Whether a statement has a subquery in transactions of its own; false for what cannot be parsed.
+/// Whether a statement has a subquery in transactions of its own, or calls a procedure that has;
+/// false for what cannot be parsed.
 #[must_use]
 pub fn is_in_transactions(text: &str) -> bool {
-    parser::parse(text).is_ok_and(|statement| {
-        let parts = statement.query.first.clauses.iter();
-        parts.into_iter().any(|clause| match &clause.kind {
-            ast::ClauseKind::Subquery { transactions, .. } => transactions.is_some(),
+    fn has(query: &ast::Query) -> bool {
+        let unions = query.unions.iter().map(|union| &union.query);
+        let mut clauses = std::iter::once(&query.first)
+            .chain(unions)
+            .flat_map(|single| &single.clauses);
+        clauses.any(|clause| match &clause.kind {
+            ast::ClauseKind::Subquery {
+                transactions,
+                query,
+                ..
+            } => transactions.is_some() || has(query),
             ast::ClauseKind::CopyFrom(copy) => copy.transactions.is_some(),
+            ast::ClauseKind::Call(call) => has_transactions(&call.name.text),
             _ => false,
         })
     }
@@ -97,10 +107,9 @@ pub fn has_transactions(procedure: &str) -> bool {
 }
 
 /// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed,
-/// or may advance a sequence.
-/// What procedures do beside a statement is none of its changes.
+/// may advance a sequence, or calls what may be a macro or may change the graph. What procedures do
+/// beside a statement is none of its changes.
 #[must_use]
-            ast::ClauseKind::Call(call) => has_transactions(&call.name.text),
 pub fn only_reads(text: &str) -> bool {
     fn reads(query: &ast::Query) -> bool {
         let unions = query.unions.iter().map(|union| &union.query);
