@@ -331,12 +331,20 @@ impl Binder<'_> {
     }
 }
 
-/// Functions of Neo4j 5 that are known by name only, and what to do instead.
+/// Functions of Neo4j 5 and Kuzu that are known by name only, and what to do instead.
 const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.byName", "a file holds one database"),
     ("graph.byElementId", "a file holds one database"),
     ("graph.names", "a file holds one database"),
     ("graph.propertiesByName", "a file holds one database"),
+    (
+        "union_extract",
+        "a union is the value that it holds: leave the call out",
+    ),
+    (
+        "union_tag",
+        "a union is the value that it holds: `typeof(value)` tells its type",
+    ),
 ];
 
 /// Functions that were or will be elsewhere, and what to write instead.
@@ -344,6 +352,10 @@ const GONE: &[(&str, &str)] = &[
     ("sinh", "write `(exp(x) - exp(-x)) / 2`"),
     ("cosh", "write `(exp(x) + exp(-x)) / 2`"),
     ("tanh", "write `1 - 2 / (exp(2 * x) + 1)`"),
+    (
+        "cost",
+        "write `cost(e)` of the `e` of `[e:TYPE* WSHORTEST(key)]`",
+    ),
     ("coth", "write `1 + 2 / (exp(2 * x) - 1)`"),
     ("distance", "write `point.distance(a, b)`"),
     ("rels", "write `relationships(path)`"),
@@ -352,10 +364,6 @@ const GONE: &[(&str, &str)] = &[
     ("toInt", "write `toInteger(value)`"),
 ];
 
-    (
-        "cost",
-        "write `cost(e)` of the `e` of `[e:TYPE* WSHORTEST(key)]`",
-    ),
 /// The variable that a function stands for, and its type.
 type OfRecord = (fn(Record) -> VarId, TypeSet);
 

@@ -466,7 +466,7 @@ impl Parser<'_> {
         if takes_all || distinct {
             self.advance();
         }
-        let mut args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        let mut args = self.arguments_by_name()?;
         if let Some(other) = self.apoc_function(&name, distinct, &mut args)? {
             return Ok(other);
         }

@@ -383,6 +383,10 @@ fn fill(expr: &mut Expr, at: Span, args: &[Expr]) {
             named(name);
             args.iter_mut().for_each(inner);
         }
+        ExprKind::Named { name, value } => {
+            named(name);
+            inner(value);
+        }
         ExprKind::ListComprehension {
             name,
             list,
