@@ -220,8 +220,8 @@ mod tests {
         }
     }
 
-    /// Goal: a statement that takes a number of a sequence, also behind a macro, or changes the graph
-    /// by a procedure, is none that only reads.
+    /// Goal: a statement that takes a number of a sequence, also behind a macro, or changes the
+    /// graph by a procedure, is none that only reads.
     #[test]
     fn what_may_change_does_not_only_read() {
         for text in [

@@ -544,8 +544,8 @@ fn integer(value: u64) -> Value {
 mod tests {
     use super::all;
 
-    /// Goal: a call of a procedure that changes the graph in the calling statement is taken for one,
-    /// by its name alone.
+    /// Goal: a call of a procedure that changes the graph in the calling statement is taken for
+    /// one, by its name alone.
     #[test]
     fn names_tell_which_procedures_change_the_graph() {
         for procedure in all().filter(|it| it.writes()) {

@@ -14,8 +14,8 @@
 //! # Cost
 //! All relationships that lead on from reached nodes are read once; memory for each reached node,
 //! and for some of the rows. With a bound both are for each number of relationships, at most. Where
-//! relationships cost nothing, each step of a path of `all` looks through the nodes of that cost, so
-//! that no step leads nowhere; with a bound some may.
+//! relationships cost nothing, each step of a path of `all` looks through the nodes of that cost,
+//! so that no step leads nowhere; with a bound some may.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};

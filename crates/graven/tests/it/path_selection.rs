@@ -202,7 +202,8 @@ fn a_path_may_have_its_name_within_the_parentheses() {
     );
 }
 
-/// Adds the paths that go on from this one and meet no node twice; `both`: also against relationships.
+/// Adds the paths that go on from this one and meet no node twice; `both`: also against the
+/// relationships.
 fn simple_paths(ends: &[(usize, usize)], both: bool, path: &mut Vec<usize>, all: &mut Vec<Found>) {
     let last = path[path.len() - 1];
     for (from, to) in ends {
