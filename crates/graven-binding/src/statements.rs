@@ -1,6 +1,6 @@
 //! A text of several statements, cut into statements that know their places.
 
-use graven_convert::statement::{is_blank, split};
+use graven::statement::{is_blank, split};
 
 /// The statements of a text, if there are several: each with blanks for what stands before it, so
 /// that errors name its place in the text. None for a single statement, which is the text itself.

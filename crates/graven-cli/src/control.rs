@@ -1,9 +1,8 @@
 //! `BEGIN`, `COMMIT` and `ROLLBACK`, which are no statements of the language.
 
-use graven::{Durability, Isolation, TransactionOptions};
+use graven::{Durability, Isolation, TransactionOptions, statement};
 
 use crate::argument;
-use graven_convert::statement;
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]

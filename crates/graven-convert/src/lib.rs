@@ -27,7 +27,6 @@ mod graphml;
 mod graphml_in;
 mod load;
 mod neo4j;
-pub mod statement;
 mod text;
 
 pub use admin::{Tables, export_tables, read_tables};

@@ -12,15 +12,15 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use graven::{Connection, Params, Value};
+use graven::{Connection, Params, Value, statement};
 use graven_files::Kind;
 use serde_json::Value as Json;
 
 use crate::element::{Element, Properties, labels};
 use crate::error::{Error, Result};
+use crate::graphml_in;
 use crate::load::Loader;
 use crate::text::read_plain;
-use crate::{graphml_in, statement};
 
 /// What an import made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -28,6 +28,8 @@ pub(crate) struct Statement {
     pub query: Query,
     /// The databases that it says it uses, wherever it does.
     pub used: Vec<Name>,
+    /// Whether it calls a function that takes a number of a sequence, or may be a macro that does.
+    pub may_advance: bool,
 }
 
 /// Single queries combined by `UNION`.

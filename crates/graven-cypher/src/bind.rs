@@ -90,6 +90,7 @@ pub(crate) fn bind(
         loaded: BTreeSet::new(),
         tables: BTreeMap::new(),
         declared: BTreeMap::new(),
+        weights: BTreeMap::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -144,6 +145,8 @@ struct Binder<'a> {
     tables: BTreeMap<VarId, Arc<str>>,
     /// Declared types of variables.
     declared: BTreeMap<VarId, Arc<str>>,
+    /// What relationships of paths of least cost cost, by the variable of their list.
+    weights: BTreeMap<VarId, Arc<str>>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,
@@ -377,7 +380,7 @@ impl Binder<'_> {
             } => {
                 if patterns.iter().any(|it| it.weighted().is_some()) {
                     let matched = (*optional, &patterns[..]);
-                    self.weighted_match(matched, filter.as_ref(), steps)?;
+                    self.weighted_match(matched, hints, filter.as_ref(), steps)?;
                     return Ok(None);
                 }
                 if let ([pattern], false) = (&patterns[..], *optional)

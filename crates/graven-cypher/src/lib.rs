@@ -19,6 +19,7 @@ pub mod plan;
 mod planner;
 pub mod schema_view;
 mod search;
+pub mod statement;
 mod stop;
 pub mod token;
 pub mod types;
@@ -76,22 +77,38 @@ impl<S: Into<String>> FromIterator<S> for ParameterNames {
     }
 }
 
-/// Whether a statement has a subquery in transactions of its own; false for what cannot be parsed.
+/// Whether a statement has a subquery in transactions of its own, or calls a procedure that has;
+/// false for what cannot be parsed.
 #[must_use]
 pub fn is_in_transactions(text: &str) -> bool {
-    parser::parse(text).is_ok_and(|statement| {
-        let parts = statement.query.first.clauses.iter();
-        parts.into_iter().any(|clause| match &clause.kind {
-            ast::ClauseKind::Subquery { transactions, .. } => transactions.is_some(),
+    fn has(query: &ast::Query) -> bool {
+        let unions = query.unions.iter().map(|union| &union.query);
+        let mut clauses = std::iter::once(&query.first)
+            .chain(unions)
+            .flat_map(|single| &single.clauses);
+        clauses.any(|clause| match &clause.kind {
+            ast::ClauseKind::Subquery {
+                transactions,
+                query,
+                ..
+            } => transactions.is_some() || has(query),
             ast::ClauseKind::CopyFrom(copy) => copy.transactions.is_some(),
+            ast::ClauseKind::Call(call) => has_transactions(&call.name.text),
             _ => false,
         })
-    })
+    }
+    parser::parse(text).is_ok_and(|statement| has(&statement.query))
+}
+
+/// Whether a procedure has transactions of its own.
+#[must_use]
+pub fn has_transactions(procedure: &str) -> bool {
+    procedure.starts_with("apoc.periodic.")
 }
 
 /// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed,
-/// or may advance a sequence.
-/// What procedures do beside a statement is none of its changes.
+/// may advance a sequence, or calls what may be a macro or may change the graph. What procedures do
+/// beside a statement is none of its changes.
 #[must_use]
 pub fn only_reads(text: &str) -> bool {
     fn reads(query: &ast::Query) -> bool {
@@ -108,8 +125,8 @@ pub fn only_reads(text: &str) -> bool {
             | ast::ClauseKind::Finish
             | ast::ClauseKind::Unwind { .. }
             | ast::ClauseKind::LoadCsv { .. }
-            | ast::ClauseKind::LoadFrom(_)
-            | ast::ClauseKind::Call(_) => true,
+            | ast::ClauseKind::LoadFrom(_) => true,
+            ast::ClauseKind::Call(call) => !may_change(&call.name.text),
             ast::ClauseKind::Subquery { query, .. } => reads(query),
             ast::ClauseKind::Schema(_)
             | ast::ClauseKind::CopyFrom(_)
@@ -122,8 +139,14 @@ pub fn only_reads(text: &str) -> bool {
             | ast::ClauseKind::Foreach { .. } => false,
         })
     }
-    let may_advance = text.to_ascii_lowercase().contains("nextval");
-    !may_advance && parser::parse(text).is_ok_and(|statement| reads(&statement.query))
+    parser::parse(text).is_ok_and(|statement| !statement.may_advance && reads(&statement.query))
+}
+
+/// Whether a procedure may change the graph, as far as its name tells: those of this build that do
+/// are called `apoc` or `db.create`, those of programs have other names.
+fn may_change(procedure: &str) -> bool {
+    let mut reading = ["db.", "dbms.", "graven.", "tx."].iter();
+    procedure.starts_with("db.create.") || !reading.any(|it| procedure.starts_with(it))
 }
 
 /// Whether a program may add a function of this name: it can be called, and the language has none
@@ -175,4 +198,60 @@ pub fn parse_and_plan_until(
     stop: Stop,
 ) -> Result<Plan, Diagnostic> {
     stop::run(text, stop, || parse_and_plan(text, schema, params))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_in_transactions, only_reads};
+
+    /// Goal: batches that a statement commits by themselves are seen, wherever they stand.
+    #[test]
+    fn batches_are_seen() {
+        for text in [
+            "UNWIND [1] AS i CALL (i) { CREATE () } IN TRANSACTIONS",
+            "CALL apoc.periodic.iterate('RETURN 1 AS x', 'CREATE ()', {})",
+            "CALL () { CALL apoc.periodic.commit('RETURN 0') YIELD updates RETURN updates } RETURN 1",
+        ] {
+            assert!(is_in_transactions(text), "{text}");
+        }
+        for text in [
+            "CALL (*) { CREATE () }",
+            "CALL apoc.cypher.doIt('CREATE ()', {})",
+        ] {
+            assert!(!is_in_transactions(text), "{text}");
+        }
+    }
+
+    /// Goal: a statement that takes a number of a sequence, also behind a macro, or changes the
+    /// graph by a procedure, is none that only reads.
+    #[test]
+    fn what_may_change_does_not_only_read() {
+        for text in [
+            "MATCH (n:N) WHERE size(n.nextval) > 1 RETURN toUpper(n.x), count(*), sum(n.y)",
+            "RETURN list_len([1]) + len('a') AS x, CURRVAL('s') AS y, 'nextval' AS z",
+            "RETURN apoc.coll.max([1]) AS x, date_part('year', date()) AS y, COUNT { (a)-->() } AS z",
+            "CALL db.labels() YIELD label RETURN label",
+            "SHOW INDEXES",
+            "CALL () { MATCH (n) RETURN n } RETURN n",
+            "EXPLAIN RETURN 1",
+        ] {
+            assert!(only_reads(text), "{text}");
+        }
+        for text in [
+            "RETURN nextval('s') AS x",
+            "RETURN NextVal('s') AS x",
+            "RETURN `nextval`('s') AS x",
+            "RETURN graven.nextValue('s') AS x",
+            "MATCH (n) WHERE EXISTS { MATCH (m) WHERE m.x = nextval('s') } RETURN n",
+            "RETURN [x IN [1] | following(x)] AS x",
+            "MATCH (n {x: following()}) RETURN n",
+            "CALL apoc.create.node([], {})",
+            "CALL db.create.setNodeVectorProperty(null, 'a', [1])",
+            "CALL () { CALL apoc.cypher.doIt('CREATE ()', {}) YIELD value RETURN value } RETURN value",
+            "CREATE ()",
+            "RETURN",
+        ] {
+            assert!(!only_reads(text), "{text}");
+        }
+    }
 }

@@ -143,8 +143,8 @@ fn parse_all(text: &str) -> Result<Statement> {
         of_property: false,
         selected: None,
         labelled: HashMap::new(),
-        weights: HashMap::new(),
         used: Vec::new(),
+        may_advance: false,
     };
     parser.statement()
 }
@@ -167,10 +167,10 @@ struct Parser<'a> {
     selected: Option<(PathCount, Span)>,
     /// The one label or type that patterns so far give a variable.
     labelled: HashMap<Arc<str>, Arc<str>>,
-    /// What relationships cost along the paths of least cost that a name stands for.
-    weights: HashMap<Arc<str>, Arc<str>>,
     /// Names of databases behind `USE`.
     used: Vec<Name>,
+    /// As [`Statement::may_advance`].
+    may_advance: bool,
 }
 
 impl Parser<'_> {

@@ -19,6 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use graven_cypher::statement;
 use graven_exec::{Deadline, FileAccess, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
 use graven_storage::PropertyValue;
@@ -32,8 +33,8 @@ use crate::query_result::QueryResult;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
-/// Stands between statements; the text of none has it.
-const BETWEEN: &str = ";\n";
+/// Stands behind a statement.
+const END: &str = ";\n";
 
 /// A file that was written: its name, and how many rows it has.
 pub(crate) type Written = (String, u64);
@@ -429,7 +430,7 @@ fn export_to(
     export.work.transaction.rollback();
     for (name, statements) in [("schema.cypher", schema), ("copy.cypher", copy)] {
         let path = folder.join(name);
-        let text = statements.join(BETWEEN) + BETWEEN;
+        let text = statements.join(END) + END;
         let written = fs::write(&path, text).and_then(|()| fs::File::open(&path)?.sync_all());
         written.map_err(|error| failed(&path, &error))?;
     }
@@ -489,10 +490,14 @@ pub(crate) fn import(
             "IMPORT DATABASE wants a database without nodes: make a new one",
         ));
     }
-    let parts = texts.iter().flat_map(|text| text.split(BETWEEN));
-    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
-    let statements: Vec<&str> = parts.collect();
+    let mut statements: Vec<&str> = Vec::new();
+    for text in &texts {
+        let cut = statement::split(text);
+        statements.extend(cut.complete);
+        statements.extend((!statement::is_blank(cut.rest)).then_some(cut.rest.trim()));
+    }
     let of_schema = |text: &str| {
+        let text = statement::without_comments(text);
         let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
         let first = words.next();
         let second = words.next().unwrap_or_default();

@@ -539,3 +539,19 @@ fn list(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
 fn integer(value: u64) -> Value {
     Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::all;
+
+    /// Goal: a call of a procedure that changes the graph in the calling statement is taken for
+    /// one, by its name alone.
+    #[test]
+    fn names_tell_which_procedures_change_the_graph() {
+        for procedure in all().filter(|it| it.writes()) {
+            let text = format!("CALL {}()", procedure.name);
+            assert!(!graven_cypher::only_reads(&text), "{text}");
+        }
+        assert!(graven_cypher::only_reads("CALL graven.info()"));
+    }
+}

@@ -13,8 +13,8 @@
 //! * AT-3 Every commit asked for from another process bears a name made by that process and kept in
 //!   the log. When the owner is lost before the answer came, the new owner says whether the commit
 //!   is there: then it is reported as done, otherwise the statement runs again. So a statement is
-//!   neither lost nor done twice. One with a subquery in transactions is never run again: it ends
-//!   with an error.
+//!   neither lost nor done twice. One with a subquery or procedure that has transactions of its own
+//!   is never run again: it ends with an error.
 //! * AT-4 A result of which rows have been handed out is not begun again: a lost owner is a
 //!   retryable error then, and for a statement that wrote, an error that says that it is durable.
 //! * AT-5 An open transaction dies with its owner; the next use of it gives a retryable error.

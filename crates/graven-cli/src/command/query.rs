@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use graven::{Counters, Params, QueryResult, Summary, Value};
+use graven::{Counters, Params, QueryResult, Summary, Value, statement};
 
 use crate::argument;
 use crate::failure::Failure;
@@ -13,7 +13,6 @@ use crate::format::Format;
 use crate::interrupt::{self, SignalAction};
 use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session};
-use graven_convert::statement;
 
 /// Run a statement.
 #[derive(Args, Debug)]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::pagecache::Reservation;
-use graven::{Database, Params};
+use graven::{Database, Params, statement};
 
 use crate::argument;
 use crate::command::query::{Stopped, run_one, tell};
@@ -22,7 +22,6 @@ use crate::open::{Open, close};
 use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
-use graven_convert::statement;
 
 /// Type statements, or pipe them in.
 #[derive(Args, Debug)]

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use graven::Names;
+use graven::{Names, statement};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
@@ -15,7 +15,6 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Context, Editor as LineEditor, Helper, Highlighter, Hinter};
 
 use crate::failure::Failure;
-use graven_convert::statement;
 
 const PROMPT: &str = "graven> ";
 

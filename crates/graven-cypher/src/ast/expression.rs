@@ -85,6 +85,11 @@ pub(crate) enum ExprKind {
         star: bool,
         args: Vec<Expr>,
     },
+    /// `name := value`, an argument of a call.
+    Named {
+        name: Name,
+        value: Box<Expr>,
+    },
     ListComprehension {
         name: Name,
         list: Box<Expr>,
@@ -184,6 +189,7 @@ impl Expr {
                 }
             }),
             ExprKind::Property { base, .. } => visit(base),
+            ExprKind::Named { value, .. } => visit(value),
             ExprKind::Labels { base, labels } => {
                 visit(base);
                 labels.expressions(visit);

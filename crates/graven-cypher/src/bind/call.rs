@@ -38,6 +38,9 @@ impl Binder<'_> {
         {
             return self.of_record(name, wanted);
         }
+        if !distinct && let Some(cost) = self.cost_of_path(name, args)? {
+            return Ok(cost);
+        }
         let Some(function) =
             functions::find(&name.text).filter(|f| f.availability != Availability::Internal)
         else {
@@ -328,12 +331,20 @@ impl Binder<'_> {
     }
 }
 
-/// Functions of Neo4j 5 that are known by name only, and what to do instead.
+/// Functions of Neo4j 5 and Kuzu that are known by name only, and what to do instead.
 const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.byName", "a file holds one database"),
     ("graph.byElementId", "a file holds one database"),
     ("graph.names", "a file holds one database"),
     ("graph.propertiesByName", "a file holds one database"),
+    (
+        "union_extract",
+        "a union is the value that it holds: leave the call out",
+    ),
+    (
+        "union_tag",
+        "a union is the value that it holds: `typeof(value)` tells its type",
+    ),
 ];
 
 /// Functions that were or will be elsewhere, and what to write instead.
@@ -341,6 +352,10 @@ const GONE: &[(&str, &str)] = &[
     ("sinh", "write `(exp(x) - exp(-x)) / 2`"),
     ("cosh", "write `(exp(x) + exp(-x)) / 2`"),
     ("tanh", "write `1 - 2 / (exp(2 * x) + 1)`"),
+    (
+        "cost",
+        "write `cost(e)` of the `e` of `[e:TYPE* WSHORTEST(key)]`",
+    ),
     ("coth", "write `1 + 2 / (exp(2 * x) - 1)`"),
     ("distance", "write `point.distance(a, b)`"),
     ("rels", "write `relationships(path)`"),

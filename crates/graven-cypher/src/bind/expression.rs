@@ -200,6 +200,14 @@ impl Binder<'_> {
                 star,
                 args,
             } => self.call(expr, name, *distinct, *star, args)?,
+            ExprKind::Named { name, .. } => {
+                let message = format!(
+                    "only a macro takes an argument by its name, as `{}`",
+                    name.text
+                );
+                let error = self.error(expr.span, Code::UnexpectedSyntax, message);
+                return Err(error.with_hint("give the value alone, at its place"));
+            }
             ExprKind::ListComprehension {
                 name,
                 list,

@@ -37,26 +37,13 @@ impl Binder<'_> {
     ) -> Result<Typed> {
         let at = name.span;
         let most = called.parameters.len();
-        let least = called
-            .parameters
-            .iter()
-            .filter(|(_, it)| it.is_none())
-            .count();
-        if args.len() < least || args.len() > most {
-            let wanted = match least == most {
-                true => format!("{most}"),
-                false => format!("{least} to {most}"),
-            };
-            let message = format!(
-                "the macro `{}` takes {wanted} argument(s), got {}",
-                called.name,
-                args.len()
-            );
-            return Err(self.error(at, Code::InvalidNumberOfArguments, message));
-        }
-        let defaults = called.parameters[args.len()..].iter();
-        let defaults = defaults.map(|(_, text)| text.as_ref().map_or(0, |it| it.len()));
-        let bytes = CALL_BYTES + called.body.len() + defaults.sum::<usize>();
+        let given = self.macro_arguments(called, at, args)?;
+        let absent = called.parameters.iter().zip(&given);
+        let defaults = absent.filter_map(|((_, text), given)| match given {
+            None => text.as_ref(),
+            Some(_) => None,
+        });
+        let bytes = CALL_BYTES + called.body.len() + defaults.map(|it| it.len()).sum::<usize>();
         self.macro_bytes = self.macro_bytes.saturating_add(bytes);
         if self.macro_bytes > TEXT_MAX {
             let message = format!(
@@ -68,10 +55,12 @@ impl Binder<'_> {
                 .error(at, Code::NestingTooDeep, message)
                 .with_hint("call fewer macros, or macros that call fewer others"));
         }
-        let mut given = args.to_vec();
-        for (_, default) in &called.parameters[args.len()..] {
-            given.push(self.part_of_macro(default.as_deref().unwrap_or("NULL"), called, at)?);
-        }
+        let all = called.parameters.iter().zip(given);
+        let given = all.map(|((_, default), given)| match given {
+            Some(given) => Ok(given),
+            None => self.part_of_macro(default.as_deref().unwrap_or("NULL"), called, at),
+        });
+        let given: Vec<ast::Expr> = given.collect::<Result<_>>()?;
         let mut whole = self.part_of_macro(&called.body, called, at)?;
         let heights = given.iter().map(|arg| arg.height).max().unwrap_or(0);
         let levels = 3 * (u16::try_from(most).unwrap_or(u16::MAX).saturating_add(1));
@@ -104,6 +93,61 @@ impl Binder<'_> {
         let bound = self.expression(&whole);
         self.macro_heights = around;
         bound
+    }
+
+    /// The arguments in the order of the parameters; none where the default is taken.
+    fn macro_arguments(
+        &self,
+        called: &Macro,
+        at: Span,
+        args: &[ast::Expr],
+    ) -> Result<Vec<Option<ast::Expr>>> {
+        let (name, parameters) = (&called.name, &called.parameters);
+        let most = parameters.len();
+        let least = parameters.iter().filter(|(_, it)| it.is_none()).count();
+        let wrong = |span, message| Err(self.error(span, Code::InvalidNumberOfArguments, message));
+        if args.len() < least || args.len() > most {
+            let wanted = match least == most {
+                true => format!("{most}"),
+                false => format!("{least} to {most}"),
+            };
+            let got = args.len();
+            let message = format!("the macro `{name}` takes {wanted} argument(s), got {got}");
+            return wrong(at, message);
+        }
+        let mut given: Vec<Option<ast::Expr>> = vec![None; most];
+        let mut by_name = false;
+        for (place, arg) in args.iter().enumerate() {
+            let (place, value) = match &arg.kind {
+                ExprKind::Named { name: of, value } => {
+                    by_name = true;
+                    let mut known = parameters.iter();
+                    let Some(place) = known.position(|(known, _)| *known == of.text) else {
+                        let message = format!("the macro `{name}` has no parameter `{}`", of.text);
+                        return wrong(of.span, message);
+                    };
+                    (place, &**value)
+                }
+                _ if by_name => {
+                    let message = "an argument without a name stands before those that have one";
+                    return wrong(arg.span, message.to_owned());
+                }
+                _ => (place, arg),
+            };
+            if given[place].replace(value.clone()).is_some() {
+                let of = &parameters[place].0;
+                let message = format!("the parameter `{of}` of the macro `{name}` is given twice");
+                return wrong(arg.span, message);
+            }
+        }
+        let mut absent = parameters.iter().zip(&given);
+        match absent.find(|((_, default), given)| default.is_none() && given.is_none()) {
+            Some(((of, _), _)) => {
+                let message = format!("the macro `{name}` needs its parameter `{of}`");
+                wrong(at, message)
+            }
+            None => Ok(given),
+        }
     }
 
     /// The expression of a text of the macro; its errors are those of the call.

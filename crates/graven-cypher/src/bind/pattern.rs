@@ -21,7 +21,7 @@ use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier};
 use crate::plan::variables::conjuncts;
-use crate::plan::{VarId, VarKind};
+use crate::plan::{PathCount, VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -30,11 +30,15 @@ pub(super) fn is_selective(pattern: &PathPattern) -> bool {
     let [(only, _)] = &pattern.steps[..] else {
         return true;
     };
+    // What the search leaves out for a path that meets a node twice may be a path that does not.
+    // The shortest of all meet none twice, but for those back to the start.
+    let shortest_of_all = only.length.is_none_or(|length| length.min <= Some(1))
+        && pattern.shortest.is_some_and(|shortest| {
+            matches!(shortest.count, PathCount::Paths(1) | PathCount::Lengths(1))
+        });
+    let asks = |parts: &ast::PathParts| parts.asks_nodes() || parts.acyclic && !shortest_of_all;
     only.repeated.is_some()
-        || only
-            .parts
-            .as_deref()
-            .is_some_and(ast::PathParts::asks_nodes)
+        || only.parts.as_deref().is_some_and(asks)
         || pattern
             .filter
             .as_deref()

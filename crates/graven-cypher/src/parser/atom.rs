@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
+use crate::functions::NEXT_VALUE;
 use crate::lexer;
 use crate::plan::expression::Quantifier;
 use crate::stop;
@@ -443,7 +444,8 @@ impl Parser<'_> {
 
     pub(super) fn call(&mut self) -> Result<ExprKind> {
         let mut name = self.dotted_name("a function")?;
-        if let Some(known) = crate::bind::known_function(&name.text) {
+        let known = crate::bind::known_function(&name.text);
+        if let Some(known) = known {
             // One function has one name, in whatever letters it is written.
             name.text = known.into();
         }
@@ -464,13 +466,14 @@ impl Parser<'_> {
         if takes_all || distinct {
             self.advance();
         }
-        let mut args = self.expressions_until(TokenKind::CloseParen, "`,` or `)`")?;
+        let mut args = self.arguments_by_name()?;
         if let Some(other) = self.apoc_function(&name, distinct, &mut args)? {
             return Ok(other);
         }
         if !distinct && let Some(other) = self.kuzu_function(&name, &mut args)? {
             return Ok(other);
         }
+        self.may_advance |= known.is_none_or(|it| it.eq_ignore_ascii_case(NEXT_VALUE));
         Ok(ExprKind::Call {
             name,
             distinct,

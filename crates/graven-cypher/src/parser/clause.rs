@@ -62,7 +62,12 @@ impl Parser<'_> {
             return Err(self.unexpected("a clause or the end of the statement"));
         }
         let used = std::mem::take(&mut self.used);
-        Ok(Statement { mode, query, used })
+        Ok(Statement {
+            mode,
+            query,
+            used,
+            may_advance: self.may_advance,
+        })
     }
 
     fn query(&mut self, place: Place) -> Result<Query> {

@@ -18,9 +18,6 @@ use crate::token::{Span, TokenKind};
 /// `concat_ws`: the texts of a list with the separator between them; nulls are left out.
 const JOINED: &str = "apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL], $0)";
 
-/// `cost`: what the relationships of a path of least cost have as the property, added up.
-const COST: &str = "reduce(`  s` = 0.0, `  x` IN $0 | `  s` + `  x`[$1])";
-
 impl Parser<'_> {
     /// A call of a function of Kuzu that is read in a way of its own: lambdas, named values.
     pub(super) fn kuzu_form(&mut self) -> Result<Option<ExprKind>> {
@@ -167,14 +164,6 @@ impl Parser<'_> {
             }
             return Ok(Some(whole.kind));
         }
-        if let ("cost", [Expr { kind, .. }]) = (&*lower, &args[..])
-            && let ExprKind::Variable(of) = kind
-            && let Some(key) = self.weights.get(&of.text).cloned()
-        {
-            let key = self.make(ExprKind::String(key), name.span)?;
-            args.push(key);
-            return self.of_template(COST, name.span, args).map(Some);
-        }
         if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
         }
@@ -215,6 +204,7 @@ impl Parser<'_> {
     /// The expression of a text in which parameters stand for the arguments.
     fn of_template(&mut self, template: &str, at: Span, args: &[Expr]) -> Result<ExprKind> {
         let statement = super::parse(&format!("RETURN {template}"))?;
+        self.may_advance |= statement.may_advance;
         let item = match statement.query.first.clauses.into_iter().next() {
             Some(clause) => match clause.kind {
                 ClauseKind::Return(mut projection) => projection.items.pop(),
@@ -392,6 +382,10 @@ fn fill(expr: &mut Expr, at: Span, args: &[Expr]) {
         ExprKind::Call { name, args, .. } => {
             named(name);
             args.iter_mut().for_each(inner);
+        }
+        ExprKind::Named { name, value } => {
+            named(name);
+            inner(value);
         }
         ExprKind::ListComprehension {
             name,

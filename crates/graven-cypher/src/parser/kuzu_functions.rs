@@ -230,6 +230,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("to_date", 1, "cast($0, 'DATE')"),
     // Maps.
     ("struct_extract", 2, "$0[$1]"),
+    ("struct_keys", 1, "keys($0)"),
     ("map", 0, "{}"),
     (
         "map",

@@ -1,4 +1,4 @@
-//! `CREATE MACRO name(a, b := 3) AS expression` and `DROP MACRO name`.
+//! `CREATE MACRO name(a, b := 3) AS expression` and `DROP MACRO name`, and arguments by name.
 //!
 //! # How it works
 //! The expression and the defaults are parsed for their errors and kept as text. Names of macros
@@ -84,6 +84,33 @@ impl Parser<'_> {
             body: body.span.slice(self.text).trim().into(),
         };
         Ok(Some(MacroCommand::Create { made, lenient }))
+    }
+
+    /// The arguments of a call, up to and with `)`; some may have names, as in `m(1, b := 2)`.
+    pub(super) fn arguments_by_name(&mut self) -> Result<Vec<Expr>> {
+        let mut args = Vec::new();
+        if self.eat(TokenKind::CloseParen) {
+            return Ok(args);
+        }
+        loop {
+            let named = self.peek(1) == TokenKind::Colon && self.peek(2) == TokenKind::Equal;
+            let name = match named && self.at_name() {
+                true => Some(self.name("a parameter")?),
+                false => None,
+            };
+            self.next += if name.is_some() { 2 } else { 0 };
+            let mut arg = self.with_bar(false, Self::expression)?;
+            if let Some(name) = name {
+                let (span, value) = (name.span.to(arg.span), Box::new(arg));
+                arg = self.make(ExprKind::Named { name, value }, span)?;
+            }
+            args.push(arg);
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::CloseParen, "`,` or `)`")?;
+        Ok(args)
     }
 
     /// Refuses what a part of a macro may not hold: names other than these, parameters of

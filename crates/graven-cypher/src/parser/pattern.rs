@@ -362,10 +362,6 @@ impl Parser<'_> {
         }
         if self.eat(TokenKind::Star) {
             let mode = self.mode_of_length()?;
-            if let (Some(weight), Some(name)) = (&mode.weight, &pattern.name) {
-                self.weights
-                    .insert(name.text.clone(), weight.key.text.clone());
-            }
             pattern.length = Some(self.length()?);
             pattern.parts = self.path_parts(mode)?.map(Box::new);
         } else if matches!(self.kind(), TokenKind::DotDot | TokenKind::Integer) {

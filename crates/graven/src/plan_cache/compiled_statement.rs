@@ -56,7 +56,7 @@ impl CompiledStatement {
                     })),
             makes_transactions: runs
                 && plan.root.any(&|op| match op {
-                    Operator::Procedure { name, .. } => name.starts_with("apoc.periodic."),
+                    Operator::Procedure { name, .. } => graven_cypher::has_transactions(name),
                     _ => false,
                 }),
             on_files: writes_file || loads,

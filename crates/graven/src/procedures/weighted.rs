@@ -5,15 +5,17 @@
 //! Dijkstra's search: the nearest node that is left is settled, and what it leads to is noted with
 //! the relationships by which it is reached at that cost. It stops behind the end, where one is
 //! given. Paths are made from the ends back, when rows are asked for. Relationships that lack the
-//! property are not followed.
+//! property are not followed. Where paths may have so many relationships only, a node is reached
+//! anew for each number of them, as long as more of them cost less.
 //!
 //! # Invariants
 //! * PR-3 No path has a node twice, also where relationships cost nothing.
 //!
 //! # Cost
 //! All relationships that lead on from reached nodes are read once; memory for each reached node,
-//! and for some of the rows. Where relationships cost nothing, each step of a path of `all` looks
-//! through the nodes of that cost, so that no step leads nowhere.
+//! and for some of the rows. With a bound both are for each number of relationships, at most. Where
+//! relationships cost nothing, each step of a path of `all` looks through the nodes of that cost,
+//! so that no step leads nowhere; with a bound some may.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -43,6 +45,7 @@ pub(super) const TABLE: &[Procedure] = &[procedure(
             ("direction", TypeSet::STRING),
             ("key", TypeSet::STRING),
             ("all", TypeSet::BOOLEAN),
+            ("most", TypeSet::INTEGER),
             ("end", TypeSet::NODE),
         ],
         5,
@@ -58,17 +61,20 @@ pub(super) const TABLE: &[Procedure] = &[procedure(
 )];
 
 /// Bytes of what is known of a reached node, and of its part in a walk back.
-const NODE_BYTES: u64 = 192;
+const NODE_BYTES: u64 = 256;
 /// Steps between two looks at the clock.
 const CHUNK: u64 = 1024;
 /// Nodes of the paths that are made at once.
 const BATCH: usize = 4096;
 
+/// A node, reached by so many relationships; 0 where their number is not bounded.
+type Place = (u64, u32);
+
 /// A node that was reached.
 struct Reached {
     cost: f64,
-    /// The nodes before it, and the relationships from there.
-    before: Vec<(u64, RelId)>,
+    /// The places before it, and the relationships from there.
+    before: Vec<(Place, RelId)>,
     settled: bool,
 }
 
@@ -85,7 +91,7 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         direction,
         Value::String(key),
         Value::Boolean(all),
-        end @ ..,
+        rest @ ..,
     ] = args
     else {
         return Err(call.failed("give start, types, direction, key and whether all are wanted"));
@@ -96,10 +102,18 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         other => Err(call.failed(format!("{name} is a Node, not {}", other.type_name()))),
     };
     let start = node("start", start)?;
-    let end = end.first().map(|end| node("end", end)).transpose()?;
+    let end = rest.get(1).map(|end| node("end", end)).transpose()?;
+    let most = match rest.first() {
+        None | Some(Value::Null) => None,
+        Some(Value::Integer(most)) => u32::try_from((*most).max(0)).ok(),
+        Some(other) => {
+            let told = format!("most is an Integer, not {}", other.type_name());
+            return Err(call.failed(told));
+        }
+    };
     let context = &call.on.context;
     let mut found = Paths {
-        start: start.unwrap_or_default(),
+        start: (start.unwrap_or_default(), 0),
         all: *all,
         reached: HashMap::new(),
         ends: Vec::new().into_iter(),
@@ -120,17 +134,20 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         lists: lists(call, types, direction, key)?,
         key,
         end: end.flatten(),
+        most,
     };
-    search.settle(&mut found)?;
-    let mut ends: Vec<u64> = match search.end {
-        Some(end) => vec![end],
-        None => {
-            found.grow(8 * found.reached.len() as u64)?;
-            found.reached.keys().copied().collect()
-        }
-    };
-    ends.retain(|end| *end != found.start && found.reached.contains_key(end));
+    let of_nodes = search.settle(&mut found)?;
+    found.grow(size_of::<Place>() as u64 * found.reached.len() as u64)?;
+    let places = found.reached.iter().filter(|((node, _), reached)| {
+        let least = of_nodes.get(node).map(|it| it.least);
+        let wanted = *node != found.start.0 && search.end.is_none_or(|end| end == *node);
+        wanted && reached.settled && least == Some(reached.cost)
+    });
+    let mut ends: Vec<Place> = places.map(|(place, _)| *place).collect();
     ends.sort_unstable();
+    if !found.all {
+        ends.dedup_by_key(|(node, _)| *node);
+    }
     found.ends = ends.into_iter();
     Ok(Box::new(found))
 }
@@ -186,11 +203,40 @@ struct Search<'a> {
     lists: Vec<Lists>,
     key: &'a str,
     end: Option<u64>,
+    /// The most relationships that a path may have.
+    most: Option<u32>,
+}
+
+/// What is settled of a node, in the order of costs.
+struct Settled {
+    least: f64,
+    /// The cost that came last, and the fewest relationships for it.
+    last: (f64, u32),
+    /// The fewest relationships for less than that.
+    before: u32,
+}
+
+impl Settled {
+    /// The fewest relationships for less than `cost`, which is no less than the last one; with
+    /// `equal`, for as much, too.
+    fn fewest(&self, cost: f64, equal: bool) -> u32 {
+        match equal || cost > self.last.0 {
+            true => self.before.min(self.last.1),
+            false => self.before,
+        }
+    }
+}
+
+/// Whether a place is of no use: its node is reached by no more relationships for less, or where
+/// one path is enough, for as much.
+fn is_beaten(of: &HashMap<u64, Settled>, place: Place, cost: f64, all: bool) -> bool {
+    let settled = of.get(&place.0);
+    settled.is_some_and(|it| cost >= it.last.0 && it.fewest(cost, !all) <= place.1)
 }
 
 impl Search<'_> {
     /// Settles all that the start reaches; with an end, what is no farther than it.
-    fn settle(&self, to: &mut Paths) -> Result<(), ExecError> {
+    fn settle(&self, to: &mut Paths) -> Result<HashMap<u64, Settled>, ExecError> {
         let start = to.start;
         let origin = Reached {
             cost: 0.0,
@@ -198,30 +244,48 @@ impl Search<'_> {
             settled: false,
         };
         to.reached.insert(start, origin);
+        let mut of_nodes: HashMap<u64, Settled> = HashMap::new();
         // Costs are not negative, so their bits have the order of the numbers.
-        let mut next = BinaryHeap::from([Reverse((0.0f64.to_bits(), start))]);
+        let mut next = BinaryHeap::from([Reverse((0.0f64.to_bits(), start.1, start.0))]);
         let mut found = Vec::new();
         let mut room = 0;
-        let mut most = f64::INFINITY;
-        while let Some(Reverse((_, node))) = next.pop() {
+        let mut farthest = f64::INFINITY;
+        while let Some(Reverse((_, steps, node))) = next.pop() {
             to.clock.step()?;
-            let Some(known) = to.reached.get_mut(&node) else {
+            let place = (node, steps);
+            let Some(known) = to.reached.get_mut(&place).filter(|it| !it.settled) else {
                 continue;
             };
-            if std::mem::replace(&mut known.settled, true) {
-                continue;
-            }
             let cost = known.cost;
-            if cost > most {
+            if cost > farthest {
                 break;
             }
+            if is_beaten(&of_nodes, place, cost, to.all) {
+                continue;
+            }
+            known.settled = true;
+            let settled = of_nodes.entry(node).or_insert(Settled {
+                least: cost,
+                last: (cost, steps),
+                before: u32::MAX,
+            });
+            settled.before = settled.fewest(cost, false);
+            settled.last = match cost > settled.last.0 {
+                true => (cost, steps),
+                false => (cost, settled.last.1.min(steps)),
+            };
             if self.end == Some(node) {
                 // Others of this cost may lead to it by what costs nothing.
-                most = cost;
+                farthest = farthest.min(cost);
                 if !to.all {
                     break;
                 }
             }
+            let further = match self.most {
+                None => steps,
+                Some(most) if steps < most => steps + 1,
+                Some(_) => continue,
+            };
             for lists in &self.lists {
                 found.clear();
                 lists.adjacency.neighbours(NodeId(node), &mut found)?;
@@ -236,31 +300,33 @@ impl Search<'_> {
                     let Some(own) = self.cost_of(lists, rel)? else {
                         continue;
                     };
-                    let (other, cost) = (neighbour.node.0, cost + own);
+                    let (other, cost) = ((neighbour.node.0, further), cost + own);
+                    if other.0 == start.0 || other.0 == node {
+                        continue;
+                    }
+                    if is_beaten(&of_nodes, other, cost, to.all) {
+                        continue;
+                    }
                     let known = to.reached.get(&other);
                     if known.is_none_or(|known| cost < known.cost) {
                         to.grow(NODE_BYTES)?;
-                        next.push(Reverse((cost.to_bits(), other)));
+                        next.push(Reverse((cost.to_bits(), other.1, other.0)));
                         let reached = Reached {
                             cost,
-                            before: vec![(node, rel)],
+                            before: vec![(place, rel)],
                             settled: false,
                         };
                         to.reached.insert(other, reached);
-                    } else if to.all
-                        && known.is_some_and(|known| known.cost == cost)
-                        && other != start
-                        && other != node
-                    {
+                    } else if to.all && known.is_some_and(|known| known.cost == cost) {
                         to.grow(NODE_BYTES)?;
                         if let Some(known) = to.reached.get_mut(&other) {
-                            known.before.push((node, rel));
+                            known.before.push((place, rel));
                         }
                     }
                 }
             }
         }
-        Ok(())
+        Ok(of_nodes)
     }
 
     fn cost_of(&self, lists: &Lists, rel: RelId) -> Result<Option<f64>, ExecError> {
@@ -308,18 +374,18 @@ impl Clock {
 /// The way from an end back.
 #[derive(Default)]
 struct Walk {
-    /// The nodes so far, and which of the ways before each is taken next.
-    nodes: Vec<(u64, usize)>,
+    /// The places so far, and which of the ways before each is taken next.
+    places: Vec<(Place, usize)>,
     relationships: Vec<RelId>,
     within: HashSet<u64>,
 }
 
 /// Makes the paths of what was reached.
 struct Paths {
-    start: u64,
+    start: Place,
     all: bool,
-    reached: HashMap<u64, Reached>,
-    ends: std::vec::IntoIter<u64>,
+    reached: HashMap<Place, Reached>,
+    ends: std::vec::IntoIter<Place>,
     walk: Walk,
     clock: Clock,
     memory: Reservation,
@@ -332,24 +398,24 @@ impl Paths {
         self.memory.grow(bytes).map_err(no_room)
     }
 
-    /// The next path: one for each end, or all.
-    fn next_path(&mut self) -> Result<Option<Path>, ExecError> {
+    /// The next path and what it costs: one for each end, or all.
+    fn next_path(&mut self) -> Result<Option<(Path, f64)>, ExecError> {
         loop {
             self.clock.step()?;
-            let Some((node, way)) = self.walk.nodes.last_mut() else {
+            let Some((place, way)) = self.walk.places.last_mut() else {
                 let Some(end) = self.ends.next() else {
                     return Ok(None);
                 };
-                self.walk.nodes.push((end, 0));
-                self.walk.within.insert(end);
+                self.walk.places.push((end, 0));
+                self.walk.within.insert(end.0);
                 continue;
             };
-            let node = *node;
-            let from = &self.reached[&node];
-            let next = from.before.get(*way).filter(|_| node != self.start);
+            let place = *place;
+            let from = &self.reached[&place];
+            let next = from.before.get(*way).filter(|_| place != self.start);
             let Some(&(before, relationship)) = next else {
-                self.walk.within.remove(&node);
-                self.walk.nodes.pop();
+                self.walk.within.remove(&place.0);
+                self.walk.places.pop();
                 self.walk.relationships.pop();
                 continue;
             };
@@ -358,43 +424,44 @@ impl Paths {
             if circles && !self.leads_on(before)? {
                 continue;
             }
-            self.walk.within.insert(before);
-            self.walk.nodes.push((before, 0));
+            self.walk.within.insert(before.0);
+            self.walk.places.push((before, 0));
             self.walk.relationships.push(relationship);
             if before == self.start {
-                let nodes = self.walk.nodes.iter().rev();
+                let cost = self.reached[&self.walk.places[0].0].cost;
+                let places = self.walk.places.iter().rev();
                 let relationships = self.walk.relationships.iter().rev();
                 let path = Path {
-                    nodes: nodes.map(|(node, _)| NodeId(*node)).collect(),
+                    nodes: places.map(|((node, _), _)| NodeId(*node)).collect(),
                     relationships: relationships.copied().collect(),
                 };
                 if !self.all {
                     self.walk = Walk::default();
                 }
-                return Ok(Some(path));
+                return Ok(Some((path, cost)));
             }
         }
     }
 
-    /// Whether the start is reached from a node by nodes that the walk has not met. All that it has
-    /// met cost no less: a way to a lower cost is free.
-    fn leads_on(&mut self, from: u64) -> Result<bool, ExecError> {
-        if self.walk.within.contains(&from) {
+    /// Whether the start is reached from a place by nodes that the walk has not met. All that it
+    /// has met cost no less: a way to a lower cost is free.
+    fn leads_on(&mut self, from: Place) -> Result<bool, ExecError> {
+        if self.walk.within.contains(&from.0) {
             return Ok(false);
         }
         let cost = self.reached[&from].cost;
         let mut met = HashSet::from([from]);
         let mut open = vec![from];
-        while let Some(node) = open.pop() {
-            if node == self.start {
+        while let Some(place) = open.pop() {
+            if place == self.start {
                 return Ok(true);
             }
-            for (before, _) in &self.reached[&node].before {
+            for (before, _) in &self.reached[&place].before {
                 self.clock.step()?;
                 if self.reached[before].cost < cost {
                     return Ok(true);
                 }
-                if !self.walk.within.contains(before) && met.insert(*before) {
+                if !self.walk.within.contains(&before.0) && met.insert(*before) {
                     open.push(*before);
                 }
             }
@@ -410,20 +477,20 @@ impl MoreRows for Paths {
         let mut rows = Rows::new();
         let mut made = 0;
         while made < BATCH
-            && let Some(path) = self.next_path()?
+            && let Some((path, cost)) = self.next_path()?
         {
             let length = path.nodes.len();
             made += length;
             let bytes = 64 * (length as u64 + 1);
             memory.grow(bytes).map_err(no_room)?;
-            let end = path.nodes.last().map_or(self.start, |node| node.0);
+            let end = path.nodes.last().map_or(self.start.0, |node| node.0);
             let relationships = path.relationships.iter();
             let relationships = relationships.map(|it| Value::Relationship(*it));
             rows.push(vec![
                 Value::Node(NodeId(end)),
                 Value::list(relationships.collect()),
                 Value::Path(Arc::new(path)),
-                Value::Float(self.reached[&end].cost),
+                Value::Float(cost),
             ]);
         }
         self.handed = Some(memory);

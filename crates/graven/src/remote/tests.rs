@@ -95,12 +95,19 @@ fn opened(path: &Path, memory: u64, attach: bool) -> Database {
     Database::open(path, config).expect("opened or attached")
 }
 
-/// An owner that does the first commit it is asked for and ends before it answers; gives what
-/// `next` opens after that.
-fn silent_owner(next: impl FnOnce(&Path) -> Option<Database> + Send + 'static) -> SilentOwner {
+/// An owner that has run some statements, does the first commit it is asked for and ends before it
+/// answers; gives what `next` opens after that.
+fn silent_owner(
+    before: &[&str],
+    next: impl FnOnce(&Path) -> Option<Database> + Send + 'static,
+) -> SilentOwner {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("shared.graven");
     let owner = opened(&path, 32 << 20, false);
+    for text in before {
+        let done = owner.connect().query(text, &Params::new());
+        done.expect(text);
+    }
     let listener = Listener::bind(&path).expect("a socket");
     let place = path.clone();
     let thread = std::thread::spawn(move || {
@@ -157,18 +164,21 @@ struct SilentOwner {
 /// Memory with which a process can be attached but own nothing.
 const TOO_LITTLE: u64 = 1;
 
-fn nodes(path: &Path) -> crate::Value {
-    let all = "MATCH (n:N) RETURN count(n)";
+fn one(path: &Path, text: &str) -> crate::Value {
     let connection = opened(path, 32 << 20, true).connect();
-    let mut result = connection.query(all, &Params::new()).expect("run");
+    let mut result = connection.query(text, &Params::new()).expect("run");
     let row = result.next_row().expect("a row").expect("one row");
     row.into_values().remove(0)
+}
+
+fn nodes(path: &Path) -> crate::Value {
+    one(path, "MATCH (n:N) RETURN count(n)")
 }
 
 #[test]
 fn a_commit_whose_outcome_is_unknown_says_so() {
     for explicit in [false, true] {
-        let owner = silent_owner(|_| None);
+        let owner = silent_owner(&[], |_| None);
         let connection = opened(&owner.path, TOO_LITTLE, true).connect();
         let answer = match explicit {
             false => connection.query("CREATE (:N)", &Params::new()).map(|_| ()),
@@ -193,7 +203,7 @@ fn a_commit_whose_outcome_is_unknown_says_so() {
 
 #[test]
 fn a_read_is_told_why_no_process_takes_over() {
-    let owner = silent_owner(|_| None);
+    let owner = silent_owner(&[], |_| None);
     let connection = opened(&owner.path, TOO_LITTLE, true).connect();
     let error = connection.query("MATCH (n) RETURN n", &Params::new());
     let error = error.expect_err("no process takes over");
@@ -203,7 +213,7 @@ fn a_read_is_told_why_no_process_takes_over() {
 
 #[test]
 fn another_process_that_takes_over_is_asked_for_the_outcome() {
-    let owner = silent_owner(|path| {
+    let owner = silent_owner(&[], |path| {
         // Late enough for the client to have tried before, usually; the answer is the same.
         std::thread::sleep(Duration::from_millis(100));
         Some(opened(path, 32 << 20, true))
@@ -218,6 +228,43 @@ fn another_process_that_takes_over_is_asked_for_the_outcome() {
         .connect()
         .query("MATCH (n:N) RETURN n", &Params::new());
     assert_eq!(count.expect("attached to it").count(), 1);
+}
+
+/// Goal: what a macro or a procedure changes is done once, as what a clause changes (AT-3).
+#[test]
+fn a_change_behind_a_call_is_done_once() {
+    let before = [
+        "CREATE SEQUENCE s",
+        "CREATE MACRO following() AS nextval('s')",
+    ];
+    for (text, asked) in [
+        ("RETURN following() AS x", "RETURN currval('s') AS x"),
+        ("RETURN nextval('s') AS x", "RETURN currval('s') AS x"),
+        (
+            "CALL apoc.create.node(['N'], {}) YIELD node RETURN node",
+            "MATCH (n:N) RETURN count(n)",
+        ),
+    ] {
+        let owner = silent_owner(&before, |_| None);
+        let client = opened(&owner.path, 32 << 20, true);
+        let done = client.connect().query(text, &Params::new());
+        drop(done.expect(text));
+        owner.thread.join().expect("no panic");
+        assert_eq!(one(&owner.path, asked), crate::Value::Integer(1), "{text}");
+    }
+}
+
+/// Goal: batches that a procedure commits by themselves are not committed again (AT-3).
+#[test]
+fn a_procedure_in_transactions_is_not_run_again() {
+    let owner = silent_owner(&[], |_| None);
+    let client = opened(&owner.path, 32 << 20, true).connect();
+    let text = "CALL apoc.periodic.iterate('RETURN 1 AS x', 'CREATE (:N)', {})";
+    let error = client.query(text, &Params::new()).map(|_| ());
+    let error = error.expect_err("its owner is lost");
+    owner.thread.join().expect("no panic");
+    assert_eq!(error.code(), "Statement.OwnerLost", "{error}");
+    assert_eq!(nodes(&owner.path), crate::Value::Integer(1));
 }
 
 #[test]

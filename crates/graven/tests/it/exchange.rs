@@ -161,6 +161,33 @@ fn an_exported_graph_comes_back() {
     }
 }
 
+/// Goal: texts within statements of the schema are those that were given, whatever stands in them.
+#[test]
+fn semicolons_within_a_schema_come_back() {
+    let (folder, db) = database();
+    for text in [
+        "CREATE MACRO text() AS 'a;\nb \\';\n'",
+        "CREATE MACRO quoted(x) AS \"it's;\n\" || x.`k;\n`",
+        "CREATE MACRO noted(x := ';\n') AS /* one; \n */ x + // 'more;\n ';\n'",
+        "CREATE MACRO returned() AS 1 + // one;\r 2",
+        "CREATE CONSTRAINT given FOR (n:P) REQUIRE n.k IS :: STRING DEFAULT 'c;\nd'",
+    ] {
+        run(&db, text);
+    }
+    let place = folder.path().join("out");
+    let place = place.display();
+    run(&db, &format!("EXPORT DATABASE '{place}'"));
+    let (_other, back) = database();
+    run(&back, &format!("IMPORT DATABASE '{place}'"));
+    for text in [
+        "CALL show_macros()",
+        "RETURN text(), quoted({`k;\n`: 'v'}), noted(), returned()",
+        "CREATE (n:P) RETURN n.k",
+    ] {
+        assert_eq!(run(&back, text), run(&db, text), "{text}");
+    }
+}
+
 #[test]
 fn an_export_takes_options() {
     let (folder, db) = database();

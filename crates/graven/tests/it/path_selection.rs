@@ -201,3 +201,92 @@ fn a_path_may_have_its_name_within_the_parentheses() {
         &["SyntaxError.UnexpectedSyntax", "called `p`"],
     );
 }
+
+/// Adds the paths that go on from this one and meet no node twice; `both`: also against the
+/// relationships.
+fn simple_paths(ends: &[(usize, usize)], both: bool, path: &mut Vec<usize>, all: &mut Vec<Found>) {
+    let last = path[path.len() - 1];
+    for (from, to) in ends {
+        let mut next = vec![(*from, *to)];
+        next.extend(both.then_some((*to, *from)));
+        for (from, to) in next {
+            if from != last || path.contains(&to) {
+                continue;
+            }
+            path.push(to);
+            all.push((path[0], to, path.len() - 1));
+            simple_paths(ends, both, path, all);
+            path.pop();
+        }
+    }
+}
+
+/// Start, end and length of a path.
+type Found = (usize, usize, usize);
+
+/// Goal: of the paths that meet no node twice, the first by length are those that a naive
+/// enumeration finds, however many are wanted.
+#[test]
+fn shortest_paths_that_meet_no_node_twice() {
+    let ends = [
+        (0, 1),
+        (1, 2),
+        (2, 0),
+        (2, 1),
+        (2, 3),
+        (0, 3),
+        (3, 4),
+        (4, 2),
+        (1, 4),
+        (0, 1),
+    ];
+    let social = social();
+    social.rows("UNWIND range(0, 4) AS i CREATE (:V {i: i})");
+    for (from, to) in ends {
+        social.rows(&format!(
+            "MATCH (a:V {{i: {from}}}), (b:V {{i: {to}}}) CREATE (a)-[:R]->(b)"
+        ));
+    }
+    for (arrow, both) in [("->", false), ("-", true)] {
+        let mut all = Vec::new();
+        for start in 0..5 {
+            simple_paths(&ends, both, &mut vec![start], &mut all);
+        }
+        all.sort_unstable();
+        for (selector, most, lengths) in [
+            ("SHORTEST 1", 1, None),
+            ("ANY SHORTEST", 1, None),
+            ("ALL SHORTEST", usize::MAX, Some(1)),
+            ("SHORTEST 2", 2, None),
+            ("SHORTEST 4", 4, None),
+            ("SHORTEST 2 GROUPS", usize::MAX, Some(2)),
+            ("SHORTEST 3 GROUPS", usize::MAX, Some(3)),
+        ] {
+            for (bounds, least, longest) in [("", 1, usize::MAX), ("2..3", 2, 3), ("1..2", 1, 2)] {
+                let mut expected: Vec<Found> = Vec::new();
+                let fit = all.iter().filter(|it| (least..=longest).contains(&it.2));
+                for found in fit {
+                    let same = expected
+                        .iter()
+                        .filter(|it| (it.0, it.1) == (found.0, found.1));
+                    let same: Vec<usize> = same.map(|it| it.2).collect();
+                    let mut groups = same.clone();
+                    groups.push(found.2);
+                    groups.dedup();
+                    if same.len() < most && lengths.is_none_or(|lengths| groups.len() <= lengths) {
+                        expected.push(*found);
+                    }
+                }
+                let expected: Vec<String> = expected
+                    .iter()
+                    .map(|(from, to, length)| format!("{from} {to} {length}"))
+                    .collect();
+                let text = format!(
+                    "MATCH p = {selector} (a:V)-[:R* ACYCLIC {bounds}]{arrow}(b:V) \
+                        RETURN a.i, b.i, length(p) ORDER BY a.i, b.i, length(p)"
+                );
+                assert_eq!(rows(&social, &text), expected, "{text}");
+            }
+        }
+    }
+}

@@ -49,7 +49,7 @@ pub fn split(text: &str) -> Statements<'_> {
                 }
             }
             Inside::LineComment => {
-                if c == '\n' {
+                if matches!(c, '\n' | '\r') {
                     inside = Inside::Code;
                 }
             }
@@ -85,7 +85,9 @@ pub fn without_comments(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         if let Some(comment) = rest.strip_prefix("//") {
-            rest = comment.split_once('\n').map_or("", |(_, after)| after);
+            rest = comment
+                .split_once(['\n', '\r'])
+                .map_or("", |(_, after)| after);
         } else if let Some(comment) = rest.strip_prefix("/*") {
             rest = comment.split_once("*/").map_or("", |(_, after)| after);
         } else {
@@ -101,13 +103,13 @@ mod tests {
 
     #[test]
     fn semicolons_in_strings_names_and_comments_do_not_end_a_statement() {
-        let text = "RETURN ';' AS `a;b`; // no; end\nRETURN \"\\\";\" /* ; */ AS x;\n RETURN 3";
+        let text = "RETURN ';' AS `a;b`; // no; end\rRETURN \"\\\";\" /* ; */ AS x;\n RETURN 3";
         let cut = split(text);
         assert_eq!(
             cut.complete,
             [
                 "RETURN ';' AS `a;b`",
-                "// no; end\nRETURN \"\\\";\" /* ; */ AS x"
+                "// no; end\rRETURN \"\\\";\" /* ; */ AS x"
             ]
         );
         assert_eq!(cut.rest, "\n RETURN 3");
@@ -119,6 +121,7 @@ mod tests {
         assert!(cut.complete.is_empty());
         assert!(is_blank(cut.rest));
         assert!(!is_blank("/ 2"));
+        assert!(!is_blank("// nothing\r2"));
     }
 
     #[test]
