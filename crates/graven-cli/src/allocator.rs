@@ -5,12 +5,12 @@
 //! Statements one after the other take arrays of kilobytes up to some megabytes and free them at
 //! their end. By itself the allocator of glibc gives such memory back to the system each time, and
 //! the next statement pays for it page by page: half of the time of a search over two steps that
-//! reads a property of 300,000 nodes. Here it keeps a 32nd of the memory limit, 16 MiB at most
-//! ([`KEPT_MAX`]), at the end of each thread's heap. Pieces of half of that, and of no less than
-//! 1 MiB ([`ALONE_MIN`]), come from the system and go back there alone: in a heap each of them
-//! leaves a hole that the next, a little larger, does not fit. These limits are fixed, where glibc
-//! would raise its own up to 64 MiB. Under a small limit (see below) a heap keeps a 256th: there
-//! every byte counts more than a page fault.
+//! reads a property of 300,000 nodes. Here all heaps together keep a 16th of the memory limit at
+//! their ends, each of them 16 MiB at most ([`KEPT_MAX`]). Pieces of as much, but no less than
+//! [`ALONE_MIN`] and no more than [`ALONE_MAX`], come from the system and go back there alone: in a
+//! heap each of them leaves a hole that the next, a little larger, does not fit. These limits are
+//! fixed, where glibc would raise its own up to 64 MiB. Under a small limit (see below) a heap keeps
+//! a 256th: there every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
 //! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
@@ -25,16 +25,18 @@
 //! ([`FALL_MAX`]), and by an eighth of what it was, `malloc_trim` gives the free pages within all
 //! heaps back to the system.
 //!
-//! Under a limit below 128 MiB ([`SMALL_LIMIT`]) threads share heaps, too: each keeps most of a
-//! megabyte, whether or not its thread still runs.
+//! A heap keeps its memory whether or not its thread still runs, and threads that take and free
+//! arrays in turn each leave theirs in a heap of their own. So there are few heaps under a small
+//! limit, and threads share them: one for each 64 MiB of the limit ([`HEAP_SHARE`]), no more than
+//! eight for each core; below 128 MiB ([`SMALL_LIMIT`]) one for each 8 MiB.
 //!
 //! # Concurrency
 //! Each thread counts for itself and adds to the shared count once for each [`STEP`] bytes. One
 //! thread at a time gives memory back; the others go on without.
 //!
 //! # Costs
-//! Up to 16 MiB a process that no budget counts, or an eighth of what it held where that is more;
-//! less under a small limit. It is part of what a process may take in addition to the memory limit.
+//! A 16th of the memory limit, or 16 MiB where that is less, in a process that no budget counts; less
+//! under a small limit. It is part of what a process may take in addition to the memory limit.
 //! Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -45,8 +47,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, Ordering};
 const KEPT_MIN: i32 = 32 << 10;
 const KEPT_MAX: i32 = 16 << 20;
 
-/// Bytes below which a piece is in a heap, whatever the memory limit.
+/// Bytes below which a piece is in a heap, whatever the memory limit: the least and the most.
 const ALONE_MIN: i32 = 1 << 20;
+const ALONE_MAX: i32 = 8 << 20;
+
+/// Bytes of the memory limit for each heap: of others, and of small ones.
+const HEAP_SHARE: u64 = 64 << 20;
+const SMALL_HEAP_SHARE: u64 = 8 << 20;
 
 /// Bytes up to which pieces wait for the thread that frees them.
 const SMALL: usize = 1032;
@@ -59,7 +66,10 @@ const FALL_MIN: i32 = 1 << 20;
 const FALL_MAX: i32 = 16 << 20;
 
 /// Under memory limits below this threads share heaps.
-pub(crate) const SMALL_LIMIT: u64 = 128 << 20;
+const SMALL_LIMIT: u64 = 128 << 20;
+
+/// The limit that is assumed where there is none.
+pub(crate) const LIMIT_UNKNOWN: u64 = 1 << 30;
 
 thread_local! {
     /// Bytes allocated less those freed on this thread that [`HELD`] does not know of.
@@ -161,19 +171,27 @@ struct Kept {
     alone: i32,
     /// What is held falls by so much before all free pages go back.
     fall: i32,
+    /// The most heaps.
+    heaps: u64,
 }
 
 impl Kept {
-    fn under(limit: u64) -> Self {
+    fn under(limit: u64, cores: u64) -> Self {
         let share = |parts| i32::try_from(limit / parts).unwrap_or(i32::MAX);
-        let in_heap = match limit < SMALL_LIMIT {
+        let is_small = limit < SMALL_LIMIT;
+        let heaps = match is_small {
+            true => (limit / SMALL_HEAP_SHARE).max(2),
+            false => (limit / HEAP_SHARE).clamp(2, 8 * cores.max(1)),
+        };
+        let in_heap = match is_small {
             true => share(256).max(KEPT_MIN),
-            false => share(32).min(KEPT_MAX),
+            false => share(16 * heaps).min(KEPT_MAX),
         };
         Self {
             in_heap,
-            alone: (in_heap / 2).max(ALONE_MIN),
+            alone: in_heap.clamp(ALONE_MIN, ALONE_MAX),
             fall: share(16).clamp(FALL_MIN, FALL_MAX),
+            heaps,
         }
     }
 }
@@ -181,7 +199,8 @@ impl Kept {
 /// Keeps freed memory as fits a memory limit. To be called before there are other threads, again
 /// once the limit is known.
 pub(crate) fn keep_freed_memory(limit: u64) {
-    let kept = Kept::under(limit);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let kept = Kept::under(limit, cores as u64);
     FALL.store(kept.fall, Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it
@@ -189,10 +208,8 @@ pub(crate) fn keep_freed_memory(limit: u64) {
     unsafe {
         libc::mallopt(libc::M_TRIM_THRESHOLD, kept.in_heap);
         libc::mallopt(libc::M_MMAP_THRESHOLD, kept.alone);
-        if limit < SMALL_LIMIT {
-            let heaps = i32::try_from(limit >> 23).unwrap_or(i32::MAX);
-            libc::mallopt(libc::M_ARENA_MAX, heaps.max(2));
-        }
+        let heaps = i32::try_from(kept.heaps).unwrap_or(i32::MAX);
+        libc::mallopt(libc::M_ARENA_MAX, heaps);
     }
 }
 
@@ -216,12 +233,15 @@ mod tests {
     #[test]
     fn what_is_kept_follows_the_memory_limit() {
         let kept = |mib: u64| {
-            let kept = Kept::under(mib << 20);
-            [kept.in_heap, kept.alone, kept.fall].map(|bytes| bytes >> 10)
+            let kept = Kept::under(mib << 20, 2);
+            let sizes = [kept.in_heap, kept.alone, kept.fall].map(|bytes| bytes >> 10);
+            (sizes, kept.heaps)
         };
-        assert_eq!(kept(1), [32, 1024, 1024]);
-        assert_eq!(kept(64), [256, 1024, 4096]);
-        assert_eq!(kept(256), [8192, 4096, 16384]);
-        assert_eq!(kept(2048), [16384, 8192, 16384]);
+        assert_eq!(kept(1), ([32, 1024, 1024], 2));
+        assert_eq!(kept(64), ([256, 1024, 4096], 8));
+        assert_eq!(kept(128), ([4096, 4096, 8192], 2));
+        assert_eq!(kept(256), ([4096, 4096, 16384], 4));
+        assert_eq!(kept(1024), ([4096, 4096, 16384], 16));
+        assert_eq!(kept(4096), ([16384, 8192, 16384], 16));
     }
 }

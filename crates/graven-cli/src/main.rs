@@ -71,7 +71,7 @@ fn ignore_file_size_signal() {
 }
 
 fn main() -> ExitCode {
-    allocator::keep_freed_memory(allocator::SMALL_LIMIT);
+    allocator::keep_freed_memory(allocator::LIMIT_UNKNOWN);
     ignore_file_size_signal();
     let outcome = match Program::parse().command {
         Command::Shell(command) => command.run(),

@@ -93,12 +93,17 @@ pub fn is_in_transactions(text: &str) -> bool {
                 ..
             } => transactions.is_some() || has(query),
             ast::ClauseKind::CopyFrom(copy) => copy.transactions.is_some(),
-            ast::ClauseKind::Call(call) => has_transactions(&call.name.text),
+            ast::ClauseKind::Call(call) => {
+                has_transactions(&call.name.text) || *call.name.text == *IMPORT
+            }
             _ => false,
         })
     }
     parser::parse(text).is_ok_and(|statement| has(&statement.query))
 }
+
+/// What `IMPORT DATABASE` calls.
+const IMPORT: &str = "graven.importDatabase";
 
 /// Whether a procedure has transactions of its own.
 #[must_use]
@@ -146,7 +151,8 @@ pub fn only_reads(text: &str) -> bool {
 /// are called `apoc` or `db.create`, those of programs have other names.
 fn may_change(procedure: &str) -> bool {
     let mut reading = ["db.", "dbms.", "graven.", "tx."].iter();
-    procedure.starts_with("db.create.") || !reading.any(|it| procedure.starts_with(it))
+    let changing = procedure.starts_with("db.create.") || procedure == IMPORT;
+    changing || !reading.any(|it| procedure.starts_with(it))
 }
 
 /// Whether a program may add a function of this name: it can be called, and the language has none

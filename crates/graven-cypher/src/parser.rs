@@ -90,7 +90,7 @@ const LOOK_AHEAD_MAX: usize = 12;
 const JOINING: &[&str] = &[
     "AND", "OR", "XOR", "IN", "CONTAINS", "AS", "THEN", "WHEN", "ELSE", "WHERE", "RETURN", "WITH",
     "SKIP", "OFFSET", "LIMIT", "MATCH", "OPTIONAL", "UNWIND", "CREATE", "INSERT", "MERGE", "SET",
-    "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD", "LET", "FILTER",
+    "REMOVE", "DELETE", "DETACH", "NODETACH", "FOREACH", "CALL", "UNION", "YIELD",
 ];
 
 /// Whether a token that is no word can only stand behind a whole operand; what may also begin one

@@ -6,14 +6,18 @@
 //!
 //! # Concurrency
 //! A channel for each worker holds [`AHEAD`] batches: a worker that is further ahead waits.
+//!
+//! # Costs
+//! A megabyte for each worker, or some records where each is larger.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::error::ImportError;
 use crate::sort::{Key, Sorted};
 
-/// Records of a batch.
+/// Records of a batch, and bytes of them: the next one goes to another batch.
 const BATCH: usize = 2048;
+const BATCH_BYTES: usize = 128 << 10;
 /// Batches that wait to be written.
 const AHEAD: usize = 4;
 
@@ -68,7 +72,7 @@ impl Sender {
             batch.keys.push(key);
             batch.bytes.extend_from_slice(bytes);
             batch.ends.push(batch.bytes.len());
-            if batch.keys.len() == BATCH {
+            if batch.keys.len() == BATCH || batch.bytes.len() >= BATCH_BYTES {
                 let full = std::mem::take(&mut batch);
                 if self.0.send(Message::Records(full)).is_err() {
                     return Ok(false);
@@ -93,8 +97,7 @@ impl Results {
                 },
             }),
             Ok(Message::Failed(error)) => Err(error),
-            // A worker ends early only after it sent its error.
-            _ => Err(ImportError::Cancelled),
+            _ => unreachable!("a worker ends early only after it sent its error"),
         }
     }
 }
@@ -142,7 +145,9 @@ impl Feed<'_> {
                 Ok(Message::Records(next)) => (*batch, *at) = (next, 0),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => self.from = Source::Ended,
-                Ok(Message::Begin(_)) | Err(_) => return Err(ImportError::Cancelled),
+                Ok(Message::Begin(_)) | Err(_) => {
+                    unreachable!("a worker ends early only after it sent its error")
+                }
             }
             return self.next();
         }

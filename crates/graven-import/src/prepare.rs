@@ -22,8 +22,10 @@ use crate::value::{decode, put_text};
 /// Sorters that may hold memory at the same time.
 pub(crate) const SORTERS: u64 = WORKERS as u64;
 const WORKERS: usize = 2;
-/// Relationships of which the ends are looked up together.
+/// Relationships of which the ends are looked up together, and bytes of their properties: no other
+/// one joins them then.
 const AT_ONCE: usize = 256;
+const BYTES: usize = 64 << 10;
 
 /// One thing to sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +115,7 @@ impl Source<'_> {
         let (mut ends, mut lengths, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             while ends.len() < AT_ONCE
+                && bytes.len() < BYTES
                 && let Some((start, end, properties)) = reader.next()?
             {
                 ends.push([start, end]);

@@ -31,6 +31,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+/// How often reclaimers are asked for one reservation: in all, and in a row without giving any.
+const PASSES_MAX: u32 = 100;
+const EMPTY_PASSES: u32 = 2;
+
 /// Gives memory back when another user of the budget needs it.
 pub trait Reclaim: Send + Sync {
     /// Tries to give back at least `bytes` bytes of the budget; returns how many it gave.
@@ -297,9 +301,14 @@ impl Budget {
             .iter()
             .filter_map(Weak::upgrade)
             .collect();
+        if bytes > self.limit() {
+            return false;
+        }
         let _one_at_a_time = self.shared.reclaiming.lock();
-        self.shared.wanted.store(bytes, Ordering::Relaxed);
-        let added = loop {
+        let _kept = Wanted::keep(&self.shared.wanted, bytes);
+        // Pages that other threads hold for a moment may be given back the next time.
+        let (mut passes, mut empty) = (0, 0);
+        while passes < PASSES_MAX && empty < EMPTY_PASSES {
             let mut given = 0;
             for reclaimer in &reclaimers {
                 let missing = self.missing(bytes);
@@ -308,14 +317,28 @@ impl Budget {
                 }
             }
             if self.try_add(bytes, 0) {
-                break true;
+                return true;
             }
-            if given == 0 {
-                break false;
-            }
-        };
-        self.shared.wanted.store(0, Ordering::Relaxed);
-        added
+            passes += 1;
+            empty = if given == 0 { empty + 1 } else { 0 };
+        }
+        false
+    }
+}
+
+/// Keeps what a thread asks for from what is lent, until it is dropped.
+struct Wanted<'a>(&'a AtomicU64);
+
+impl<'a> Wanted<'a> {
+    fn keep(wanted: &'a AtomicU64, bytes: u64) -> Self {
+        wanted.store(bytes, Ordering::Relaxed);
+        Self(wanted)
+    }
+}
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
     }
 }
 

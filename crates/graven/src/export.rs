@@ -496,19 +496,32 @@ pub(crate) fn import(
         statements.extend(cut.complete);
         statements.extend((!statement::is_blank(cut.rest)).then_some(cut.rest.trim()));
     }
+    let first_word = |text: &str| {
+        let text = statement::without_comments(text);
+        let word = text.split_whitespace().next().unwrap_or_default();
+        word.to_ascii_uppercase()
+    };
     let of_schema = |text: &str| {
         let text = statement::without_comments(text);
         let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
-        let first = words.next();
-        let second = words.next().unwrap_or_default();
-        first.as_deref() == Some("DROP")
-            || first.as_deref() == Some("CREATE") && !second.starts_with('(')
+        let [first, second, third] = [(); 3].map(|()| words.next().unwrap_or_default());
+        let is_pattern = second.starts_with('(') || second.contains('=') || third.starts_with('=');
+        first == "DROP" || first == "CREATE" && !is_pattern
     };
     let count = statements.len();
     let first = statements.iter().position(|text| !of_schema(text));
     let last = statements.iter().rposition(|text| !of_schema(text));
     let (first, last) = (first.unwrap_or(count), last.map_or(count, |last| last + 1));
-    for text in &statements[..first] {
+    // What the schema has is there before all data, so that these are one transaction.
+    let amid = statements[first..last].iter();
+    let amid: Vec<&&str> = amid.filter(|text| of_schema(text)).collect();
+    if let Some(dropped) = amid.iter().find(|text| first_word(text) == "DROP") {
+        return Err(wrong(&format!(
+            "IMPORT DATABASE runs no `{dropped}` between statements that make data: move it before \
+             or behind all of them"
+        )));
+    }
+    for text in statements[..first].iter().chain(amid) {
         run(text)?;
     }
     let mut work = Work::begin(&connection, deadline)?;

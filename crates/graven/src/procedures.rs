@@ -552,6 +552,7 @@ mod tests {
             let text = format!("CALL {}()", procedure.name);
             assert!(!graven_cypher::only_reads(&text), "{text}");
         }
+        assert!(!graven_cypher::only_reads("IMPORT DATABASE 'folder'"));
         assert!(graven_cypher::only_reads("CALL graven.info()"));
     }
 }

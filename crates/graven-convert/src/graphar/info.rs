@@ -203,8 +203,14 @@ fn wrong(path: &Path, message: impl Into<String>) -> Error {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+    // A node or an event takes a byte at least; aliases that repeat others have limits of their own.
+    let most = text.len().max(1000);
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: most, max_events: 2 * most },
+    };
     // The message says the line.
-    serde_saphyr::from_str(&text).map_err(|error| wrong(path, error.without_snippet().to_string()))
+    let read = serde_saphyr::from_str_with_options(&text, options);
+    read.map_err(|error| wrong(path, error.without_snippet().to_string()))
 }
 
 /// The YAML of the graph: the file itself, or the only one of a folder.

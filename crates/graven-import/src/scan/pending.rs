@@ -13,8 +13,10 @@ use crate::ids::Id;
 use crate::ids::numbers::Slot;
 use crate::plan::SpaceId;
 
-/// Relationships whose ends are looked up together.
+/// Relationships of which the ends are looked up together, and bytes of their properties: no other
+/// row joins them then.
 const AT_ONCE: usize = 256;
+const BYTES: usize = 64 << 10;
 
 /// An end that is to be looked up.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +48,7 @@ pub(super) struct Pending {
 
 impl Pending {
     pub(super) fn is_full(&self) -> bool {
-        self.rows.len() >= AT_ONCE
+        self.rows.len() >= AT_ONCE || self.properties.len() >= BYTES
     }
 
     pub(super) fn push(&mut self, line: u64, rel_type: usize, ends: [End; 2], properties: &[u8]) {
