@@ -9,8 +9,8 @@
 //! their ends, each of them 16 MiB at most ([`KEPT_MAX`]). Pieces of as much, but no less than
 //! [`ALONE_MIN`] and no more than [`ALONE_MAX`], come from the system and go back there alone: in a
 //! heap each of them leaves a hole that the next, a little larger, does not fit. These limits are
-//! fixed, where glibc would raise its own up to 64 MiB. Under a small limit (see below) a heap keeps
-//! a 256th: there every byte counts more than a page fault.
+//! fixed, where glibc would raise its own up to 64 MiB. Under a small limit (see below) a heap
+//! keeps a 256th: there every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
 //! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
@@ -35,8 +35,8 @@
 //! thread at a time gives memory back; the others go on without.
 //!
 //! # Costs
-//! A 16th of the memory limit, or 16 MiB where that is less, in a process that no budget counts; less
-//! under a small limit. It is part of what a process may take in addition to the memory limit.
+//! A 16th of the memory limit, or 16 MiB where that is less, in a process that no budget counts;
+//! less under a small limit. It is part of what a process may take in addition to the memory limit.
 //! Counting takes an addition for each piece.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -203,7 +203,7 @@ fn wrong(path: &Path, message: impl Into<String>) -> Error {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
-    // A node or an event takes a byte at least; aliases that repeat others have limits of their own.
+    // A node or an event takes a byte at least; aliases have limits of their own.
     let most = text.len().max(1000);
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: most, max_events: 2 * most },
