@@ -516,7 +516,7 @@ pub(crate) fn import(
     let amid = statements[first..last].iter();
     let amid: Vec<&&str> = amid.filter(|text| of_schema(text)).collect();
     if let Some(dropped) = amid.iter().find(|text| first_word(text) == "DROP") {
-        return Err(wrong(&format!(
+        return Err(wrong(format!(
             "IMPORT DATABASE runs no `{dropped}` between statements that make data: move it before \
              or behind all of them"
         )));
