@@ -146,7 +146,11 @@ impl Import {
             config.memory = memory;
         }
         let db = Database::open(&self.db, config)?;
-        let made = load(&db.connect());
+        let made = load(&db.connect()).and_then(|made| {
+            // The log of a whole graph is more than closing folds, and the next opening would wait.
+            db.checkpoint()?;
+            Ok(made)
+        });
         let closed = db.close();
         let Ok(made) = made else {
             let removed = std::fs::remove_file(&self.db);
