@@ -112,18 +112,17 @@ def imported(args, scale, db):
     return result
 
 
-def imported_before(args, scale):
+def imported_before(args, scale, before):
     """The same part of an earlier run, of which the database was kept."""
-    with open(args.out) as run:
-        found = [entry for entry in json.load(run)["scales"] if entry["scale"] == scale]
+    found = [entry for entry in before if entry["scale"] == scale]
     if not found:
         sys.exit(f"{args.out} has no scale {scale:g}: leave --ask out")
     return {name: found[0][name] for name in ("scale", "nodes", "relationships", "file_bytes", "import")}
 
 
-def at_scale(args, scale, write):
+def at_scale(args, scale, before, write):
     db = os.path.join(args.work, f"scale-{scale:g}.graven")
-    result = imported_before(args, scale) if args.ask else imported(args, scale, db)
+    result = imported_before(args, scale, before) if args.ask else imported(args, scale, db)
     write(result)
     drop_cache(args, db)
     _, result["open and return 1"] = run([args.graven, "query", db, "RETURN 1", "--memory", args.memory])
@@ -203,8 +202,13 @@ def main():
     os.makedirs(args.work, exist_ok=True)
     if args.ask and not (args.out and os.path.exists(args.out)):
         sys.exit("--ask needs --out with the run file of the run that made the databases")
+    before = []
+    if args.ask:
+        with open(args.out) as run:
+            before = json.load(run)["scales"]
+    scales = [float(scale) for scale in args.scales.split(",")]
     report = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "memory": args.memory, "import_memory": args.import_memory,
-              "io": "direct", "scales": []}
+              "io": "direct", "scales": [entry for entry in before if entry["scale"] not in scales]}
 
     def write(result):
         if result not in report["scales"]:
@@ -214,8 +218,8 @@ def main():
                 json.dump(report, out, indent=1)
                 out.write("\n")
 
-    for scale in args.scales.split(","):
-        write(at_scale(args, float(scale), write))
+    for scale in scales:
+        write(at_scale(args, scale, before, write))
 
 
 if __name__ == "__main__":

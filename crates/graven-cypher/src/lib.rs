@@ -216,7 +216,8 @@ mod tests {
         for text in [
             "UNWIND [1] AS i CALL (i) { CREATE () } IN TRANSACTIONS",
             "CALL apoc.periodic.iterate('RETURN 1 AS x', 'CREATE ()', {})",
-            "CALL () { CALL apoc.periodic.commit('RETURN 0') YIELD updates RETURN updates } RETURN 1",
+            "CALL () { CALL apoc.periodic.commit('RETURN 0') YIELD updates RETURN updates } \
+             RETURN 1",
         ] {
             assert!(is_in_transactions(text), "{text}");
         }
@@ -235,7 +236,8 @@ mod tests {
         for text in [
             "MATCH (n:N) WHERE size(n.nextval) > 1 RETURN toUpper(n.x), count(*), sum(n.y)",
             "RETURN list_len([1]) + len('a') AS x, CURRVAL('s') AS y, 'nextval' AS z",
-            "RETURN apoc.coll.max([1]) AS x, date_part('year', date()) AS y, COUNT { (a)-->() } AS z",
+            "RETURN apoc.coll.max([1]) AS x, date_part('year', date()) AS y, \
+             COUNT { (a)-->() } AS z",
             "CALL db.labels() YIELD label RETURN label",
             "SHOW INDEXES",
             "CALL () { MATCH (n) RETURN n } RETURN n",
@@ -253,7 +255,8 @@ mod tests {
             "MATCH (n {x: following()}) RETURN n",
             "CALL apoc.create.node([], {})",
             "CALL db.create.setNodeVectorProperty(null, 'a', [1])",
-            "CALL () { CALL apoc.cypher.doIt('CREATE ()', {}) YIELD value RETURN value } RETURN value",
+            "CALL () { CALL apoc.cypher.doIt('CREATE ()', {}) YIELD value RETURN value } \
+             RETURN value",
             "CREATE ()",
             "RETURN",
         ] {

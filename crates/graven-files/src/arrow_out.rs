@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
 use arrow_array::types::{
-    Date32Type, Float64Type, Int64Type, Time64NanosecondType, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType,
+    ArrowTimestampType, Date32Type, Float64Type, Int64Type, Time64NanosecondType,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -100,14 +100,26 @@ macro_rules! primitive {
     }};
 }
 
+/// The column of these times, so many units a second.
+fn timestamps<T: ArrowTimestampType>(
+    values: &[&Datum],
+    zone: Option<Arc<str>>,
+    a_second: u32,
+) -> ArrayRef {
+    let of = |seconds: i64, nanoseconds: u32| {
+        seconds * i64::from(a_second) + i64::from(nanoseconds / (1_000_000_000 / a_second))
+    };
+    let values = values.iter().map(|datum| match datum {
+        Datum::Value(PropertyValue::LocalDateTime(t)) => Some(of(t.seconds, t.nanoseconds)),
+        Datum::Value(PropertyValue::DateTime(t)) => Some(of(t.seconds, t.nanoseconds)),
+        _ => None,
+    });
+    Arc::new(PrimitiveArray::<T>::from_iter(values).with_timezone_opt(zone))
+}
+
 /// The column of these values, all of that kind or null.
 pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
     use PropertyValue as P;
-    let nanos = |seconds: i64, nanoseconds: u32| seconds * 1_000_000_000 + i64::from(nanoseconds);
-    let micros =
-        |seconds: i64, nanoseconds: u32| seconds * 1_000_000 + i64::from(nanoseconds / 1000);
-    let millis =
-        |seconds: i64, nanoseconds: u32| seconds * 1000 + i64::from(nanoseconds / 1_000_000);
     match (kind, data_type(kind, shape)) {
         (Kind::Boolean, _) => {
             let mut builder = BooleanBuilder::new();
@@ -131,33 +143,21 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
             }
             Arc::new(builder.finish())
         }
-        (_, DataType::Date32) => {
-            Arc::new(primitive!(Date32Type, values, P::Date(days) => i32::try_from(*days).unwrap_or(0)))
-        }
+        (_, DataType::Date32) => Arc::new(
+            primitive!(Date32Type, values, P::Date(days) => i32::try_from(*days).unwrap_or(0)),
+        ),
         (_, DataType::Time64(_)) => {
             Arc::new(primitive!(Time64NanosecondType, values, P::LocalTime(of_day) => *of_day))
         }
-        (_, DataType::Timestamp(TimeUnit::Millisecond, None)) => Arc::new(
-            primitive!(TimestampMillisecondType, values, P::LocalDateTime(t) => millis(t.seconds, t.nanoseconds)),
-        ),
-        (_, DataType::Timestamp(TimeUnit::Nanosecond, None)) => Arc::new(
-            primitive!(TimestampNanosecondType, values, P::LocalDateTime(t) => nanos(t.seconds, t.nanoseconds)),
-        ),
-        (_, DataType::Timestamp(_, None)) => Arc::new(
-            primitive!(TimestampMicrosecondType, values, P::LocalDateTime(t) => micros(t.seconds, t.nanoseconds)),
-        ),
-        (_, DataType::Timestamp(TimeUnit::Millisecond, zone)) => Arc::new(
-            primitive!(TimestampMillisecondType, values, P::DateTime(t) => millis(t.seconds, t.nanoseconds))
-                .with_timezone_opt(zone),
-        ),
-        (_, DataType::Timestamp(TimeUnit::Nanosecond, zone)) => Arc::new(
-            primitive!(TimestampNanosecondType, values, P::DateTime(t) => nanos(t.seconds, t.nanoseconds))
-                .with_timezone_opt(zone),
-        ),
-        (_, DataType::Timestamp(_, zone)) => Arc::new(
-            primitive!(TimestampMicrosecondType, values, P::DateTime(t) => micros(t.seconds, t.nanoseconds))
-                .with_timezone_opt(zone),
-        ),
+        (_, DataType::Timestamp(TimeUnit::Millisecond, zone)) => {
+            timestamps::<TimestampMillisecondType>(values, zone, 1_000)
+        }
+        (_, DataType::Timestamp(TimeUnit::Nanosecond, zone)) => {
+            timestamps::<TimestampNanosecondType>(values, zone, 1_000_000_000)
+        }
+        (_, DataType::Timestamp(_, zone)) => {
+            timestamps::<TimestampMicrosecondType>(values, zone, 1_000_000)
+        }
         (Kind::Point, _) => {
             let part = |pick: fn(&graven_types::Point) -> Option<f64>| {
                 let parts = values.iter().map(|datum| match datum {
@@ -181,7 +181,12 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
             let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
             let all: Vec<&Datum> = lists.iter().flatten().collect();
             let inner = array(&all, element, shape);
-            Arc::new(ListArray::new(item(element, shape), offsets, inner, there(values)))
+            Arc::new(ListArray::new(
+                item(element, shape),
+                offsets,
+                inner,
+                there(values),
+            ))
         }
         (Kind::Map(entries), _) => {
             let column = |(name, kind): &(String, Kind)| {
@@ -195,7 +200,11 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
                 array(&values.collect::<Vec<_>>(), kind, shape)
             };
             let columns = entries.iter().map(column).collect();
-            Arc::new(StructArray::new(fields(entries, shape), columns, there(values)))
+            Arc::new(StructArray::new(
+                fields(entries, shape),
+                columns,
+                there(values),
+            ))
         }
         _ => {
             let mut builder = StringBuilder::new();

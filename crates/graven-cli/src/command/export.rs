@@ -54,10 +54,12 @@ pub(crate) struct Export {
     #[arg(long, value_name = "DIR", group = "form")]
     graphar: Option<PathBuf>,
     /// Vertices of a chunk of --graphar
-    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 18, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 18)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     vertices_per_chunk: u64,
     /// Edges of a chunk of --graphar
-    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 22, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, requires = "graphar", value_name = "N", default_value_t = 1 << 22)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     edges_per_chunk: u64,
     /// Also write the edges in the order of the vertices they end at
     #[arg(long, requires = "graphar")]

@@ -13,6 +13,7 @@ use graven_import::{
     TableSource,
 };
 
+use crate::allocator;
 use crate::argument;
 use crate::failure::Failure;
 use crate::progress::ProgressReporter;
@@ -71,10 +72,12 @@ pub(crate) struct Import {
     #[arg(long, value_name = "TYPE=FILE", num_args = 1..)]
     relationships: Vec<TableArgument>,
     /// Character between fields (default: what the header holds most of, of | , ; and tab)
-    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"])]
+    #[arg(value_parser = argument::one_byte)]
     delimiter: Option<u8>,
     /// Character between the elements of an array (default: ; or, where that is between fields, |)
-    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = argument::one_byte)]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"])]
+    #[arg(value_parser = argument::one_byte)]
     array_delimiter: Option<u8>,
     /// Quote character, or `none`
     #[arg(long, default_value = "\"")]
@@ -83,7 +86,8 @@ pub(crate) struct Import {
     #[arg(long, value_parser = argument::bytes)]
     memory: Option<u64>,
     /// Worker threads
-    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, conflicts_with_all = ["neo4j_export", "graphar"])]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Order of node ids: degree (hubs first, dense hot pages) or file
     #[arg(long, default_value = "degree")]
@@ -145,6 +149,7 @@ impl Import {
         if let Some(memory) = self.memory {
             config.memory = memory;
         }
+        allocator::keep_freed_memory(config.memory);
         let db = Database::open(&self.db, config)?;
         let made = load(&db.connect()).and_then(|made| {
             // The log of a whole graph is more than closing folds, and the next opening would wait.
@@ -188,8 +193,8 @@ impl Import {
         }
         if self.nodes.is_empty() && self.relationships.is_empty() {
             return Err(Failure::usage(
-                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, --graphar PATH, \
-                 --generate social, or --nodes LABEL=FILE and --relationships TYPE=FILE",
+                "nothing to import: give --ldbc DIR, --neo4j-export FILE, --neo4j DIR, --graphar \
+                 PATH, --generate social, or --nodes LABEL=FILE and --relationships TYPE=FILE",
             ));
         }
         let quote = match self.quote.as_str() {

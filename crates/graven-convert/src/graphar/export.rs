@@ -261,7 +261,8 @@ impl Export<'_> {
             true => "id(b), id(a), id(x)",
         };
         let query = format!(
-            "MATCH {a}-[x:{}]->{b} WHERE {only_a} AND {only_b} RETURN id(a), id(b){} ORDER BY {order}",
+            "MATCH {a}-[x:{}]->{b} WHERE {only_a} AND {only_b} \
+             RETURN id(a), id(b){} ORDER BY {order}",
             name(&edge.name),
             returned(&edge.columns)
         );

@@ -134,7 +134,8 @@ fn the_graph_is_described_as_graphar_says() {
     run(
         &db.connect(),
         "CREATE (a:Person:Human {name: 'Ada', born: date('1815-12-10'), at: \
-         localdatetime('2024-01-01T10:00'), place: point({x: 1, y: 2})})-[:KNOWS {since: 1}]->(:Dog)",
+         localdatetime('2024-01-01T10:00'), place: point({x: 1, y: 2})}) \
+         -[:KNOWS {since: 1}]->(:Dog)",
     );
     let out = folder.path().join("small");
     export_graphar(&db.connect(), &out, &options(100, 1024, false)).expect("exported");
@@ -147,10 +148,10 @@ fn the_graph_is_described_as_graphar_says() {
     let vertex = text("Human_Person.vertex.yml");
     assert!(
         vertex.starts_with(
-            "type: Human_Person\nchunk_size: 100\nprefix: vertex/Human_Person/\nlabels:\n  - Human\n  \
-             - Person\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
-             properties:\n      - name: at\n        data_type: timestamp\n        is_primary: false\n        \
-             is_nullable: false\n"
+            "type: Human_Person\nchunk_size: 100\nprefix: vertex/Human_Person/\nlabels:\n  \
+             - Human\n  - Person\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
+             properties:\n      - name: at\n        data_type: timestamp\n        \
+             is_primary: false\n        is_nullable: false\n"
         ),
         "{vertex}"
     );
@@ -164,12 +165,12 @@ fn the_graph_is_described_as_graphar_says() {
     );
     assert_eq!(
         text("Human_Person_KNOWS_Dog.edge.yml"),
-        "src_type: Human_Person\nedge_type: KNOWS\ndst_type: Dog\nchunk_size: 1024\nsrc_chunk_size: \
-         100\ndst_chunk_size: 100\ndirected: true\nprefix: edge/Human_Person_KNOWS_Dog/\nadj_lists:\n  \
-         - ordered: true\n    aligned_by: src\n    prefix: ordered_by_source/\n    file_type: \
+        "src_type: Human_Person\nedge_type: KNOWS\ndst_type: Dog\nchunk_size: 1024\n\
+         src_chunk_size: 100\ndst_chunk_size: 100\ndirected: true\n\
+         prefix: edge/Human_Person_KNOWS_Dog/\nadj_lists:\n  - ordered: true\n    aligned_by: src\n    prefix: ordered_by_source/\n    file_type: \
          parquet\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
-         properties:\n      - name: since\n        data_type: int64\n        is_primary: false\n        \
-         is_nullable: false\nversion: gar/v1\n"
+         properties:\n      - name: since\n        data_type: int64\n        \
+         is_primary: false\n        is_nullable: false\nversion: gar/v1\n"
     );
     assert!(
         text("graven.kinds.yml")

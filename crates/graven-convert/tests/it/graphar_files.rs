@@ -210,10 +210,13 @@ fn is_taken(folder: &Path) {
     assert_eq!(
         rows,
         [
-            "[Integer(1), String(\"Ada\"), Float(0.5), Integer(2000), Integer(11), String(\"O,slo\")]",
-            "[Integer(1), String(\"Ada\"), Float(0.5), Integer(2001), Integer(10), String(\"Rome\")]",
+            "[Integer(1), String(\"Ada\"), Float(0.5), Integer(2000), \
+             Integer(11), String(\"O,slo\")]",
+            "[Integer(1), String(\"Ada\"), Float(0.5), Integer(2001), \
+             Integer(10), String(\"Rome\")]",
             "[Integer(2), String(\"Bo\"), Null, Integer(2002), Integer(10), String(\"Rome\")]",
-            "[Integer(5), String(\"Ed\"), Float(4.5), Integer(2003), Integer(10), String(\"Rome\")]",
+            "[Integer(5), String(\"Ed\"), Float(4.5), Integer(2003), \
+             Integer(10), String(\"Rome\")]",
         ]
     );
     let rest = "MATCH (n) WHERE NOT (n)--() RETURN properties(n) ORDER BY n.id, n.cid";

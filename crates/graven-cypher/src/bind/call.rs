@@ -206,7 +206,8 @@ impl Binder<'_> {
             return Err(self
                 .error(name.span, Code::FeatureNotAvailable, message)
                 .with_hint(
-                    "it stands between LOAD CSV and the next WITH, LET, FILTER or RETURN, which may name it",
+                    "it stands between LOAD CSV and the next WITH, LET, FILTER or RETURN, which \
+                     may name it",
                 ));
         };
         if matches!(self.aggregating, Aggregating::Collected { .. }) {
