@@ -150,7 +150,8 @@ fn the_graph_is_described_as_graphar_says() {
         vertex.starts_with(
             "type: Human_Person\nchunk_size: 100\nprefix: vertex/Human_Person/\nlabels:\n  \
              - Human\n  - Person\nproperty_groups:\n  - prefix: properties/\n    \
-             file_type: parquet\n    properties:\n      - name: at\n        data_type: timestamp\n        \
+             file_type: parquet\n    \
+             properties:\n      - name: at\n        data_type: timestamp\n        \
              is_primary: false\n        is_nullable: false\n"
         ),
         "{vertex}"
@@ -168,7 +169,8 @@ fn the_graph_is_described_as_graphar_says() {
         "src_type: Human_Person\nedge_type: KNOWS\ndst_type: Dog\nchunk_size: 1024\n\
          src_chunk_size: 100\ndst_chunk_size: 100\ndirected: true\n\
          prefix: edge/Human_Person_KNOWS_Dog/\nadj_lists:\n  - ordered: true\n    \
-         aligned_by: src\n    prefix: ordered_by_source/\n    file_type: parquet\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
+         aligned_by: src\n    prefix: ordered_by_source/\n    \
+         file_type: parquet\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
          properties:\n      - name: since\n        data_type: int64\n        \
          is_primary: false\n        is_nullable: false\nversion: gar/v1\n"
     );
