@@ -170,7 +170,8 @@ fn the_graph_is_described_as_graphar_says() {
          src_chunk_size: 100\ndst_chunk_size: 100\ndirected: true\n\
          prefix: edge/Human_Person_KNOWS_Dog/\nadj_lists:\n  - ordered: true\n    \
          aligned_by: src\n    prefix: ordered_by_source/\n    \
-         file_type: parquet\nproperty_groups:\n  - prefix: properties/\n    file_type: parquet\n    \
+         file_type: parquet\nproperty_groups:\n  - prefix: properties/\n    \
+         file_type: parquet\n    \
          properties:\n      - name: since\n        data_type: int64\n        \
          is_primary: false\n        is_nullable: false\nversion: gar/v1\n"
     );
