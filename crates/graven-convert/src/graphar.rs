@@ -16,7 +16,8 @@
 //! # Invariants
 //! * GA-1 A folder without the YAML of the graph is no export; it is written last, and its last
 //!   line, without which it is refused, is the version.
-//! * GA-2 What is exported and imported again is an equal graph; constraints and indexes aside.
+//! * GA-2 What is exported and imported again is an equal graph, constraints and indexes aside; but
+//!   an import refuses the label and the property that it uses itself (module `load`).
 //!
 //! # Costs
 //! An export holds the row groups of three files, a sort that goes to disk, and two bits to two

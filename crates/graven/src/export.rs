@@ -496,15 +496,13 @@ pub(crate) fn import(
         statements.extend(cut.complete);
         statements.extend((!statement::is_blank(cut.rest)).then_some(cut.rest.trim()));
     }
-    let first_word = |text: &str| {
-        let text = statement::without_comments(text);
-        let word = text.split_whitespace().next().unwrap_or_default();
-        word.to_ascii_uppercase()
-    };
-    let of_schema = |text: &str| {
+    let first_words = |text: &str| {
         let text = statement::without_comments(text);
         let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
-        let [first, second, third] = [(); 3].map(|()| words.next().unwrap_or_default());
+        [(); 3].map(|()| words.next().unwrap_or_default())
+    };
+    let of_schema = |text: &str| {
+        let [first, second, third] = first_words(text);
         let is_pattern = second.starts_with('(') || second.contains('=') || third.starts_with('=');
         first == "DROP" || first == "CREATE" && !is_pattern
     };
@@ -515,7 +513,7 @@ pub(crate) fn import(
     // What the schema has is there before all data, so that these are one transaction.
     let amid = statements[first..last].iter();
     let amid: Vec<&&str> = amid.filter(|text| of_schema(text)).collect();
-    if let Some(dropped) = amid.iter().find(|text| first_word(text) == "DROP") {
+    if let Some(dropped) = amid.iter().find(|text| first_words(text)[0] == "DROP") {
         return Err(wrong(format!(
             "IMPORT DATABASE runs no `{dropped}` between statements that make data: move it before \
              or behind all of them"

@@ -7,7 +7,8 @@
 //! bound before is an argument of the search. `cost(e)` asks which variable `e` is.
 //!
 //! # Invariants
-//! * CY-76 Names that the text does not have are of one pattern, and go out of scope behind it.
+//! * CY-76 A hidden name, which no text can have, belongs to one pattern and goes out of scope
+//!   behind it.
 //!
 //! # Cost
 //! A search for each row that has a start; it ends early where the end is bound before.
@@ -29,7 +30,7 @@ use crate::token::Span;
 
 /// The procedure.
 const PROCEDURE: &str = "graven.weightedPaths";
-/// What names of what the text does not name begin with.
+/// Hidden names begin with these, and end with the place of their pattern.
 const START: &str = "  start";
 const END: &str = "  end";
 
