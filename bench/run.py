@@ -222,13 +222,14 @@ def table(run):
     """The Markdown page of a run."""
     out = io.StringIO()
     systems, machine = run["systems"], run["machine"]
+    through = ", and `graven-python` through its package for Python, as the peers are" if "graven-python" in systems else ""
     print("# Graven beside its peers\n", file=out)
     print(f"Written by `bench/run.py` on {run['date']}: {machine['processor']}, {machine['cores']} cores, {machine['system']}; {run['rounds']} rounds of at least "
           f"{run['seconds']} s in turns, the median of the rounds, everything warm. Statements a second, or seconds a statement. "
           "**Peers are called through their Python bindings, and their figures include them; `graven` is called in its own process "
-          "(`graven bench statements`), without a binding, and `graven-python` through its package for Python, as the peers are.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
+          f"(`graven bench statements`), without a binding{through}.** Every row that is handed out is taken, except in the full-table questions: there Kuzu and Ladybug keep "
           "their result to themselves, DuckDB hands out NumPy columns, and Graven columns of its own (`QueryResult::next_rows`).\n", file=out)
-    print("`x` is Graven's rate over the best peer's, without a binding and through its own. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
+    print(f"`x` is Graven's rate over the best peer's{', without a binding and through its own' if through else ''}. `-`: there is no form of the question for that system. An answer that differs from Graven's is marked with `!`.\n", file=out)
     print(f"**Slower than the best peer:** {losses(run)}.\n", file=out)
     for threads in run["threads"]:
         for group in dict.fromkeys(m["group"] for m in run["measures"]):

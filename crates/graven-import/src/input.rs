@@ -30,8 +30,10 @@ pub(crate) trait MadeTable: fmt::Debug + Send + Sync {
     fn name(&self) -> &Path;
     /// Bytes of the text, about.
     fn bytes(&self) -> u64;
-    /// The text from its beginning.
+    /// The text from its beginning. Its rows are made once.
     fn text(&self) -> Box<dyn Read + Send>;
+    /// The table without its rows.
+    fn header(&self) -> Arc<dyn MadeTable>;
 }
 
 /// Where the text of a table comes from.
@@ -49,6 +51,14 @@ impl TableFile {
         match self {
             Self::Path(path) => path,
             Self::Made(table) => table.name(),
+        }
+    }
+
+    /// A table with the same header, to look at that alone: a made one has no rows.
+    pub(crate) fn header(&self) -> Self {
+        match self {
+            Self::Path(path) => Self::Path(path.clone()),
+            Self::Made(table) => Self::Made(table.header()),
         }
     }
 
@@ -146,6 +156,8 @@ enum Feed {
         blocks: Receiver<Block>,
         spare: SyncSender<Vec<u8>>,
         thread: Option<JoinHandle<()>>,
+        /// Whether the last block has come.
+        ended: bool,
     },
 }
 
@@ -188,12 +200,14 @@ impl Input {
                 let mut block = Vec::new();
                 fill(&mut **reader, &mut block).map(|()| block)
             }
-            Feed::Ahead { blocks, .. } => blocks.recv().unwrap_or_else(|_| Ok(Vec::new())),
+            Feed::Ahead { ended: true, .. } => Ok(Vec::new()),
+            Feed::Ahead { blocks, thread, .. } => blocks.recv().unwrap_or_else(|_| ended(thread)),
         };
         let block = block.map_err(|e| ImportError::io(&self.path, "read", e))?;
         out.extend_from_slice(&block);
         let more = !block.is_empty();
-        if let Feed::Ahead { spare, .. } = &self.feed {
+        if let Feed::Ahead { spare, ended, .. } = &mut self.feed {
+            *ended = !more;
             // A full or closed channel only means that the block is not needed again.
             let _ = spare.try_send(block);
         }
@@ -222,6 +236,16 @@ fn ahead(mut text: Box<dyn Read + Send>) -> Feed {
         blocks,
         spare,
         thread: Some(thread),
+        ended: false,
+    }
+}
+
+/// The reading thread ended before the last block: its panic goes on here, so that no text is taken
+/// for complete.
+fn ended(thread: &mut Option<JoinHandle<()>>) -> Block {
+    match thread.take().map(JoinHandle::join) {
+        Some(Err(panic)) => std::panic::resume_unwind(panic),
+        _ => Err(io::Error::other("the thread that reads it ended early")),
     }
 }
 

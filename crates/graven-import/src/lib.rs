@@ -98,8 +98,9 @@ pub fn import(
             &mut meter,
         )?)?,
     };
-    let scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
+    let mut scanned = scan::Scan::new(&plan, options, scratch, &mut meter)?.run()?;
     plan.forget_made();
+    scanned.staged.complete();
     let staged = &scanned.staged;
     let uniqueness = store::uniqueness(&plan, &scanned)?;
     let text_spaces: Vec<bool> = (0..plan.spaces.len())

@@ -322,7 +322,8 @@ pub(crate) fn header_of(
         delimiter: b'|',
         quote: None,
     };
-    let mut rows = Rows::open(file, cut.unwrap_or(any), &ByteCount::default(), 1)?;
+    let file = file.header();
+    let mut rows = Rows::open(&file, cut.unwrap_or(any), &ByteCount::default(), 1)?;
     let Some(line) = rows.first_line() else {
         return Ok(None);
     };

@@ -3,7 +3,8 @@
 //! # How it works
 //! Scratch files are unlinked as soon as they are open, so the kernel frees them however the
 //! process ends; the folder holds only a lock file. The lock tells an import that runs from one
-//! that was killed.
+//! that was killed. Readers that are the last ones to need a part of a file free it, so that a file
+//! and what is made of it do not take their space twice.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -12,6 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::error::ImportError;
+
+/// Bytes that are freed at once: a call for each megabyte.
+pub(crate) const FREED_BYTES: u64 = 1 << 20;
 
 /// The folder for scratch files of one import. Removed when the last clone goes.
 #[derive(Debug)]
@@ -127,6 +131,19 @@ impl ScratchFile {
     /// Bytes in the file.
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// Frees the space of `length` bytes from `offset` on: no thread reads them again.
+    pub(crate) fn free(&self, offset: u64, length: u64) {
+        graven_io::free_range(&self.file, offset, length);
+    }
+
+    /// Bytes that the file takes on the device.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        self.file.sync_all().expect("synced");
+        self.file.metadata().expect("metadata").blocks() * 512
     }
 
     /// Fills `out` from `offset`.

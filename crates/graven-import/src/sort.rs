@@ -6,7 +6,7 @@
 //! the result never depends on how the input was cut into runs. Records collect in an arena with a
 //! 24-byte entry each; a full arena is sorted and written as a run. Runs of one level are merged
 //! into one of the next when there are enough of them, so at the end few per level are read, each
-//! through its own buffer.
+//! through its own buffer. A run is read once, and what was read of it is freed.
 //!
 //! # Costs
 //! In memory one radix sort by key; each spilled byte is written and read once per level.
@@ -18,7 +18,7 @@ use graven_pagecache::huge_pages;
 
 use crate::error::ImportError;
 use crate::radix;
-use crate::scratch::{Scratch, ScratchFile};
+use crate::scratch::{FREED_BYTES, Scratch, ScratchFile};
 use crate::value::{put_varint, take_varint};
 
 /// Runs of one level before they are merged: as many as have buffers of this size, and no more than
@@ -246,6 +246,8 @@ struct RunReader {
     buffer: Vec<u8>,
     at: usize,
     offset: u64,
+    /// Where the part begins that is not freed yet.
+    held: u64,
     block: usize,
     key: Key,
     bytes: (usize, usize),
@@ -281,6 +283,10 @@ impl RunReader {
         self.buffer.resize(from + len, 0);
         self.file.read(&mut self.buffer[from..], self.offset)?;
         self.offset += len as u64;
+        if self.offset - self.held >= FREED_BYTES {
+            self.file.free(self.held, self.offset - self.held);
+            self.held = self.offset;
+        }
         Ok(())
     }
 
@@ -307,6 +313,7 @@ impl Merge {
                 buffer: Vec::new(),
                 at: 0,
                 offset: 0,
+                held: 0,
                 block,
                 key: [0; 2],
                 bytes: (0, 0),

@@ -3,12 +3,17 @@
 //! # How it works
 //! A spool is a head on disk (maybe empty) and a tail in memory. When the tail cannot grow it is
 //! appended to the file and reused as a buffer of `BUFFER_BYTES`. Readers borrow the spool, so that
-//! one spool can be read several times and by several threads.
+//! one spool can be read several times and by several threads. Of a spool that is read a known
+//! number of times ([`Spool::freed_after`]), each part of the file is freed behind the last reader.
+//!
+//! # Invariants
+//! - SP-1 Once a spool is freed after so many readings, no further one begins: it would read zeros.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::ImportError;
-use crate::scratch::{Scratch, ScratchFile};
+use crate::scratch::{FREED_BYTES, Scratch, ScratchFile};
 use crate::value::{put_varint, take_varint};
 
 const BUFFER_BYTES: usize = 16 << 10;
@@ -25,6 +30,16 @@ pub(crate) struct Spool {
     tail: Vec<u8>,
     reserved: usize,
     records: u64,
+    readings: Option<Readings>,
+}
+
+/// How often a spool will still be read.
+#[derive(Debug)]
+struct Readings {
+    /// Readings that have not begun.
+    left: AtomicU32,
+    /// Of each part of [`FREED_BYTES`]: readers that have not passed it.
+    parts: Vec<AtomicU32>,
 }
 
 impl Spool {
@@ -35,6 +50,7 @@ impl Spool {
             tail: Vec::new(),
             reserved: 0,
             records: 0,
+            readings: None,
         }
     }
 
@@ -84,8 +100,46 @@ impl Spool {
         Ok(())
     }
 
+    /// Says that the spool is complete and is read `times` times: what all these readers have
+    /// passed is freed.
+    pub(crate) fn freed_after(&mut self, times: u32) {
+        let parts = self.file.as_ref().map_or(0, |f| f.len() / FREED_BYTES);
+        self.readings = Some(Readings {
+            left: AtomicU32::new(times),
+            parts: (0..parts).map(|_| AtomicU32::new(times)).collect(),
+        });
+    }
+
+    /// Bytes that the file takes on the device.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.file.as_ref().map_or(0, ScratchFile::held_bytes)
+    }
+
+    /// A reader has passed the bytes of the file from `from` to `to`.
+    fn passed(&self, from: u64, to: u64) {
+        let (Some(readings), Some(file)) = (&self.readings, &self.file) else {
+            return;
+        };
+        let part = |offset: u64| (offset / FREED_BYTES) as usize;
+        let end = part(to).min(readings.parts.len());
+        for number in part(from)..end {
+            // The last reader frees; none reads these bytes any more.
+            if readings.parts[number].fetch_sub(1, Ordering::AcqRel) == 1 {
+                file.free(number as u64 * FREED_BYTES, FREED_BYTES);
+            }
+        }
+    }
+
     /// Reads from the first record on.
+    ///
+    /// # Panics
+    /// Where the spool was to be read less often (SP-1).
     pub(crate) fn reader(&self) -> SpoolReader<'_> {
+        if let Some(readings) = &self.readings {
+            let before = readings.left.fetch_sub(1, Ordering::Relaxed);
+            assert!(before > 0, "a spool is read more often than was said");
+        }
         SpoolReader {
             spool: self,
             buffer: Vec::new(),
@@ -150,6 +204,7 @@ impl SpoolReader<'_> {
                 if let Some(file) = &self.spool.file {
                     file.read(&mut self.buffer[from..], self.next)?;
                 }
+                self.spool.passed(self.next, self.next + len as u64);
                 self.next += len as u64;
             } else if self.next == on_disk && !self.spool.tail.is_empty() {
                 self.buffer.extend_from_slice(&self.spool.tail);

@@ -113,6 +113,14 @@ impl Staged {
         number
     }
 
+    /// Says that all is read: relationships are taken twice from here on, to be sorted by either
+    /// end.
+    pub(crate) fn complete(&mut self) {
+        for spool in &mut self.relationships {
+            spool.freed_after(2);
+        }
+    }
+
     /// The scratch folder the spools use.
     pub(crate) fn scratch(&self) -> &Arc<Scratch> {
         &self.scratch

@@ -33,6 +33,7 @@ mod faulty_file;
 mod file;
 mod file_lock;
 mod fork;
+mod free_range;
 mod immediate_queue;
 mod memory_file;
 mod open;
@@ -54,6 +55,7 @@ pub use faulty_file::{
 pub use file::{File, IoMode};
 pub use file_lock::{FileLock, Use};
 pub use fork::{ForkSafe, OwnerProcess, ProcessLocal};
+pub use free_range::free_range;
 pub use memory_file::MemoryFile;
 pub use open::open;
 pub use options::{OpenOptions, QueueChoice};

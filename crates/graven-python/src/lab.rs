@@ -1,15 +1,15 @@
 //! Traces of page accesses and their simulation, for `graven/lab.py`.
 //!
 //! # How it works
-//! A trace is read once and its pages numbered from 0. Policies of Graven are simulated here,
-//! without the interpreter's lock; policies of Python by a loop of Python over the numbers.
+//! A trace is read once and its pages numbered from 0. Policies of Graven are simulated here by the
+//! replay of `graven lab simulate`, without the interpreter's lock; policies of Python by a loop of
+//! Python over the numbers, which sees no hints and no transactions.
 
 use std::path::PathBuf;
 
-use graven_policy::registry::{Boxing, Spec, visit};
-use graven_policy::simulator::{ArrayFrames, Simulator};
-use graven_policy::{Policy, belady};
-use graven_trace::{ReadOptions, dense};
+use graven_policy::registry::Spec;
+use graven_trace::replay::{ReplayTrace, Replayed};
+use graven_trace::{Format, ReadOptions};
 use pyo3::prelude::*;
 
 use crate::error::usage;
@@ -18,9 +18,11 @@ use crate::error::usage;
 #[pyclass(module = "graven._graven", frozen)]
 pub(crate) struct Trace {
     name: String,
-    pages: Vec<u32>,
-    unique: usize,
+    trace: ReplayTrace,
 }
+
+/// Hits, evictions (none of the optimum), and what the policy tells about itself.
+type Counts = (u64, Option<u64>, Vec<(String, f64)>);
 
 fn told(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
     usage(py, error.to_string())
@@ -30,26 +32,35 @@ fn told(py: Python<'_>, error: impl std::fmt::Display) -> PyErr {
 impl Trace {
     /// Reads a trace file, or takes the page numbers of a list.
     #[new]
-    #[pyo3(signature = (path=None, pages=None, column=None, page_bytes=8192))]
+    #[pyo3(signature = (path=None, pages=None, column=None, page_bytes=8192, format=None))]
     fn new(
         py: Python<'_>,
         path: Option<PathBuf>,
         pages: Option<Vec<u64>>,
         column: Option<String>,
         page_bytes: u64,
+        format: Option<&str>,
     ) -> PyResult<Self> {
-        let (name, pages) = match (path, pages) {
+        let format = format.map(str::parse::<Format>).transpose();
+        let format = format.map_err(|error| told(py, error))?;
+        let (name, trace) = match (path, pages) {
             (Some(path), None) => {
                 let options = ReadOptions {
                     column,
                     page_bytes,
-                    ..ReadOptions::default()
+                    format,
                 };
                 let read = || graven_trace::read_with(&path, &options);
                 let trace = py.detach(read).map_err(|error| told(py, error))?;
-                (graven_trace::name_of(&path), trace.pages)
+                (graven_trace::name_of(&path), trace)
             }
-            (None, Some(pages)) => ("list".to_owned(), pages),
+            (None, Some(pages)) => {
+                let trace = graven_trace::Trace {
+                    pages,
+                    ..graven_trace::Trace::default()
+                };
+                ("list".to_owned(), trace)
+            }
             _ => {
                 return Err(usage(
                     py,
@@ -57,15 +68,19 @@ impl Trace {
                 ));
             }
         };
-        if pages.is_empty() {
+        if trace.pages.is_empty() {
             return Err(usage(py, format!("{name}: the trace is empty")));
         }
-        let dense = dense::map(&pages);
-        Ok(Self {
-            name,
-            pages: dense.pages,
-            unique: dense.unique,
-        })
+        let trace = py.detach(|| ReplayTrace::new(trace, None));
+        Ok(Self { name, trace })
+    }
+
+    /// The trace of the first `accesses`.
+    fn first(&self, accesses: usize) -> Self {
+        Self {
+            name: self.name.clone(),
+            trace: self.trace.first(accesses),
+        }
     }
 
     /// Name of the trace.
@@ -77,30 +92,27 @@ impl Trace {
     /// Different pages.
     #[getter]
     fn unique(&self) -> usize {
-        self.unique
+        self.trace.unique()
     }
 
     fn __len__(&self) -> usize {
-        self.pages.len()
+        self.trace.accesses()
     }
 
-    /// The pages, numbered from 0 in the order they appear, without those behind the first
-    /// `accesses`.
-    #[pyo3(signature = (accesses=None))]
-    fn pages(&self, accesses: Option<usize>) -> Vec<u32> {
-        self.first(accesses).to_vec()
+    /// The pages, numbered from 0 in the order they appear.
+    fn pages(&self) -> Vec<u32> {
+        self.trace.pages().to_vec()
     }
 
-    /// Hits of a policy of Graven in an empty cache of `capacity` pages.
-    #[pyo3(signature = (policy, capacity, seed=1, accesses=None))]
-    fn hits(
+    /// What a policy of Graven counts in an empty cache of `capacity` pages.
+    #[pyo3(signature = (policy, capacity, seed=1))]
+    fn replay(
         &self,
         py: Python<'_>,
         policy: &str,
         capacity: usize,
         seed: u64,
-        accesses: Option<usize>,
-    ) -> PyResult<u64> {
+    ) -> PyResult<Counts> {
         if capacity == 0 || capacity >= u32::MAX as usize {
             return Err(usage(
                 py,
@@ -108,24 +120,14 @@ impl Trace {
             ));
         }
         let spec = Spec::parse(policy).map_err(|error| told(py, error))?;
-        let (pages, unique) = (self.first(accesses), self.unique);
-        let frames = capacity.min(unique);
-        if let Some(bypass) = belady::bypass_of(&spec) {
-            return Ok(py.detach(|| belady::hits(pages, unique, capacity, bypass)));
-        }
-        let simulate = || {
-            let policy: Box<dyn Policy<ArrayFrames>> = visit(&spec, capacity as u64, seed, Boxing)?;
-            let mut simulator = Simulator::new(policy, unique, frames);
-            simulator.replay(pages);
-            Ok::<u64, graven_policy::PolicyError>(simulator.outcome().hits)
-        };
-        py.detach(simulate).map_err(|error| told(py, error))
-    }
-}
-
-impl Trace {
-    fn first(&self, accesses: Option<usize>) -> &[u32] {
-        let count = accesses.unwrap_or(usize::MAX).min(self.pages.len());
-        &self.pages[..count]
+        // Python measures the time.
+        let replayed = py.detach(|| self.trace.replay(&spec, capacity, seed, || 0.0));
+        let Replayed {
+            hits,
+            evictions,
+            figures,
+            ..
+        } = replayed.map_err(|error| told(py, format!("{}: {error}", self.name)))?;
+        Ok((hits, evictions, figures))
     }
 }

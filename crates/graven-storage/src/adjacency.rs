@@ -258,15 +258,4 @@ impl Adjacency {
             what: format!("relationships that end at node {end} are missing at their start nodes"),
         })
     }
-
-    /// Calls `visit` with every segment's place.
-    pub(crate) fn for_each_segment(
-        &self,
-        visit: impl FnMut(Located) -> Result<bool>,
-    ) -> Result<()> {
-        match &self.inner.map {
-            None => Ok(()),
-            Some(map) => map.for_each(&self.context().pages, visit),
-        }
-    }
 }

@@ -7,6 +7,10 @@
 //! against their column and all pages against the free space are compared. A finding does not end
 //! the check: it becomes a [`Problem`] and the next segment is read.
 //!
+//! # Concurrency
+//! A few threads read the segments of a store, some at a time; what they find is put together in
+//! the order of the segments, so that the report does not depend on the number of threads.
+//!
 //! # Costs
 //! Reads the file once, columns of indexes twice. Memory: 16 bytes a page, charged to the budget.
 
@@ -16,17 +20,20 @@ mod extents;
 
 use crate::catalog::{StoreDescription, StoreKind};
 use crate::data_file::FileRoot;
+use crate::delta::work_sharing::share;
 use crate::directory::SegmentEntry;
 use crate::free_space::{Extent, FreeSpace};
-use crate::ids::StoreId;
+use crate::ids::{Direction, StoreId};
 use crate::overflow_pages;
 use crate::store::Store;
 use crate::superblock::Found;
 use crate::{Error, Result};
-use adjacency::Later;
+use adjacency::{Compared, Later};
 use extents::UsedExtents;
 use graven_pagecache::{PageKind, PageRef};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Something wrong in a file.
@@ -53,6 +60,10 @@ pub struct Report {
 
 /// Problems of one file are cut off at this number.
 const PROBLEMS_MAX: usize = 1000;
+/// Segments that a thread reads before it takes others.
+const AT_ONCE: usize = 64;
+/// A thread is used for each part of the memory limit of this size.
+const MEMORY_EACH: u64 = 16 << 20;
 
 /// A check while it runs.
 struct Check<'s> {
@@ -60,6 +71,9 @@ struct Check<'s> {
     found: Found,
     report: Report,
     used: UsedExtents,
+    /// What the lists of each type and direction add up to.
+    lists: BTreeMap<(crate::TypeId, Direction), Compared>,
+    threads: usize,
 }
 
 impl Store {
@@ -89,22 +103,30 @@ impl Store {
     pub fn check(&self) -> Result<Report> {
         let _no_checkpoint = self.checkpointer().pause();
         let root = &self.newest_root();
+        let budget = root.pages.budget();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = (budget.limit() / MEMORY_EACH).clamp(1, cores as u64);
         let mut check = Check {
             root,
             found: self.superblock(),
             report: Report::default(),
-            used: UsedExtents::new(root.pages.budget().empty_reservation("check")),
+            used: UsedExtents::with_superblocks(budget.empty_reservation("check")),
+            lists: BTreeMap::new(),
+            threads: threads as usize,
         };
         check.superblocks();
-        let segments = check.directory()?;
+        let (segments, complete) = check.directory()?;
         for store in root.catalog.stores.iter() {
             let listed = segments.get(&store.id).map_or(&[][..], Vec::as_slice);
             check.store(store, listed)?;
         }
-        let mut later = Some(Later::default());
+        // Without a part of the directory there is nothing to compare.
+        let mut later = complete.then(Later::default);
         for rel_type in 0..root.catalog.types().len() as u32 {
-            let found = check.directions(crate::TypeId(rel_type))?;
-            later = later.zip(found).map(|(sum, found)| sum.with(found));
+            if complete {
+                let found = check.directions(crate::TypeId(rel_type));
+                later = later.zip(found).map(|(sum, found)| sum.with(found));
+            }
         }
         if let Some(later) = later {
             check.later_relationships(later)?;
@@ -117,7 +139,32 @@ impl Store {
     }
 }
 
-impl Check<'_> {
+impl<'s> Check<'s> {
+    /// A check of a part, with nothing found yet.
+    fn part(&self) -> Check<'s> {
+        Check {
+            root: self.root,
+            found: self.found.clone(),
+            report: Report::default(),
+            used: UsedExtents::new(self.root.pages.budget().empty_reservation("check")),
+            lists: BTreeMap::new(),
+            threads: 1,
+        }
+    }
+
+    /// Takes what a part has found.
+    fn join(&mut self, part: Check<'_>) -> Result<()> {
+        self.report.pages += part.report.pages;
+        self.report.bytes += part.report.bytes;
+        let room = PROBLEMS_MAX - self.report.problems.len();
+        let problems = part.report.problems.into_iter().take(room);
+        self.report.problems.extend(problems);
+        for (of, found) in part.lists {
+            self.lists.entry(of).or_default().add(found);
+        }
+        self.used.join(part.used)
+    }
+
     fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
         if self.report.problems.len() < PROBLEMS_MAX {
             self.report.problems.push(Problem {
@@ -178,8 +225,8 @@ impl Check<'_> {
         }
     }
 
-    /// The directory's entries by store.
-    fn directory(&mut self) -> Result<BTreeMap<StoreId, Vec<SegmentEntry>>> {
+    /// The directory's entries by store, and whether all of it can be read.
+    fn directory(&mut self) -> Result<(BTreeMap<StoreId, Vec<SegmentEntry>>, bool)> {
         let mut segments: BTreeMap<StoreId, Vec<SegmentEntry>> = BTreeMap::new();
         let mut pages = Vec::new();
         let scanned = self.root.directory.scan_all(
@@ -190,6 +237,7 @@ impl Check<'_> {
                 Ok(())
             },
         );
+        let complete = scanned.is_ok();
         self.note("segment directory", scanned)?;
         pages.into_iter().try_for_each(|page| self.page(page))?;
         let unknown = segments.keys().find(|id| {
@@ -211,13 +259,67 @@ impl Check<'_> {
             self.root.found.superblock.catalogue,
             PageKind::Catalogue,
         )?;
-        Ok(segments)
+        Ok((segments, complete))
     }
 
     fn store(&mut self, store: &StoreDescription, segments: &[SegmentEntry]) -> Result<()> {
         let name = self.root.catalog.store_name(store.kind);
+        let entries = self.segments(store, segments)?;
+        if matches!(store.kind, StoreKind::Index(_)) {
+            return Ok(());
+        }
+        self.report.entries += entries;
+        if entries != store.entries || segments.len() as u64 != store.segments {
+            let what = format!(
+                "{entries} entries in {} segments, the catalogue says {} in {}",
+                segments.len(),
+                store.entries,
+                store.segments
+            );
+            self.problem(&name, what);
+        }
+        let ascend = || segments.is_sorted_by_key(|segment| segment.extra);
+        if matches!(store.kind, StoreKind::Adjacency(_, Direction::Out)) && !ascend() {
+            self.problem(name, "first relationship ids of segments do not ascend");
+        }
+        Ok(())
+    }
+
+    /// Reads the segments of a store; their entries.
+    fn segments(&mut self, store: &StoreDescription, segments: &[SegmentEntry]) -> Result<u64> {
+        if self.threads == 1 || segments.len() <= AT_ONCE {
+            return self.some_segments(store, segments, 0..segments.len());
+        }
+        let starts: Vec<usize> = (0..segments.len()).step_by(AT_ONCE).collect();
+        let found = Mutex::new(Vec::new());
+        let check = &*self;
+        share(starts, self.threads, |start| -> Result<()> {
+            let mut part = check.part();
+            let end = segments.len().min(start + AT_ONCE);
+            let entries = part.some_segments(store, segments, start..end)?;
+            found.lock().push((start, entries, part));
+            Ok(())
+        })?;
+        let mut found = found.into_inner();
+        found.sort_unstable_by_key(|(start, ..)| *start);
+        let mut sum = 0;
+        for (_, entries, part) in found {
+            sum += entries;
+            self.join(part)?;
+        }
+        Ok(sum)
+    }
+
+    fn some_segments(
+        &mut self,
+        store: &StoreDescription,
+        segments: &[SegmentEntry],
+        range: Range<usize>,
+    ) -> Result<u64> {
+        let name = self.root.catalog.store_name(store.kind);
         let mut entries = 0;
-        for (at, segment) in segments.iter().enumerate() {
+        for at in range {
+            let segment = &segments[at];
             self.page(segment.page)?;
             let end = segments.get(at + 1).map_or(u64::MAX, |next| next.first);
             let read = match store.kind {
@@ -234,20 +336,7 @@ impl Check<'_> {
             let noted = read.map(|count| entries += count);
             self.note(&name, noted)?;
         }
-        if matches!(store.kind, StoreKind::Index(_)) {
-            return Ok(());
-        }
-        self.report.entries += entries;
-        if entries != store.entries || segments.len() as u64 != store.segments {
-            let what = format!(
-                "{entries} entries in {} segments, the catalogue says {} in {}",
-                segments.len(),
-                store.entries,
-                store.segments
-            );
-            self.problem(name, what);
-        }
-        Ok(())
+        Ok(entries)
     }
 
     /// All pages and all free extents together must be the file, each unit once.

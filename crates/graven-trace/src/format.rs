@@ -61,6 +61,13 @@ impl Format {
         ("rocksdb", Format::RocksDb),
     ];
 
+    /// The name that [`str::parse`] reads.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, format)| *format == self);
+        found.map_or("", |(name, _)| name)
+    }
+
     /// Tells the format by the file's name and, for tables, by the first line.
     ///
     /// # Errors

@@ -18,7 +18,7 @@
 //! Tables that end in `.csv` are told apart by their first line. [`stream`] hands accesses over one
 //! by one, for traces that do not fit in memory.
 //!
-//! [`dense::map`] numbers the pages `0..unique` for the simulator.
+//! [`dense::map`] numbers the pages `0..unique`; [`replay`] counts the hits of policies.
 
 pub mod block;
 pub mod csv;
@@ -30,6 +30,7 @@ mod header;
 mod one_pass;
 pub mod oracle_general;
 pub mod raw;
+pub mod replay;
 pub mod rocksdb;
 pub mod text;
 

@@ -71,6 +71,8 @@ pub(crate) struct PlanProperties {
     makes_transactions: bool,
     /// It depends on files, which may be others the next time.
     on_files: bool,
+    /// It reads rows of files or frames.
+    loads: bool,
     /// It has macros written out, which may be others the next time.
     pub(crate) has_macros: bool,
 }
@@ -120,6 +122,11 @@ impl CompiledStatement {
     /// Whether it is right for all connections. Functions are those of one, and go with it.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_lasting() && self.functions.is_none()
+    }
+
+    /// Whether it reads rows of files or frames.
+    pub(crate) fn loads(&self) -> bool {
+        self.does.loads
     }
 
     /// Whether running it makes transactions of its own.

@@ -306,6 +306,11 @@ impl LocalCursor {
         self.commit = Some(commit);
     }
 
+    /// Nodes and relationships that the statement made.
+    pub(crate) fn created(&self) -> u64 {
+        self.counters.nodes_created + self.counters.relationships_created
+    }
+
     /// Notes what the batches of a subquery in transactions did before what is left of the
     /// statement was started.
     pub(crate) fn batches_done(

@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! Traces are read one after the other; within a trace every combination of policy and size is a
-//! job, and jobs are shared among threads by a counter. A job replays the whole trace in an empty
-//! cache with the very policy code of the page cache ([`graven_policy::simulator`]). Two policies
-//! are simulated for every size besides those asked for: Belady's optimum and Neo4j's clock,
+//! job, and jobs are shared among threads by a counter, or among the executors of Spark
+//! ([`spark`]). A job replays the whole trace in an empty cache with the very policy code of the page
+//! cache ([`graven_trace::replay`]). Two policies are simulated for every size besides those asked for: Belady's optimum and Neo4j's clock,
 //! against which the others are put.
 //!
 //! # Costs
@@ -14,18 +14,17 @@
 mod charts;
 mod explore;
 mod size;
+mod spark;
 mod stack_distance;
 mod summary;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use graven_policy::belady::{self, Bypass};
-use graven_policy::registry::{self, Spec, Visitor};
-use graven_policy::simulator::{ArrayFrames, Simulator, TransactionAccess};
-use graven_policy::{Hint, Policy, PolicyError};
-use graven_trace::dense::{self, Dense};
-use graven_trace::{Detail, FLAG_PREFETCH, FLAG_SCAN, ReadOptions};
+use graven_policy::PolicyError;
+use graven_policy::registry::Spec;
+use graven_trace::ReadOptions;
+use graven_trace::replay::{ReplayTrace, Replayed};
 use serde::Serialize;
 
 use crate::error::LabError;
@@ -33,6 +32,7 @@ use crate::parallel;
 pub use charts::figures;
 pub use explore::page;
 pub use size::Size;
+pub use spark::Spark;
 pub use stack_distance::{LruCurve, StackDistances};
 pub use summary::{Summary, summarize};
 
@@ -121,6 +121,13 @@ pub struct Figure {
     pub value: f64,
 }
 
+impl Figure {
+    fn of((name, value): &(String, f64)) -> Self {
+        let (name, value) = (name.clone(), *value);
+        Self { name, value }
+    }
+}
+
 /// How far a simulation is.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
@@ -135,12 +142,7 @@ pub struct Progress<'a> {
 /// A trace in memory with what reading it took.
 struct Loaded {
     name: String,
-    dense: Dense,
-    /// Hint of every access, where the trace has any.
-    hints: Option<Vec<Hint>>,
-    /// The transaction of every access and whether it is its last, where the trace names queries.
-    transactions: Option<Vec<(u32, bool)>>,
-    writes: Option<u64>,
+    trace: ReplayTrace,
     read_seconds: f64,
     map_seconds: f64,
 }
@@ -151,14 +153,6 @@ struct Job {
     policy: String,
     spec: Spec,
     capacity: usize,
-}
-
-/// What a replay counted.
-struct Counted {
-    hits: u64,
-    evictions: Option<u64>,
-    seconds: f64,
-    figures: Vec<Figure>,
 }
 
 impl Simulation {
@@ -178,14 +172,21 @@ impl Simulation {
             let trace = load(path, &self.read_options(), self.accesses)?;
             let jobs = self.jobs(&trace, &specs)?;
             let counted = self.replay_all(&trace, &jobs, progress)?;
-            let per_size = specs.len() + 2;
-            for (jobs, counted) in jobs.chunks(per_size).zip(counted.chunks(per_size)) {
-                let bounds = (counted[0].hits, counted[1].hits);
-                let asked = jobs.iter().zip(counted).skip(2);
-                runs.extend(asked.map(|(job, counted)| self.result(&trace, job, counted, bounds)));
-            }
+            runs.extend(self.results(&trace, &jobs, &counted));
         }
         Ok(runs)
+    }
+
+    /// The runs asked for, each put against the two yardsticks of its size.
+    fn results(&self, trace: &Loaded, jobs: &[Job], counted: &[Replayed]) -> Vec<Run> {
+        let per_size = self.policies.len() + 2;
+        let mut runs = Vec::new();
+        for (jobs, counted) in jobs.chunks(per_size).zip(counted.chunks(per_size)) {
+            let bounds = (counted[0].hits, counted[1].hits);
+            let asked = jobs.iter().zip(counted).skip(2);
+            runs.extend(asked.map(|(job, counted)| self.result(trace, job, counted, bounds)));
+        }
+        runs
     }
 
     fn read_options(&self) -> ReadOptions {
@@ -211,7 +212,7 @@ impl Simulation {
         let yardsticks = [yardstick("min")?, yardstick(BASELINE)?];
         let mut jobs = Vec::new();
         for size in &self.sizes {
-            let capacity = size.pages(trace.dense.unique, self.page_bytes)?;
+            let capacity = size.pages(trace.trace.unique(), self.page_bytes)?;
             let all = yardsticks.iter().chain(specs);
             jobs.extend(all.map(|(policy, spec)| Job {
                 policy: policy.clone(),
@@ -227,7 +228,7 @@ impl Simulation {
         trace: &Loaded,
         jobs: &[Job],
         progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Counted>, LabError> {
+    ) -> Result<Vec<Replayed>, LabError> {
         let total = jobs.len() as u64;
         let mut report = |done| {
             progress(Progress {
@@ -237,12 +238,14 @@ impl Simulation {
             })
         };
         parallel::run(jobs, self.threads, &mut report, |job| {
-            replay(trace, job, self.seed)
+            let Job { spec, capacity, .. } = job;
+            let replayed = trace.trace.replay(spec, *capacity, self.seed, thread_seconds);
+            replayed.map_err(|error| LabError::Setting(format!("{}: {error}", trace.name)))
         })
     }
 
-    fn result(&self, trace: &Loaded, job: &Job, counted: &Counted, bounds: (u64, u64)) -> Run {
-        let accesses = trace.dense.pages.len() as u64;
+    fn result(&self, trace: &Loaded, job: &Job, counted: &Replayed, bounds: (u64, u64)) -> Run {
+        let accesses = trace.trace.accesses() as u64;
         let (best, baseline) = (bounds.0 as f64, bounds.1 as f64);
         let hits = counted.hits as f64;
         Run {
@@ -254,8 +257,8 @@ impl Simulation {
             capacity_bytes: job.capacity as u64 * self.page_bytes,
             page_bytes: self.page_bytes,
             accesses,
-            unique: trace.dense.unique as u64,
-            writes: trace.writes,
+            unique: trace.trace.unique() as u64,
+            writes: trace.trace.writes(),
             hits: counted.hits,
             faults: accesses - counted.hits,
             evictions: counted.evictions,
@@ -271,7 +274,7 @@ impl Simulation {
             ),
             read_seconds: trace.read_seconds,
             map_seconds: trace.map_seconds,
-            figures: counted.figures.clone(),
+            figures: counted.figures.iter().map(Figure::of).collect(),
         }
     }
 }
@@ -311,17 +314,7 @@ pub fn trace_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LabError> {
 
 fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loaded, LabError> {
     let started = thread_seconds();
-    let mut trace = graven_trace::read_with(path, options)?;
-    let most = accesses.map_or(usize::MAX, |most| {
-        usize::try_from(most).unwrap_or(usize::MAX)
-    });
-    trace.pages.truncate(most);
-    if let Some(flags) = &mut trace.flags {
-        flags.truncate(most);
-    }
-    if let Some(details) = &mut trace.details {
-        details.truncate(most);
-    }
+    let trace = graven_trace::read_with(path, options)?;
     let read = thread_seconds();
     if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(
@@ -329,146 +322,13 @@ fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loa
             path.display()
         )));
     }
-    let dense = dense::map(&trace.pages);
+    let most = accesses.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
     Ok(Loaded {
         name: graven_trace::name_of(path),
-        dense,
-        hints: trace.flags.as_deref().and_then(hints),
-        transactions: trace.details.as_deref().and_then(transactions),
-        writes: trace.writes(),
+        trace: ReplayTrace::new(trace, most),
         read_seconds: read - started,
         map_seconds: thread_seconds() - read,
     })
-}
-
-/// The hints in a trace's flags; none where every access is an ordinary one.
-fn hints(flags: &[u8]) -> Option<Vec<Hint>> {
-    let hint = |flags: u8| match flags {
-        f if f & FLAG_PREFETCH != 0 => Hint::Prefetch,
-        f if f & FLAG_SCAN != 0 => Hint::Scan,
-        _ => Hint::Normal,
-    };
-    let any = flags.iter().any(|&flags| hint(flags) != Hint::Normal);
-    any.then(|| flags.iter().map(|&flags| hint(flags)).collect())
-}
-
-/// Queries as transactions: each runs from its first access to its last one; none where the trace
-/// names no query.
-fn transactions(details: &[Detail]) -> Option<Vec<(u32, bool)>> {
-    let mut numbering = dense::Numbering::new();
-    // Access 0 is that of no query, which is transaction 0.
-    numbering.index_of(0);
-    let mut all: Vec<(u32, bool)> = details
-        .iter()
-        .map(|detail| (numbering.index_of(u64::from(detail.query)), false))
-        .collect();
-    let mut is_seen = vec![false; numbering.unique()];
-    for (transaction, ends) in all.iter_mut().rev() {
-        *ends = !std::mem::replace(&mut is_seen[*transaction as usize], true);
-    }
-    (numbering.unique() > 1).then_some(all)
-}
-
-fn replay(trace: &Loaded, job: &Job, seed: u64) -> Result<Counted, LabError> {
-    if job.spec.running.is_some() && trace.transactions.is_none() {
-        return Err(LabError::Setting(format!(
-            "{}: policy {} scores pages of running transactions, and this trace does not say which \
-                query an access is of; `graven lab record` writes one that does",
-            trace.name, job.spec
-        )));
-    }
-    if let Some(bypass) = belady::bypass_of(&job.spec) {
-        return Ok(optimum(&trace.dense, job.capacity, bypass));
-    }
-    // What no page of the trace can fill need not be made; the smallest part that a policy divides
-    // its cache into is a hundredth.
-    let unique = trace.dense.unique.max(1);
-    let replay = Replay {
-        trace,
-        capacity: job.capacity.min(unique),
-        transactions: trace
-            .transactions
-            .as_deref()
-            .filter(|_| job.spec.running.is_some()),
-    };
-    Ok(registry::visit(
-        &job.spec,
-        job.capacity.min(unique.saturating_mul(128)) as u64,
-        seed,
-        replay,
-    )?)
-}
-
-fn optimum(trace: &Dense, capacity: usize, bypass: Bypass) -> Counted {
-    let started = thread_seconds();
-    let hits = belady::hits(&trace.pages, trace.unique, capacity, bypass);
-    let seconds = thread_seconds() - started;
-    Counted {
-        hits,
-        evictions: None,
-        seconds,
-        figures: Vec::new(),
-    }
-}
-
-/// Replays a trace against a policy of whatever type.
-struct Replay<'a> {
-    trace: &'a Loaded,
-    capacity: usize,
-    transactions: Option<&'a [(u32, bool)]>,
-}
-
-impl Replay<'_> {
-    /// Every access with its transaction.
-    fn accesses<'a>(
-        &'a self,
-        transactions: &'a [(u32, bool)],
-    ) -> impl Iterator<Item = TransactionAccess> + 'a {
-        let hint = |at: usize| {
-            let hints = self.trace.hints.as_ref();
-            hints.map_or(Hint::Normal, |hints| hints[at])
-        };
-        let pages = self.trace.dense.pages.iter().zip(transactions).enumerate();
-        pages.map(move |(at, (page, (transaction, ends)))| TransactionAccess {
-            page: *page,
-            hint: hint(at),
-            transaction: *transaction,
-            ends: *ends,
-        })
-    }
-}
-
-impl Visitor<ArrayFrames> for Replay<'_> {
-    type Output = Counted;
-
-    fn visit<P: Policy<ArrayFrames> + 'static>(self, policy: P) -> Counted {
-        let started = thread_seconds();
-        let Dense { pages, unique } = &self.trace.dense;
-        let mut simulator = Simulator::new(policy, *unique, self.capacity);
-        match (&self.trace.hints, self.transactions) {
-            (_, Some(transactions)) => {
-                simulator.replay_transactions(self.accesses(transactions));
-            }
-            (None, None) => simulator.replay(pages),
-            (Some(hints), None) => {
-                simulator.replay_hinted(pages.iter().copied().zip(hints.iter().copied()))
-            }
-        }
-        let seconds = thread_seconds() - started;
-        let outcome = simulator.outcome();
-        let figures = simulator.figures().into_iter();
-        Counted {
-            hits: outcome.hits,
-            evictions: Some(outcome.evictions),
-            seconds,
-            figures: figures
-                .map(|(name, value)| Figure {
-                    name: name.to_owned(),
-                    value,
-                })
-                .collect(),
-        }
-    }
 }
 
 /// Processor seconds of the calling thread.

@@ -23,7 +23,7 @@ mod persons;
 mod tables;
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -147,6 +147,7 @@ impl Network {
             meter,
             &mut |a, b| pairs.push(numbers[a as usize], numbers[b as usize]),
         )?;
+        pairs.complete();
         Ok(Self {
             seed,
             people,
@@ -176,6 +177,7 @@ struct Made {
     network: Arc<Network>,
     table: TableName,
     name: PathBuf,
+    with_rows: bool,
 }
 
 impl MadeTable for Made {
@@ -188,7 +190,20 @@ impl MadeTable for Made {
     }
 
     fn text(&self) -> Box<dyn Read + Send> {
-        Box::new(TableText::new(Arc::clone(&self.network), self.table))
+        if self.with_rows {
+            Box::new(TableText::new(Arc::clone(&self.network), self.table))
+        } else {
+            Box::new(Cursor::new(format!("{}\n", self.table.header())))
+        }
+    }
+
+    fn header(&self) -> Arc<dyn MadeTable> {
+        Arc::new(Self {
+            network: Arc::clone(&self.network),
+            table: self.table,
+            name: self.name.clone(),
+            with_rows: false,
+        })
     }
 }
 
@@ -205,6 +220,7 @@ pub(crate) fn made(
             network: Arc::clone(&network),
             table,
             name: PathBuf::from(format!("{}.csv", table.stem())),
+            with_rows: true,
         }))
     };
     Ok(TableName::ALL.map(made).to_vec())

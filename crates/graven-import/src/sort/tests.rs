@@ -77,6 +77,42 @@ fn spools_read_back_from_memory_and_disk_twice() {
 }
 
 #[test]
+fn a_spool_frees_what_all_its_readers_have_passed() {
+    let (_dir, scratch) = scratch(0);
+    let mut spool = Spool::new(&scratch);
+    let input = records(300_000);
+    for (key, bytes) in &input {
+        spool.push(key[0], key[1], bytes).unwrap();
+    }
+    let written = scratch.spilled();
+    assert!(written > 3 << 20, "{written}");
+    spool.freed_after(2);
+    let mut readers = [spool.reader(), spool.reader()];
+    let mut held = vec![spool.held_bytes()];
+    for at in [0, 1] {
+        for (key, bytes) in &input {
+            let (a, b, read) = readers[at].next().unwrap().unwrap();
+            assert_eq!(([a, b], read), (*key, &bytes[..]));
+        }
+        assert!(readers[at].next().unwrap().is_none());
+        held.push(spool.held_bytes());
+    }
+    assert_eq!(held[0], held[1], "the second reader needs it all");
+    // A file system without holes keeps the file as it is.
+    assert!(held[2] == held[1] || held[2] <= 2 << 20, "{held:?}");
+}
+
+#[test]
+#[should_panic(expected = "more often than was said")]
+fn a_spool_that_was_freed_is_not_read_again() {
+    let (_dir, scratch) = scratch(0);
+    let mut spool = Spool::new(&scratch);
+    spool.freed_after(1);
+    let _ = spool.reader();
+    let _ = spool.reader();
+}
+
+#[test]
 fn the_scratch_folder_goes_away_and_is_exclusive() {
     let (dir, scratch) = scratch(0);
     let folder = dir.path().join("scratch");

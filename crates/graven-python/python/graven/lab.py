@@ -69,6 +69,8 @@ def counts(trace, policy, sizes, accesses=None, seed=1, column=None, page_bytes=
     if not isinstance(trace, Trace):
         is_path = isinstance(trace, (str, os.PathLike))
         trace = Trace(os.fspath(trace), None, column, page_bytes) if is_path else Trace(None, list(trace))
+    if accesses:
+        trace = trace.first(accesses)
     policies = policy if isinstance(policy, (list, tuple)) else [policy]
     sizes = sizes if isinstance(sizes, (list, tuple)) else [sizes]
     rows = []
@@ -79,13 +81,13 @@ def counts(trace, policy, sizes, accesses=None, seed=1, column=None, page_bytes=
         for one in policies:
             begun = time.process_time()
             if isinstance(one, str):
-                name, hits = one, trace.hits(one, pages, seed, accesses)
+                name, (hits, _, _) = one, trace.replay(one, pages, seed)
             else:
                 if isinstance(one, Policy) and len(sizes) > 1:
                     raise Error("Request.Invalid", "an object of a policy is for one size: give its class for several")
                 own = one if isinstance(one, Policy) else one(pages)
-                name, hits = type(own).__name__, _hits(trace.pages(accesses), own, pages)
-            count = min(len(trace), accesses or len(trace))
+                name, hits = type(own).__name__, _hits(trace.pages(), own, pages)
+            count = len(trace)
             rows.append(
                 {
                     "trace": trace.name,

@@ -29,6 +29,30 @@ struct Sums {
     later: Later,
 }
 
+/// What the lists of a type in one direction add up to.
+#[derive(Default)]
+pub(super) struct Compared {
+    sums: Sums,
+    /// A segment could not be read, which is reported with its store: nothing can be compared.
+    unread: bool,
+}
+
+impl Compared {
+    /// Takes what other segments add up to.
+    pub(super) fn add(&mut self, other: Compared) {
+        self.unread |= other.unread;
+        self.sums.add(other.sums);
+    }
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.relationships += other.relationships;
+        self.hash = self.hash.wrapping_add(other.hash);
+        self.later = self.later.with(other.later);
+    }
+}
+
 /// Relationships created after the load: how many, and a hash over their ids, types and ends.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Later {
@@ -70,8 +94,11 @@ impl Check<'_> {
         end: u64,
     ) -> Result<u64> {
         let mut sums = Sums::default();
-        self.lists(&self.walk_of(of), entry, end, &mut sums, true)?;
-        Ok(sums.relationships)
+        let read = self.lists(&self.walk_of(of), entry, end, &mut sums);
+        let (relationships, unread) = (sums.relationships, read.is_err());
+        let found = Compared { sums, unread };
+        self.lists.entry(of).or_default().add(found);
+        read.map(|()| relationships)
     }
 
     fn walk_of(&self, (rel_type, direction): (TypeId, Direction)) -> Walk {
@@ -90,7 +117,6 @@ impl Check<'_> {
         entry: &SegmentEntry,
         end: u64,
         sums: &mut Sums,
-        count_pages: bool,
     ) -> Result<()> {
         let pages = &self.root.pages;
         let pin = pages.pin(entry.page, KIND)?;
@@ -113,7 +139,7 @@ impl Check<'_> {
             let limit = self.root.catalog.next_node;
             return pages.checked(entry.page, KIND, walk(&segment, of, labels, limit, sums));
         }
-        self.parts(of, entry, &segment, sums, count_pages)
+        self.parts(of, entry, &segment, sums)
     }
 
     /// The parts of a long list.
@@ -123,7 +149,6 @@ impl Check<'_> {
         entry: &SegmentEntry,
         head: &Segment<'_>,
         sums: &mut Sums,
-        count_pages: bool,
     ) -> Result<()> {
         let mut here = Sums::default();
         let mut last = 0;
@@ -132,9 +157,7 @@ impl Check<'_> {
                 .root
                 .pages
                 .checked(entry.page, KIND, head.part(index))?;
-            if count_pages {
-                self.page(part.page)?;
-            }
+            self.page(part.page)?;
             let pages = &self.root.pages;
             let pin = pages.pin(part.page, KIND)?;
             let segment = Segment::read(padded_payload(&pin), pin.len());
@@ -168,53 +191,23 @@ impl Check<'_> {
                 .pages
                 .checked(entry.page, KIND, Err(Malformed(what)));
         }
-        sums.relationships += here.relationships;
-        sums.hash = sums.hash.wrapping_add(here.hash);
-        sums.later = sums.later.with(here.later);
+        sums.add(here);
         Ok(())
     }
 
     /// Both directions of a type hold the same relationships. Gives those created after the load,
     /// `None` if the type cannot be read.
-    pub(super) fn directions(&mut self, rel_type: TypeId) -> Result<Option<Later>> {
-        let mut sums = [Sums::default(), Sums::default()];
+    pub(super) fn directions(&mut self, rel_type: TypeId) -> Option<Later> {
         let directions = [Direction::Out, Direction::In];
+        let found = directions.map(|d| self.lists.remove(&(rel_type, d)).unwrap_or_default());
+        if found.iter().any(|found| found.unread) {
+            return None;
+        }
+        let [out, into] = found.map(|found| found.sums);
         let place = self
             .root
             .catalog
             .store_name(StoreKind::Adjacency(rel_type, Direction::Out));
-        for (sums, direction) in sums.iter_mut().zip(directions) {
-            let adjacency = self.root.adjacency(rel_type, direction);
-            let mut entries: Vec<SegmentEntry> = Vec::new();
-            let read = adjacency.for_each_segment(|located| {
-                entries.push(SegmentEntry {
-                    first: located.first,
-                    page: located.page,
-                    extra: located.extra,
-                });
-                Ok(true)
-            });
-            if read.is_err() {
-                self.note(&place, read)?;
-                return Ok(None);
-            }
-            let ascend = entries
-                .windows(2)
-                .all(|pair| pair[0].extra <= pair[1].extra);
-            if direction == Direction::Out && !ascend {
-                self.problem(&place, "first relationship ids of segments do not ascend");
-            }
-            let of = self.walk_of((rel_type, direction));
-            for (at, entry) in entries.iter().enumerate() {
-                let end = entries.get(at + 1).map_or(u64::MAX, |next| next.first);
-                if self.lists(&of, entry, end, sums, false).is_err() {
-                    // Reported with its store already; without this segment there is nothing to
-                    // compare.
-                    return Ok(None);
-                }
-            }
-        }
-        let [out, into] = sums;
         let known = self.root.catalog.statistics.types[rel_type.0 as usize].relationships;
         if out.relationships != into.relationships || out.hash != into.hash {
             let what = format!(
@@ -229,7 +222,7 @@ impl Check<'_> {
             );
             self.problem(place, what);
         }
-        Ok(Some(out.later))
+        Some(out.later)
     }
 
     /// The stores of types, starts and ends say the same of relationships created after the load as

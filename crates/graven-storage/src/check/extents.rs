@@ -13,14 +13,25 @@ pub(super) struct UsedExtents {
 
 impl UsedExtents {
     pub(super) fn new(reservation: Reservation) -> UsedExtents {
-        let used = vec![
-            Extent { unit: 0, units: 1 },
-            Extent {
-                unit: SECOND_UNIT,
-                units: 1,
-            },
-        ];
+        let used = Vec::new();
         UsedExtents { used, reservation }
+    }
+
+    pub(super) fn with_superblocks(reservation: Reservation) -> UsedExtents {
+        let used = [0, SECOND_UNIT].map(|unit| Extent { unit, units: 1 });
+        UsedExtents {
+            used: used.into(),
+            reservation,
+        }
+    }
+
+    /// Takes the pages of a part.
+    pub(super) fn join(&mut self, mut part: UsedExtents) -> Result<()> {
+        let bytes = part.reservation.bytes();
+        part.reservation.shrink(bytes);
+        self.reservation.grow(bytes)?;
+        self.used.append(&mut part.used);
+        Ok(())
     }
 
     pub(super) fn add(&mut self, page: PageRef) -> Result<()> {

@@ -268,7 +268,7 @@ impl DeltaLayer {
             if undone {
                 edges.remove(&(node, other, id.0));
             } else {
-                edges.insert((node, other, id.0), change.change);
+                edges.put((node, other, id.0), change.change);
             }
         }
     }

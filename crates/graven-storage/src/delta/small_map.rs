@@ -1,4 +1,4 @@
-//! A persistent ordered map that is a shared vector as long as it is small.
+//! A persistent ordered map that is a shared vector as long as it is small, or is only filled.
 //!
 //! # How it works
 //! What one statement changes is a few properties, lists and entries of indexes. A persistent
@@ -7,15 +7,24 @@
 //! map share until one of them changes; more are such a tree. A map that has become a tree stays
 //! one.
 //!
+//! A transaction that loads a table enters hundreds of thousands of relationships before anything
+//! reads them. So entries beyond [`FEW`] that are [put](SmallMap::put) are appended to a list, which
+//! the first reader puts in order. What is entered after that makes a tree of it.
+//!
+//! # Concurrency
+//! Copies share a list; the thread that reads it first puts it in order, others wait for that.
+//!
 //! # Costs
 //! Of a small map: a look-up bisects; the first change of a copy copies all, and needs an
-//! allocation, two from [`FIRST`] entries on.
+//! allocation, two from [`FIRST`] entries on. Of a list: an entry is appended, and sorted once with
+//! the others.
 
 use equivalent::Comparable;
 use imbl::OrdMap;
+use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Entries up to which a map is a vector.
 const FEW: usize = 16;
@@ -32,7 +41,50 @@ pub(crate) struct SmallMap<K: Ord, V>(Entries<K, V>);
 enum Entries<K: Ord, V> {
     /// Keys ascend; none: no entries.
     Few(Option<Arc<Few<K, V>>>),
+    /// Never empty.
+    Listed(Arc<Listed<K, V>>),
     Many(OrdMap<K, V>),
+}
+
+/// Entries in the order in which they came, until one is read.
+#[derive(Debug)]
+struct Listed<K, V> {
+    appended: Mutex<Vec<(K, V)>>,
+    /// All of them, keys ascending; of a key that came twice, the later value.
+    ordered: OnceLock<Vec<(K, V)>>,
+}
+
+impl<K: Ord, V> Listed<K, V> {
+    fn new(entries: Vec<(K, V)>) -> Self {
+        Listed {
+            appended: Mutex::new(entries),
+            ordered: OnceLock::new(),
+        }
+    }
+
+    fn ordered(&self) -> &[(K, V)] {
+        self.ordered.get_or_init(|| {
+            let mut entries = std::mem::take(&mut *self.appended.lock());
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            entries.dedup_by(|later, kept| {
+                let again = later.0 == kept.0;
+                if again {
+                    std::mem::swap(later, kept);
+                }
+                again
+            });
+            entries
+        })
+    }
+
+    /// Appends an entry, unless the list is in order already.
+    fn append(&mut self, key: K, value: V) -> Result<(), (K, V)> {
+        if self.ordered.get().is_some() {
+            return Err((key, value));
+        }
+        self.appended.get_mut().push((key, value));
+        Ok(())
+    }
 }
 
 impl<K: Ord, V> Default for SmallMap<K, V> {
@@ -43,14 +95,28 @@ impl<K: Ord, V> Default for SmallMap<K, V> {
 
 impl<K: Ord, V> SmallMap<K, V> {
     pub(crate) fn len(&self) -> usize {
-        match &self.0 {
-            Entries::Few(few) => few.as_ref().map_or(0, |few| few.len()),
-            Entries::Many(tree) => tree.len(),
+        match self.sorted() {
+            Ok(sorted) => sorted.len(),
+            Err(tree) => tree.len(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
+        match &self.0 {
+            Entries::Few(few) => few.as_ref().is_none_or(|few| few.is_empty()),
+            Entries::Listed(_) => false,
+            Entries::Many(tree) => tree.is_empty(),
+        }
+    }
+
+    /// All entries, keys ascending, or the tree that holds them.
+    #[inline]
+    fn sorted(&self) -> Result<&[(K, V)], &OrdMap<K, V>> {
+        match &self.0 {
+            Entries::Few(few) => Ok(few.as_ref().map_or(&[][..], |few| few)),
+            Entries::Listed(listed) => Ok(listed.ordered()),
+            Entries::Many(tree) => Err(tree),
+        }
     }
 }
 
@@ -62,9 +128,8 @@ fn place<K: Ord, V>(few: &[(K, V)], key: &K) -> Result<usize, usize> {
 impl<K: Ord, V> SmallMap<K, V> {
     /// The entries from `start` on, keys ascending.
     pub(crate) fn range_from(&self, start: Bound<&K>) -> impl Iterator<Item = (&K, &V)> {
-        let (few, many) = match &self.0 {
-            Entries::Few(few) => {
-                let few = few.as_ref().map_or(&[][..], |few| few);
+        let (few, many) = match self.sorted() {
+            Ok(few) => {
                 let at = match start {
                     Bound::Unbounded => 0,
                     Bound::Included(key) => place(few, key).unwrap_or_else(|at| at),
@@ -72,7 +137,7 @@ impl<K: Ord, V> SmallMap<K, V> {
                 };
                 (&few[at..], None)
             }
-            Entries::Many(tree) => (&[][..], Some(tree.range::<_, K>((start, Bound::Unbounded)))),
+            Err(tree) => (&[][..], Some(tree.range::<_, K>((start, Bound::Unbounded)))),
         };
         let few = few.iter().map(|(key, value)| (key, value));
         few.chain(many.into_iter().flatten())
@@ -80,9 +145,9 @@ impl<K: Ord, V> SmallMap<K, V> {
 
     /// All entries, keys ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        let (few, many) = match &self.0 {
-            Entries::Few(few) => (few.as_ref().map_or(&[][..], |few| few), None),
-            Entries::Many(tree) => (&[][..], Some(tree.iter())),
+        let (few, many) = match self.sorted() {
+            Ok(few) => (few, None),
+            Err(tree) => (&[][..], Some(tree.iter())),
         };
         let few = few.iter().map(|(key, value)| (key, value));
         few.chain(many.into_iter().flatten())
@@ -98,9 +163,8 @@ impl<K: Ord, V> SmallMap<K, V> {
 
     /// The last entry up to `end`.
     pub(crate) fn last_to(&self, end: Bound<&K>) -> Option<(&K, &V)> {
-        match &self.0 {
-            Entries::Few(few) => {
-                let few = few.as_ref()?;
+        match self.sorted() {
+            Ok(few) => {
                 let count = match end {
                     Bound::Unbounded => few.len(),
                     Bound::Included(key) => place(few, key).map_or_else(|at| at, |at| at + 1),
@@ -109,20 +173,19 @@ impl<K: Ord, V> SmallMap<K, V> {
                 let (key, value) = few[..count].last()?;
                 Some((key, value))
             }
-            Entries::Many(tree) => tree.range::<_, K>((Bound::Unbounded, end)).next_back(),
+            Err(tree) => tree.range::<_, K>((Bound::Unbounded, end)).next_back(),
         }
     }
 
     /// The first entry behind `place`, which lies between keys and equals none: the tree looks for
     /// one key, and would pass over some of several that are equal.
     pub(crate) fn first_behind<P: Comparable<K>>(&self, place: &P) -> Option<(&K, &V)> {
-        match &self.0 {
-            Entries::Few(few) => {
-                let few = few.as_ref()?;
+        match self.sorted() {
+            Ok(few) => {
                 let at = few.partition_point(|(known, _)| place.compare(known).is_gt());
                 few.get(at).map(|(key, value)| (key, value))
             }
-            Entries::Many(tree) => {
+            Err(tree) => {
                 let behind = (Bound::Excluded(place), Bound::Unbounded);
                 tree.range::<_, P>(behind).next()
             }
@@ -131,22 +194,49 @@ impl<K: Ord, V> SmallMap<K, V> {
 
     #[inline]
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
-        match &self.0 {
-            Entries::Few(few) => {
-                let few = few.as_ref()?;
-                place(few, key).ok().map(|at| &few[at].1)
-            }
-            Entries::Many(tree) => tree.get(key),
+        match self.sorted() {
+            Ok(few) => place(few, key).ok().map(|at| &few[at].1),
+            Err(tree) => tree.get(key),
         }
     }
 }
 
 impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
+    /// Makes a tree of a list.
+    fn plant(&mut self) {
+        if let Entries::Listed(listed) = &self.0 {
+            self.0 = Entries::Many(listed.ordered().iter().cloned().collect());
+        }
+    }
+
+    /// Enters a value, whatever the one before was.
+    pub(crate) fn put(&mut self, key: K, value: V) {
+        let (key, value) = match &mut self.0 {
+            Entries::Few(Some(few)) if few.len() >= FEW && place(few, &key).is_err() => {
+                let entries = few.iter().cloned().chain([(key, value)]).collect();
+                self.0 = Entries::Listed(Arc::new(Listed::new(entries)));
+                return;
+            }
+            // One that a reader has a copy of is not changed.
+            Entries::Listed(listed) => match Arc::get_mut(listed) {
+                Some(own) => match own.append(key, value) {
+                    Ok(()) => return,
+                    Err(entry) => entry,
+                },
+                None => (key, value),
+            },
+            _ => (key, value),
+        };
+        self.insert(key, value);
+    }
+
     /// Enters a value; the one before.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.plant();
         let few = match &mut self.0 {
-            Entries::Few(few) => few,
             Entries::Many(tree) => return tree.insert(key, value),
+            Entries::Few(few) => few,
+            Entries::Listed(_) => unreachable!("planted"),
         };
         let shared = few.get_or_insert_default();
         match place(shared, &key) {
@@ -168,6 +258,7 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
     where
         V: Default,
     {
+        self.plant();
         if let Entries::Few(Some(few)) = &self.0
             && few.len() >= FEW
             && place(few, &key).is_err()
@@ -189,11 +280,13 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
                 }
                 tree.get_mut(&key).expect("just inserted")
             }
+            Entries::Listed(_) => unreachable!("planted"),
         }
     }
 
     /// Takes an entry out.
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        self.plant();
         match &mut self.0 {
             Entries::Few(few) => {
                 let few = few.as_mut()?;
@@ -201,6 +294,7 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
                 Some(Arc::make_mut(few).remove(at).1)
             }
             Entries::Many(tree) => tree.remove(key),
+            Entries::Listed(_) => unreachable!("planted"),
         }
     }
 }
@@ -278,30 +372,42 @@ mod tests {
     fn a_small_map_is_a_map() {
         let mut random = SplitMix64::new(11);
         let mut random = move |below| random.below(below);
-        let mut trees = 0;
+        let (mut trees, mut lists) = (0, 0);
         for round in 0..300 {
+            // Some are only put to for a while.
+            let kinds = if round % 3 == 0 { 16 } else { 5 };
             // Some stay small for ever.
             let keys = 3 + round % 50;
             let (mut map, mut plain) = (SmallMap::default(), BTreeMap::new());
             for _ in 0..random(12) {
                 let (before, plain_before) = (map.clone(), plain.clone());
-                for _ in 0..random(12) {
+                let copied = random(2) == 0;
+                let before = copied.then_some(before);
+                for _ in 0..random(40) {
                     let (key, value) = (random(keys), random(1000));
-                    match random(4) {
+                    match random(kinds) {
                         0 => assert_eq!(map.remove(&key), plain.remove(&key)),
                         1 => {
                             *map.entry(key) += value;
                             *plain.entry(key).or_default() += value;
                         }
-                        _ => assert_eq!(map.insert(key, value), plain.insert(key, value)),
+                        2 => assert_eq!(map.insert(key, value), plain.insert(key, value)),
+                        _ => {
+                            map.put(key, value);
+                            plain.insert(key, value);
+                        }
                     }
                 }
+                lists += u32::from(matches!(map.0, Entries::Listed(_)));
                 check(&map, &plain);
-                check(&before, &plain_before);
-                assert_eq!(map == before, plain == plain_before);
+                if let Some(before) = before {
+                    check(&before, &plain_before);
+                    assert_eq!(map == before, plain == plain_before);
+                }
             }
             trees += u32::from(matches!(map.0, Entries::Many(_)));
         }
         assert!((30..270).contains(&trees), "{trees} of 300 are trees");
+        assert!(lists > 30, "{lists} lists were read");
     }
 }

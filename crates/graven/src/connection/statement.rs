@@ -17,11 +17,14 @@ use graven_cypher::{
     ParameterNames, Stop, parse_and_plan, parse_and_plan_logical, parse_and_plan_until,
 };
 use graven_exec::{Deadline, ExecContext, ExecError, Sources, UserFunctions, execute_kept};
-use graven_storage::Snapshot;
+use graven_storage::{CheckpointOptions, Snapshot};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// Nodes and relationships from which on a statement that loads them ends with a checkpoint.
+const LOADED: u64 = 10_000;
 
 /// What a byte of a statement may come to in its logical plan and in that plan's text.
 const LOGICAL_PLAN_BYTES: u64 = 1024;
@@ -29,6 +32,15 @@ const LOGICAL_PLAN_BYTES: u64 = 1024;
 /// The question that planning asks from time to time.
 fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
     Rc::new(move || ended().is_err())
+}
+
+/// Makes a checkpoint after a statement that has loaded many rows: what looks them up, say the table
+/// of relationships that is loaded next, finds them in packed pages.
+fn fold(inner: &Instance, loads: bool, done: &LocalCursor) {
+    if loads && done.created() >= LOADED {
+        // The statement is committed. A checkpoint that fails is tried again, and reported then.
+        let _ = inner.store.checkpoint(CheckpointOptions::default());
+    }
 }
 
 impl Connection {
@@ -87,7 +99,10 @@ impl Connection {
         self.says(&guard);
         if planned.runs_in_transactions() {
             drop(snapshot);
-            return Ok(self.in_transactions(inner, planned, params, guard)?.into());
+            let loads = planned.loads();
+            let done = self.in_transactions(inner, planned, params, guard)?;
+            fold(inner, loads, &done);
+            return Ok(done.into());
         }
         let begun = guard.begun();
         // All attempts together have the time of one statement.
@@ -110,7 +125,10 @@ impl Connection {
             let done = self.autocommit(inner, planned.merges(), |transaction| {
                 self.run(inner, &planned, transaction, &run, &occasion)
             });
-            return Ok(done?.into());
+            let done = done?;
+            drop(snapshot);
+            fold(inner, planned.loads(), &done);
+            return Ok(done.into());
         }
         let values = Run::new(params).values;
         let mut context = self.context(inner, &planned, None, &occasion);

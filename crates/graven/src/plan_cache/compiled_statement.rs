@@ -60,6 +60,7 @@ impl CompiledStatement {
                     _ => false,
                 }),
             on_files: writes_file || loads,
+            loads,
             has_macros: false,
             kind,
             write: runs && kind != StatementKind::Reads,

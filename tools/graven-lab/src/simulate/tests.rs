@@ -205,3 +205,78 @@ fn summaries_are_means_over_pairs_with_a_gap() {
     assert_eq!(summaries[0].policy, "min");
     assert!(figures(&runs)[0].svg().contains("miss ratio"));
 }
+
+/// A program that keeps what it is asked in `request`, says `said` and ends with `code`.
+fn interpreter(folder: &Path, said: &str, code: u8) -> Spark {
+    use std::os::unix::fs::PermissionsExt;
+    let [python, answer, request] = ["python", "answer", "request"].map(|name| folder.join(name));
+    std::fs::write(&answer, said).unwrap();
+    let text = format!(
+        "#!/bin/sh\ncat > '{}'\necho 'no such master' >&2\ncat '{}'\nexit {code}\n",
+        request.display(),
+        answer.display()
+    );
+    std::fs::write(&python, text).unwrap();
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    Spark {
+        python,
+        master: Some("local[2]".to_owned()),
+    }
+}
+
+#[test]
+fn what_executors_count_makes_the_same_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulation = Simulation {
+        policies: vec!["lru".into(), "clock".into()],
+        sizes: vec![Size::Pages(4), Size::Share(0.5)],
+        ..simulation(folder.path())
+    };
+    let mut expected = simulation.run(&mut |_| ControlFlow::Continue(())).unwrap();
+    // The program answers what a replay of the jobs counts: two yardsticks and two policies a size.
+    let trace = graven_trace::read(&simulation.traces[0]).unwrap();
+    let trace = ReplayTrace::new(trace, None);
+    let mut answers = Vec::new();
+    for pages in [4, trace.unique() / 2 + trace.unique() % 2] {
+        for policy in ["min", BASELINE, "lru", "clock"] {
+            let spec = Spec::parse(policy).unwrap();
+            let counted = trace.replay(&spec, pages, 1, || 0.0).unwrap();
+            answers.push(serde_json::json!({
+                "hits": counted.hits,
+                "evictions": counted.evictions,
+                "figures": counted.figures,
+                "seconds": 0.5,
+            }));
+        }
+    }
+    let said = serde_json::to_string(&answers).unwrap();
+    let found = simulation.run_on(&interpreter(folder.path(), &said, 0)).unwrap();
+    for (run, found) in expected.iter_mut().zip(&found) {
+        // Times are those of the executors.
+        run.seconds = 0.5;
+        run.accesses_per_second = 800.0;
+        run.total_accesses_per_second = found.total_accesses_per_second;
+        (run.read_seconds, run.map_seconds) = (found.read_seconds, found.map_seconds);
+    }
+    assert_eq!(expected, found);
+    let request = std::fs::read(folder.path().join("request")).unwrap();
+    let request: serde_json::Value = serde_json::from_slice(&request).unwrap();
+    assert_eq!(request["master"], "local[2]");
+    assert_eq!(request["jobs"].as_array().unwrap().len(), 8);
+    assert_eq!(request["jobs"][7][1], "clock");
+}
+
+#[test]
+fn what_python_says_is_in_the_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulation = simulation(folder.path());
+    let told = |spark: &Spark| simulation.run_on(spark).unwrap_err().to_string();
+    assert!(told(&interpreter(folder.path(), "", 1)).contains("no such master"));
+    assert!(told(&interpreter(folder.path(), "[]", 0)).contains("0 answers to 18 jobs"));
+    assert!(told(&interpreter(folder.path(), "yes", 0)).contains("not the expected one"));
+    let missing = Spark {
+        python: folder.path().join("none"),
+        master: None,
+    };
+    assert!(told(&missing).contains("--python names an interpreter"));
+}

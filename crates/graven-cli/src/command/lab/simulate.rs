@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
-use graven_lab::simulate::{self, Run, Simulation, Size, Summary};
+use clap::{Args, ValueEnum};
+use graven_lab::simulate::{self, Run, Simulation, Size, Spark, Summary};
 
 use super::options::{self, Reading};
 use super::output::Output;
@@ -68,6 +68,16 @@ pub(crate) struct Simulate {
     /// Threads that simulate [default: all cores]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
+    /// What simulates: threads of this program, or executors of Spark, which give the same numbers
+    #[arg(long, value_enum, default_value_t = Engine::Threads)]
+    engine: Engine,
+    /// With --engine spark: the master, as in local[4] or spark://HOST:7077 [default: what Spark's
+    /// configuration says]
+    #[arg(long, value_name = "URL")]
+    spark_master: Option<String>,
+    /// With --engine spark: an interpreter of Python that has graven[spark]
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    python: PathBuf,
     /// One line a policy over all traces and sizes: mean and worst share of the gap closed
     #[arg(long)]
     summary: bool,
@@ -75,8 +85,22 @@ pub(crate) struct Simulate {
     output: Output,
 }
 
+/// What simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Engine {
+    /// Threads of this program
+    Threads,
+    /// Executors of Spark
+    Spark,
+}
+
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.engine == Engine::Threads && self.spark_master.is_some() {
+            return Err(Failure::usage(
+                "--spark-master says where executors are: add --engine spark",
+            ));
+        }
         let simulation = Simulation {
             traces: simulate::trace_files(&self.traces)?,
             policies: options::policies(&self.policies),
@@ -87,9 +111,16 @@ impl Simulate {
             seed: self.seed,
             threads: self.threads,
         };
-        let runs = options::with_bar(|report| {
-            simulation.run(&mut |progress| report(progress.trace, progress.done, progress.total))
-        })?;
+        let runs = match self.engine {
+            Engine::Threads => options::with_bar(|report| {
+                simulation
+                    .run(&mut |progress| report(progress.trace, progress.done, progress.total))
+            })?,
+            Engine::Spark => simulation.run_on(&Spark {
+                python: self.python,
+                master: self.spark_master,
+            })?,
+        };
         let figures = || simulate::figures(&runs);
         if self.summary {
             let summaries = simulate::summarize(&runs);

@@ -6,8 +6,8 @@
 //! sorted in memory.
 //!
 //! # Costs
-//! Nine bytes a friendship, written once and read once for each pass, in scratch files if there are
-//! more than the staging memory takes. A bucket takes at most about [`BUCKET_BYTES`] while it is
+//! Nine bytes a friendship, written once and read once, in scratch files if there are more than the
+//! staging memory takes; what was read is freed. A bucket takes at most about [`BUCKET_BYTES`] while it is
 //! read: the first has twice the mean, because small numbers are more often the smaller of two.
 
 use std::sync::Arc;
@@ -46,6 +46,13 @@ impl Pairs {
         let (small, large) = (u64::from(a.min(b)), u64::from(a.max(b)));
         let bucket = small * self.buckets.len() as u64 / self.persons;
         self.buckets[bucket as usize].push(small, large, &[])
+    }
+
+    /// Says that all friendships are there, and that each bucket is read once.
+    pub(super) fn complete(&mut self) {
+        for bucket in &mut self.buckets {
+            bucket.freed_after(1);
+        }
     }
 
     /// The number of friendships.
