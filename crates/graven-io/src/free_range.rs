@@ -30,12 +30,18 @@ mod tests {
         let after = file.metadata().expect("metadata");
         assert_eq!(after.len(), 2 * mib as u64);
         let mut bytes = [0; 2];
-        file.read_exact_at(&mut bytes[..1], mib as u64 - 1).expect("read");
-        file.read_exact_at(&mut bytes[1..], mib as u64).expect("read");
+        file.read_exact_at(&mut bytes[..1], mib as u64 - 1)
+            .expect("read");
+        file.read_exact_at(&mut bytes[1..], mib as u64)
+            .expect("read");
         // A file system without holes keeps all of it.
         if after.blocks() < before {
             assert_eq!(bytes, [0, 7]);
-            assert!(after.blocks() <= before / 2 + 16, "{} of {before}", after.blocks());
+            assert!(
+                after.blocks() <= before / 2 + 16,
+                "{} of {before}",
+                after.blocks()
+            );
         } else {
             assert_eq!(bytes, [7, 7]);
         }

@@ -106,13 +106,7 @@ impl Trace {
 
     /// What a policy of Graven counts in an empty cache of `capacity` pages.
     #[pyo3(signature = (policy, capacity, seed=1))]
-    fn replay(
-        &self,
-        py: Python<'_>,
-        policy: &str,
-        capacity: usize,
-        seed: u64,
-    ) -> PyResult<Counts> {
+    fn replay(&self, py: Python<'_>, policy: &str, capacity: usize, seed: u64) -> PyResult<Counts> {
         if capacity == 0 || capacity >= u32::MAX as usize {
             return Err(usage(
                 py,

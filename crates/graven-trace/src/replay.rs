@@ -254,7 +254,9 @@ impl<C: Fn() -> f64> Visitor<ArrayFrames> for Running<'_, C> {
         Replayed {
             hits: outcome.hits,
             evictions: Some(outcome.evictions),
-            figures: figures.map(|(name, value)| (name.to_owned(), value)).collect(),
+            figures: figures
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             seconds,
         }
     }
@@ -306,6 +308,9 @@ mod tests {
             flags: None,
             ..trace()
         };
-        assert_ne!(hits(&with, "lru"), hits(&ReplayTrace::new(plain, None), "lru"));
+        assert_ne!(
+            hits(&with, "lru"),
+            hits(&ReplayTrace::new(plain, None), "lru")
+        );
     }
 }

@@ -239,7 +239,9 @@ impl Simulation {
         };
         parallel::run(jobs, self.threads, &mut report, |job| {
             let Job { spec, capacity, .. } = job;
-            let replayed = trace.trace.replay(spec, *capacity, self.seed, thread_seconds);
+            let replayed = trace
+                .trace
+                .replay(spec, *capacity, self.seed, thread_seconds);
             replayed.map_err(|error| LabError::Setting(format!("{}: {error}", trace.name)))
         })
     }

@@ -111,13 +111,7 @@ impl Check<'_> {
         }
     }
 
-    fn lists(
-        &mut self,
-        of: &Walk,
-        entry: &SegmentEntry,
-        end: u64,
-        sums: &mut Sums,
-    ) -> Result<()> {
+    fn lists(&mut self, of: &Walk, entry: &SegmentEntry, end: u64, sums: &mut Sums) -> Result<()> {
         let pages = &self.root.pages;
         let pin = pages.pin(entry.page, KIND)?;
         let segment = Segment::read(padded_payload(&pin), pin.len());

@@ -104,7 +104,11 @@ impl Spark {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|e| failed(format!("{e}; --python names an interpreter with graven[spark]")))?;
+            .map_err(|e| {
+                failed(format!(
+                    "{e}; --python names an interpreter with graven[spark]"
+                ))
+            })?;
         let text = serde_json::to_vec(request).map_err(|e| failed(e.to_string()))?;
         if let Some(mut input) = child.stdin.take() {
             // Where Python has ended already, its own words tell why.
@@ -135,7 +139,10 @@ impl Spark {
 /// The end of what a program said.
 fn last_lines(said: &[u8]) -> String {
     let said = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let from = lines.len().saturating_sub(LINES);
     lines[from..].join("\n")
 }

@@ -2,6 +2,7 @@
 //! advice.
 
 use super::*;
+use graven_trace::{FLAG_SCAN, dense};
 use graven_types::rng::SplitMix64;
 
 fn trace(folder: &Path, name: &str, pages: Vec<u64>) -> PathBuf {
@@ -250,7 +251,9 @@ fn what_executors_count_makes_the_same_runs() {
         }
     }
     let said = serde_json::to_string(&answers).unwrap();
-    let found = simulation.run_on(&interpreter(folder.path(), &said, 0)).unwrap();
+    let found = simulation
+        .run_on(&interpreter(folder.path(), &said, 0))
+        .unwrap();
     for (run, found) in expected.iter_mut().zip(&found) {
         // Times are those of the executors.
         run.seconds = 0.5;
