@@ -3,9 +3,9 @@
 //! # How it works
 //! Traces are read one after the other; within a trace every combination of policy and size is a
 //! job, and jobs are shared among threads by a counter, or among the executors of Spark
-//! ([`spark`]). A job replays the whole trace in an empty cache with the very policy code of the page
-//! cache ([`graven_trace::replay`]). Two policies are simulated for every size besides those asked for: Belady's optimum and Neo4j's clock,
-//! against which the others are put.
+//! ([`spark`]). A job replays the whole trace in an empty cache with the very policy code of the
+//! page cache ([`graven_trace::replay`]). Two policies are simulated for every size besides those
+//! asked for: Belady's optimum and Neo4j's clock, against which the others are put.
 //!
 //! # Costs
 //! Times of a job are processor times of its thread: the policy loop alone. Reading the trace and

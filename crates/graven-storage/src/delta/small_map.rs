@@ -8,8 +8,8 @@
 //! one.
 //!
 //! A transaction that loads a table enters hundreds of thousands of relationships before anything
-//! reads them. So entries beyond [`FEW`] that are [put](SmallMap::put) are appended to a list, which
-//! the first reader puts in order. What is entered after that makes a tree of it.
+//! reads them. So entries beyond [`FEW`] that are [put](SmallMap::put) are appended to a list. The
+//! first reader puts the list in order; an entry that comes after that makes a tree of it.
 //!
 //! # Concurrency
 //! Copies share a list; the thread that reads it first puts it in order, others wait for that.

@@ -34,8 +34,8 @@ fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
     Rc::new(move || ended().is_err())
 }
 
-/// Makes a checkpoint after a statement that has loaded many rows: what looks them up, say the table
-/// of relationships that is loaded next, finds them in packed pages.
+/// Makes a checkpoint after a statement that has loaded many rows: a later statement that looks
+/// them up, say for the table of relationships, finds them in packed pages.
 fn fold(inner: &Instance, loads: bool, done: &LocalCursor) {
     if loads && done.created() >= LOADED {
         // The statement is committed. A checkpoint that fails is tried again, and reported then.

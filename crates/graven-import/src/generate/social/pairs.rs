@@ -7,8 +7,9 @@
 //!
 //! # Costs
 //! Nine bytes a friendship, written once and read once, in scratch files if there are more than the
-//! staging memory takes; what was read is freed. A bucket takes at most about [`BUCKET_BYTES`] while it is
-//! read: the first has twice the mean, because small numbers are more often the smaller of two.
+//! staging memory takes; what was read is freed. A bucket takes at most about [`BUCKET_BYTES`]
+//! while it is read: the first has twice the mean, because small numbers are more often the smaller
+//! of two.
 
 use std::sync::Arc;
 
