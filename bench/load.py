@@ -177,7 +177,7 @@ def counted(args, system, db, files):
     if system == "graven":
         def ask(f):
             out = subprocess.run([args.graven, "query", db, text(f), "--format", "json"], capture_output=True, text=True, check=True).stdout
-            return json.loads(out.strip().splitlines()[0])["n"]
+            return json.loads(out)["rows"][0][0]
     else:
         module = importlib.import_module(system)
         con = module.Connection(module.Database(db))

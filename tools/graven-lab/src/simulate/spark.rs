@@ -3,9 +3,9 @@
 //! # How it works
 //! The program reads every trace, to know its sizes, and hands all jobs of all traces to the module
 //! `graven.spark.lab` of the package for Python, as JSON on its standard input. The module starts
-//! or joins Spark, spreads the jobs, and answers with the counts in the order of the jobs. Executors
-//! run the same replay ([`graven_trace::replay`]) and read the traces themselves, so a trace must
-//! have the same name where they run.
+//! or joins Spark, spreads the jobs, and answers with the counts in the order of the jobs.
+//! Executors run the same replay ([`graven_trace::replay`]) and read the traces themselves, so a
+//! trace must have the same name where they run.
 //!
 //! # Costs
 //! Each trace is read once here and once by each task that has jobs on it.
