@@ -5,6 +5,8 @@
 //! ([`super::inner`]). Names, arguments, columns and answers are those of APOC 5; what differs is
 //! said in `docs/reference/apoc.md`.
 
+mod algo;
+mod atomic;
 mod batches;
 mod create;
 mod merge;
@@ -12,9 +14,12 @@ mod meta;
 mod others;
 mod path;
 mod path_config;
+mod path_filters;
 mod refactor;
 mod refactor_nodes;
 mod run;
+mod schema_assert;
+mod without_effect;
 
 use graven_cypher::TypeSet;
 
@@ -22,6 +27,8 @@ use super::entry::{Field, Procedure};
 
 /// All procedures of APOC.
 pub(super) const TABLES: &[&[Procedure]] = &[
+    algo::TABLE,
+    atomic::TABLE,
     batches::TABLE,
     create::TABLE,
     merge::TABLE,
@@ -30,6 +37,8 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     path::TABLE,
     refactor::TABLE,
     run::TABLE,
+    schema_assert::TABLE,
+    without_effect::TABLE,
 ];
 
 /// The column of procedures that give one node a row.

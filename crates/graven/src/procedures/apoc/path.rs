@@ -128,7 +128,8 @@ fn of_subgraph(call: &Call<'_>, args: &[Value]) -> Result<Search, ExecError> {
     Ok(search)
 }
 
-fn paths(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
+/// All paths of a search.
+pub(super) fn paths(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
     let mut rows = Rows::new();
     find(call, start, search, &mut |nodes, relationships| {
         rows.push(vec![Value::Path(Arc::new(Path {
@@ -248,7 +249,7 @@ fn find(
             }
         }
         met.insert(id);
-        let Some(fate) = search.fate(&node, &labels, true) else {
+        let Some(fate) = search.fate(&node, &labels, 0) else {
             continue;
         };
         let trail = Trail {
@@ -263,7 +264,6 @@ fn find(
             trails.push(trail);
         }
     }
-    let step = search.step();
     let mut length = 0;
     while !trails.is_empty() && length < search.most && left > 0 {
         call.check()?;
@@ -277,7 +277,7 @@ fn find(
         from.sort_unstable();
         let from = from.into_iter().map(|id| Value::Integer(id.cast_signed()));
         let params = vec![(Arc::from("from"), Value::list(from.collect()))];
-        let mut rows = call.start(&step, params)?;
+        let mut rows = call.start(&search.step(length), params)?;
         let mut next = Vec::new();
         while let Some(found) = rows.next()? {
             for row in found {
@@ -294,7 +294,7 @@ fn find(
                     Value::List(labels) => labels,
                     _ => &[],
                 };
-                let Some(fate) = search.fate(&row[2], labels, false) else {
+                let Some(fate) = search.fate(&row[2], labels, length) else {
                     continue;
                 };
                 for at in &ends[&from.cast_unsigned()] {
