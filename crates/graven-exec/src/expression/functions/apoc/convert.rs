@@ -110,6 +110,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (1, 2),
         body: to_sorted_json,
     },
+    Function::new("apoc.json.path", (1, 3), json_path),
     Function {
         name: "apoc.meta.cypher.istype",
         arity: (2, 2),
@@ -163,6 +164,16 @@ fn all_kept(function: &str, value: &Value, is: fn(&Value) -> bool) -> Result<Val
     };
     let kept = items.iter().filter(|item| is(item)).cloned();
     Ok(Value::list(kept.collect()))
+}
+
+/// The part of a text of JSON at a path.
+fn json_path(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.json.path";
+    let options = args.get(2).map(|options| list(name, options)).transpose()?;
+    if let Some([other, ..]) = options.flatten() {
+        return Err(wrong(name, "no options of paths", other));
+    }
+    from_json(name, (&args[0], args.get(1)), |_| true, "a value")
 }
 
 /// What a property holds as JSON, or the part of it at a path.
