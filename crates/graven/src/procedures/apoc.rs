@@ -9,6 +9,7 @@ mod algo;
 mod atomic;
 mod batches;
 mod create;
+mod export;
 mod merge;
 mod meta;
 mod others;
@@ -31,6 +32,10 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     atomic::TABLE,
     batches::TABLE,
     create::TABLE,
+    export::TABLES[0],
+    export::TABLES[1],
+    export::TABLES[2],
+    export::TABLES[3],
     merge::TABLE,
     meta::TABLE,
     others::TABLE,
