@@ -1,5 +1,5 @@
-//! Goal: Spring Data Neo4j gets what it expects from this server. `spring/Talk.java` says what. It is
-//! left out where there is no compiler for Java, or no Spring Data Neo4j in the folder of jars that
+//! Goal: Spring Data Neo4j gets what it expects from this server. `spring/Talk.java` and
+//! `Flow.java` say what. It is left out where there is no compiler for Java, or no Spring Data Neo4j in the folder of jars that
 //! `JAVA_SPRING` names.
 
 use std::path::Path;
@@ -25,15 +25,19 @@ fn repositories_of_spring_are_kept() {
     let jars = Path::new(&folder).join("*");
     // Spring finds classes as files.
     let classes = scratch.path().join("classes");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spring/Talk.java");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/spring");
     let mut compiler = Command::new("javac");
     // Names of parameters are read by reflection.
-    compiler.arg("-parameters").arg("-cp").arg(&jars).arg("-d").arg(&classes);
-    play(compiler.arg(source), &server);
+    compiler.arg("-parameters").arg("-cp").arg(&jars);
+    compiler.arg("-d").arg(&classes);
+    compiler.args(["Talk.java", "Flow.java"].map(|name| sources.join(name)));
+    play(&mut compiler, &server);
     let mut path = jars.into_os_string();
     path.push(":");
     path.push(&classes);
-    let mut program = Command::new("java");
-    program.arg("-cp").arg(path).arg("talk.Talk");
-    play(&mut program, &server);
+    for class in ["talk.Talk", "flow.Flow"] {
+        let mut program = Command::new("java");
+        program.arg("-cp").arg(&path).arg(class);
+        play(&mut program, &server);
+    }
 }
