@@ -10,6 +10,7 @@ mod atomic;
 mod batches;
 mod create;
 mod export;
+mod graph;
 mod merge;
 mod meta;
 mod others;
@@ -36,6 +37,7 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     export::TABLES[1],
     export::TABLES[2],
     export::TABLES[3],
+    graph::TABLE,
     merge::TABLE,
     meta::TABLE,
     others::TABLE,

@@ -24,6 +24,8 @@ const START_AND_CONFIG: (&[Field], usize) =
 
 const PATH: &[Field] = &[("path", TypeSet::PATH)];
 
+const COUNT: &[Field] = &[("value", TypeSet::INTEGER)];
+
 const HOPS: (&[Field], usize) = (
     &[
         ("node", TypeSet::NODE),
@@ -44,12 +46,57 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfCall(at_hop),
     ),
     procedure(
+        "apoc.neighbors.athop.count",
+        "how many nodes are at so many steps, and not nearer",
+        HOPS,
+        Right::Read,
+        COUNT,
+        Body::Statement(
+            "CALL apoc.neighbors.athop($node, $relTypes, $distance) YIELD node \
+                RETURN count(node) AS value",
+        ),
+    ),
+    procedure(
+        "apoc.neighbors.byhop",
+        "nodes at each number of steps, and not nearer",
+        HOPS,
+        Right::Read,
+        &[("nodes", TypeSet::LIST)],
+        Body::Statement(
+            "UNWIND range(1, coalesce($distance, 1)) AS steps \
+                CALL apoc.neighbors.athop($node, $relTypes, steps) YIELD node \
+                WITH steps, collect(node) AS nodes ORDER BY steps RETURN nodes",
+        ),
+    ),
+    procedure(
+        "apoc.neighbors.byhop.count",
+        "how many nodes are at each number of steps, and not nearer",
+        HOPS,
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "RETURN COLLECT { CALL apoc.neighbors.byhop($node, $relTypes, $distance) YIELD nodes \
+                RETURN size(nodes) } AS value",
+        ),
+    ),
+    procedure(
         "apoc.neighbors.tohop",
         "nodes at so many steps or fewer",
         HOPS,
         Right::Read,
         NODE,
         Body::OfCall(to_hop),
+    ),
+    procedure(
+        "apoc.neighbors.tohop.count",
+        "how many nodes are at so many steps or fewer",
+        HOPS,
+        Right::Read,
+        COUNT,
+        Body::Statement(
+            "CALL apoc.neighbors.tohop($node, $relTypes, $distance) YIELD node \
+                RETURN count(node) AS value",
+        ),
     ),
     procedure(
         "apoc.path.expand",

@@ -109,8 +109,8 @@ impl Relations {
         let mut found = Vec::new();
         for (named, directions) in [
             (&self.forwards, &[Direction::Out][..]),
-            (&self.backwards, &[Direction::In]),
-            (&self.both, &[Direction::Out, Direction::In]),
+            (&self.backwards, &[Direction::In][..]),
+            (&self.both, &[Direction::Out, Direction::In][..]),
         ] {
             let known: Vec<TypeId> = match named.any {
                 true => (0..catalog.types().len()).map(|at| TypeId(at as u32)).collect(),

@@ -47,9 +47,9 @@ fn similarity(a: &[char], b: &[char]) -> Result<f64> {
     let mut taken = vec![false; long.len()];
     let mut matched = Vec::new();
     for (at, letter) in short.iter().enumerate() {
-        let window = at.saturating_sub(reach)..(at + reach + 1).min(long.len());
+        let mut window = at.saturating_sub(reach)..(at + reach + 1).min(long.len());
         work(1 + window.len())?;
-        let found = window.into_iter().find(|other| !taken[*other] && long[*other] == *letter);
+        let found = window.find(|other| !taken[*other] && long[*other] == *letter);
         if let Some(other) = found {
             taken[other] = true;
             matched.push(*letter);

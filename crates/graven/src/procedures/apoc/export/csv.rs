@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use graven_exec::{ExecError, Value};
+use graven_exec::{ExecError, MoreRows, Value};
 
 use super::Export;
 use super::config::Quotes;
@@ -35,8 +35,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     }
     let (of_nodes, of_relationships) = (keys(export, true)?, keys(export, false)?);
     let (width, rel_width) = (of_nodes.len(), of_relationships.len());
-    let own = |names: &[&'static str]| names.iter().map(|name| Cell::Text(name)).collect();
-    let mut heading: Vec<Cell> = own(&["_id", "_labels"]);
+    let mut heading = vec![Cell::Text("_id"), Cell::Text("_labels")];
     heading.extend(of_nodes.iter().map(Cell::of));
     heading.extend([Cell::Text("_start"), Cell::Text("_end"), Cell::Text("_type")]);
     heading.extend(of_relationships.iter().map(Cell::of));

@@ -7,7 +7,7 @@
 //! # Source
 //! Neo4j APOC Core 5, "Export to Cypher Script".
 
-use graven_exec::{ExecError, Value, sources};
+use graven_exec::{ExecError, MoreRows, Value, sources};
 use graven_files::literal;
 
 use super::Export;
@@ -143,7 +143,7 @@ fn nodes(export: &mut Export<'_>) -> Result<(), ExecError> {
     while let Some(rows) = started.next()? {
         for row in rows {
             let row_text = format!("{{_id:{}, properties:{}}}", row[0], map(export, &row[2])?);
-            let labels = match &row[1] {
+            let labels: String = match &row[1] {
                 Value::List(labels) => labels.iter().map(|own| format!(":{}", name(own))).collect(),
                 _ => String::new(),
             };

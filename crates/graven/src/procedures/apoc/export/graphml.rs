@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use graven_exec::{ExecError, Value};
+use graven_exec::{ExecError, MoreRows, Value};
 
 use super::Export;
 use super::csv::{TEXT, keys};

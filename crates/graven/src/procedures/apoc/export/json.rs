@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use graven_exec::{ExecError, Value};
+use graven_exec::{ExecError, MoreRows, Value};
 
 use super::Export;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graven_exec::{ExecError, Value};
+use graven_exec::{ExecError, MoreRows, Value};
 use graven_storage::{NodeId, RelId};
 
 use super::super::super::inner::{Call, Started};

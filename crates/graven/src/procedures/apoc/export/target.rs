@@ -68,7 +68,7 @@ impl Target {
         let file = file.map_err(|error| failed(call, name, &error))?;
         Ok(Target::File(Box::new(Unfinished {
             to: BufWriter::new(file),
-            name: name.to_string(),
+            name: (**name).to_owned(),
             beside,
             target,
             finished: false,
