@@ -336,6 +336,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("apoc.text.decapitalize", "s"),
     ("apoc.text.decapitalizeAll", "s"),
     ("apoc.text.distance", "ss"),
+    ("apoc.text.doubleMetaphone", "s"),
     ("apoc.text.format", "sl"),
     ("apoc.text.fuzzyMatch", "ss"),
     ("apoc.text.hammingDistance", "ss"),

@@ -193,6 +193,7 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.text.decapitalize" "apoc.text.decapitalize" 1..1 STR;
     "apoc.text.decapitalizeAll" "apoc.text.decapitalizeall" 1..1 STR;
     "apoc.text.distance" "apoc.text.distance" 2..2 INT;
+    "apoc.text.doubleMetaphone" "apoc.text.doublemetaphone" 1..1 STR;
     "apoc.text.format" "apoc.text.format" 2..3 STR;
     "apoc.text.fuzzyMatch" "apoc.text.fuzzymatch" 2..2 BOOL;
     "apoc.text.hammingDistance" "apoc.text.hammingdistance" 2..2 INT;

@@ -32,6 +32,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::apoc::likeness::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,
         functions::apoc::math::FUNCTIONS,
+        functions::apoc::metaphone::FUNCTIONS,
         functions::apoc::neighbours::FUNCTIONS,
         functions::apoc::number::FUNCTIONS,
         functions::apoc::regular::FUNCTIONS,

@@ -21,6 +21,7 @@ pub(in crate::expression) mod graph;
 pub(in crate::expression) mod likeness;
 pub(in crate::expression) mod map;
 pub(in crate::expression) mod math;
+pub(in crate::expression) mod metaphone;
 pub(in crate::expression) mod neighbours;
 pub(in crate::expression) mod number;
 pub(in crate::expression) mod regular;

@@ -1,4 +1,4 @@
-//! `apoc.text.jaroWinklerDistance` and `doubleMetaphone`: how alike texts look and sound.
+//! `apoc.text.jaroWinklerDistance`: how alike texts look.
 //!
 //! # Source
 //! Winkler, "String Comparator Metrics and Enhanced Decision Rules" (1990), with a weight of 0.1 for
