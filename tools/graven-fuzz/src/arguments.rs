@@ -561,7 +561,12 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
         ]),
         'a' => Some(&["'XIV'", "''", "4", "'MMMMMMMMMM'"]),
         'A' => Some(&["true", "false", "5", ""]),
-        'E' => Some(&["duration('P1DT2H')", "duration('PT0S')", "5", "duration('P9999Y')"]),
+        'E' => Some(&[
+            "duration('P1DT2H')",
+            "duration('PT0S')",
+            "5",
+            "duration('P9999Y')",
+        ]),
         'g' => Some(&[
             "apoc.util.compress('ab')",
             "apoc.util.compress('')",

@@ -104,7 +104,11 @@ pub(super) struct Wanted<'a> {
 }
 
 /// The node of an argument; none of null.
-pub(super) fn node_of(call: &Call<'_>, name: &str, value: &Value) -> Result<Option<u64>, ExecError> {
+pub(super) fn node_of(
+    call: &Call<'_>,
+    name: &str,
+    value: &Value,
+) -> Result<Option<u64>, ExecError> {
     match value {
         Value::Node(node) => Ok(Some(node.0)),
         Value::Null => Ok(None),
@@ -125,7 +129,10 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         return Err(call.failed("give start, types, direction, key and whether all are wanted"));
     };
     let start = node_of(call, "start", start)?;
-    let end = rest.get(1).map(|end| node_of(call, "end", end)).transpose()?;
+    let end = rest
+        .get(1)
+        .map(|end| node_of(call, "end", end))
+        .transpose()?;
     let most = match rest.first() {
         None | Some(Value::Null) => None,
         Some(Value::Integer(most)) => u32::try_from((*most).max(0)).ok(),

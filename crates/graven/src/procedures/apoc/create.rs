@@ -238,9 +238,7 @@ pub(super) const TABLE: &[Procedure] = &[
         (FROM_TO, 4),
         Right::Read,
         &[("rel", TypeSet::ANY)],
-        Body::Statement(
-            "RETURN apoc.create.vRelationship($from, $relType, $props, $to) AS rel",
-        ),
+        Body::Statement("RETURN apoc.create.vRelationship($from, $relType, $props, $to) AS rel"),
     ),
     procedure(
         "apoc.create.virtualPath",

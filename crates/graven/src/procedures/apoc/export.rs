@@ -157,7 +157,9 @@ macro_rules! of_form {
 pub(super) const TABLES: [&[Procedure]; 4] = [
     &of_form!("csv", COLUMNS, csv::write, |made| row("csv", made)),
     &of_form!("cypher", SCRIPT_COLUMNS, cypher::write, script_row),
-    &of_form!("graphml", COLUMNS, graphml::write, |made| row("graphml", made)),
+    &of_form!("graphml", COLUMNS, graphml::write, |made| row(
+        "graphml", made
+    )),
     &of_form!("json", COLUMNS, json::write, |made| row("json", made)),
 ];
 

@@ -93,7 +93,9 @@ impl Relations {
             (&self.backwards, ("<-", "-")),
             (&self.both, ("-", "-")),
         ];
-        let named = own.into_iter().filter(|(named, _)| named.any || !named.names.is_empty());
+        let named = own
+            .into_iter()
+            .filter(|(named, _)| named.any || !named.names.is_empty());
         named.map(|(named, (before, behind))| {
             let types: Vec<String> = named.names.iter().map(|name| quoted(name)).collect();
             let types = match named.any {
@@ -113,7 +115,9 @@ impl Relations {
             (&self.both, &[Direction::Out, Direction::In][..]),
         ] {
             let known: Vec<TypeId> = match named.any {
-                true => (0..catalog.types().len()).map(|at| TypeId(at as u32)).collect(),
+                true => (0..catalog.types().len())
+                    .map(|at| TypeId(at as u32))
+                    .collect(),
                 false => {
                     let names = named.names.iter();
                     names.filter_map(|name| catalog.rel_type(name)).collect()

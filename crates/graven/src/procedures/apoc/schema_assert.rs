@@ -89,7 +89,10 @@ impl Wanted {
     }
 
     fn missing(self) -> impl Iterator<Item = Place> {
-        self.0.into_iter().filter(|(_, met)| !met).map(|(place, _)| place)
+        self.0
+            .into_iter()
+            .filter(|(_, met)| !met)
+            .map(|(place, _)| place)
     }
 }
 
@@ -114,9 +117,19 @@ fn assert(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let mut made = Vec::new();
     // Constraints go first: an index is refused where a constraint has one.
     let mut of_constraints = Rows::new();
-    settle(call, &demanded, &mut constraints, drops, &mut of_constraints)?;
+    settle(
+        call,
+        &demanded,
+        &mut constraints,
+        drops,
+        &mut of_constraints,
+    )?;
     for (label, keys) in indexes.missing() {
-        let text = format!("CREATE INDEX FOR (n:{}) ON ({})", quoted(&label), listed(&keys));
+        let text = format!(
+            "CREATE INDEX FOR (n:{}) ON ({})",
+            quoted(&label),
+            listed(&keys)
+        );
         made.push((text, false, (label, keys)));
     }
     for (label, keys) in constraints.missing() {
@@ -130,7 +143,11 @@ fn assert(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     }
     for (text, unique, place) in made {
         call.rows(&text, Vec::new())?;
-        let to = if unique { &mut of_constraints } else { &mut rows };
+        let to = if unique {
+            &mut of_constraints
+        } else {
+            &mut rows
+        };
         to.push(row(&place, unique, "CREATED"));
     }
     rows.extend(of_constraints);
@@ -172,7 +189,10 @@ fn row((label, keys): &Place, unique: bool, action: &str) -> Vec<Value> {
 }
 
 fn listed(keys: &[Arc<str>]) -> String {
-    let keys: Vec<String> = keys.iter().map(|key| format!("n.{}", quoted(key))).collect();
+    let keys: Vec<String> = keys
+        .iter()
+        .map(|key| format!("n.{}", quoted(key)))
+        .collect();
     keys.join(", ")
 }
 
@@ -182,14 +202,25 @@ fn place(catalog: &Catalog, entity: SchemaEntity, keys: &[KeyId]) -> (Place, boo
         SchemaEntity::Relationship(rel_type) => (catalog.type_name(rel_type), false),
         _ => (None, false),
     };
-    let keys = keys.iter().filter_map(|key| catalog.key_name(*key)).cloned();
+    let keys = keys
+        .iter()
+        .filter_map(|key| catalog.key_name(*key))
+        .cloned();
     ((name.cloned().unwrap_or_default(), keys.collect()), is_node)
 }
 
 /// Indexes that no constraint owns.
 fn found_indexes(catalog: &Catalog) -> Vec<Found> {
-    let owned = |number: u32| catalog.constraints().iter().any(|c| c.index == Some(number));
-    let indexes = catalog.indexes().iter().filter(|index| !owned(index.number));
+    let owned = |number: u32| {
+        catalog
+            .constraints()
+            .iter()
+            .any(|c| c.index == Some(number))
+    };
+    let indexes = catalog
+        .indexes()
+        .iter()
+        .filter(|index| !owned(index.number));
     let found = indexes.map(|index| {
         let (place, is_node) = place(catalog, index.entity, &index.keys);
         Found {

@@ -17,7 +17,14 @@ const NO_LOG: &str = "without effect: a database has no log of messages";
 
 const fn lock(name: &'static str, arguments: &'static [Field]) -> Procedure {
     let needed = arguments.len();
-    procedure(name, NO_LOCK, (arguments, needed), Right::Read, &[], NOTHING)
+    procedure(
+        name,
+        NO_LOCK,
+        (arguments, needed),
+        Right::Read,
+        &[],
+        NOTHING,
+    )
 }
 
 const fn log(name: &'static str) -> Procedure {

@@ -35,14 +35,16 @@ fn form(function: &str, config: Option<&Value>) -> Result<Form> {
     let Some(config) = config.flatten() else {
         return Ok(Form::Gzip);
     };
-    let word = |name: &str| match config.get(name) {
-        None | Some(Value::Null) => Ok(""),
-        Some(value) => Ok(text(function, value)?.map_or("", |text| text)),
+    let word = |name: &str| -> Result<&str> {
+        let given = config.get(name).map(|value| text(function, value));
+        Ok(given.transpose()?.flatten().map_or("", |text| text))
     };
     let refused = |message: String| Err(ExecError::Argument { message });
     let charset = word("charset")?;
     if !matches!(&*charset.to_uppercase(), "" | "UTF-8" | "UTF8") {
-        return refused(format!("{function}() knows no charset {charset}: texts are UTF-8"));
+        return refused(format!(
+            "{function}() knows no charset {charset}: texts are UTF-8"
+        ));
     }
     match word("compression")? {
         "" | "GZIP" => Ok(Form::Gzip),

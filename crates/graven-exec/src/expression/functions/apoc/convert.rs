@@ -325,7 +325,10 @@ fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
                 ("type".into(), Value::text("relationship")),
                 ("id".into(), Value::text(&id.0.to_string())),
                 ("label".into(), Value::String(rel_type)),
-                ("start".into(), Value::Map(Arc::new(entity(rt, start, false)?))),
+                (
+                    "start".into(),
+                    Value::Map(Arc::new(entity(rt, start, false)?)),
+                ),
                 ("end".into(), Value::Map(Arc::new(entity(rt, end, false)?))),
                 (
                     "properties".into(),
@@ -365,7 +368,10 @@ fn entity(rt: &QueryContext, id: NodeId, is_alone: bool) -> Result<Map> {
     let mut entries: Vec<(Arc<str>, Value)> = vec![
         ("id".into(), Value::text(&id.0.to_string())),
         ("labels".into(), Value::list(labels.collect())),
-        ("properties".into(), Value::map(rt.all_node_properties(id.0)?)),
+        (
+            "properties".into(),
+            Value::map(rt.all_node_properties(id.0)?),
+        ),
     ];
     if is_alone {
         entries.push(("type".into(), Value::text("node")));

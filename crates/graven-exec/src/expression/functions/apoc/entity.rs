@@ -93,10 +93,8 @@ fn types(rt: &QueryContext, args: &[Value]) -> Result<Value> {
 /// How the properties of two nodes, relationships or maps differ.
 fn differences(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.diff.nodes";
-    let (Some(left), Some(right)) = (
-        entries(rt, name, &args[0])?,
-        entries(rt, name, &args[1])?,
-    ) else {
+    let (Some(left), Some(right)) = (entries(rt, name, &args[0])?, entries(rt, name, &args[1])?)
+    else {
         return Ok(Value::Null);
     };
     let mut others: BTreeMap<Arc<str>, Value> = right.into_iter().collect();

@@ -43,7 +43,10 @@ impl Print<'_> {
             let mut excluded = self.excluded.iter();
             excluded.any(|one| matches!(one, Value::String(one) if **one == *key))
         };
-        let mut kept: Vec<_> = entries.iter().filter(|(key, _)| !is_excluded(key)).collect();
+        let mut kept: Vec<_> = entries
+            .iter()
+            .filter(|(key, _)| !is_excluded(key))
+            .collect();
         kept.sort_by(|a, b| a.0.cmp(&b.0));
         self.part(b'm', &(kept.len() as u64).to_le_bytes())?;
         for (key, value) in kept {
@@ -79,7 +82,9 @@ impl Print<'_> {
             Value::Path(path) => {
                 self.part(b'p', &(path.nodes.len() as u64).to_le_bytes())?;
                 path.nodes.iter().try_for_each(|id| self.node(id.0))?;
-                path.relationships.iter().try_for_each(|id| self.relationship(id.0))
+                path.relationships
+                    .iter()
+                    .try_for_each(|id| self.relationship(id.0))
             }
             Value::Map(map) => self.entries(Map::entries(map)),
             Value::List(items) => {

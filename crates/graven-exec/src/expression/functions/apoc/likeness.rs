@@ -58,7 +58,11 @@ fn similarity(a: &[char], b: &[char]) -> Result<f64> {
     if matched.is_empty() {
         return Ok(0.0);
     }
-    let others = long.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(letter, _)| letter);
+    let others = long
+        .iter()
+        .zip(&taken)
+        .filter(|(_, taken)| **taken)
+        .map(|(letter, _)| letter);
     let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count();
     let count = matched.len() as f64;
     let shares = count / a.len() as f64 + count / b.len() as f64;

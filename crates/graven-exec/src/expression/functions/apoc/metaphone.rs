@@ -55,7 +55,9 @@ impl Word {
 
     /// Whether one of these texts stands at a place.
     fn has(&self, at: isize, texts: &[&str]) -> bool {
-        let rest = usize::try_from(at).ok().and_then(|at| self.letters.get(at..));
+        let rest = usize::try_from(at)
+            .ok()
+            .and_then(|at| self.letters.get(at..));
         rest.is_some_and(|rest| texts.iter().any(|text| rest.starts_with(text.as_bytes())))
     }
 
@@ -174,8 +176,7 @@ impl Word {
         }
         if self.has(at, &["CC"]) && !(at == 1 && self.letter(0) == b'M') {
             let soft = self.has(at + 2, &["I", "E", "H"]) && !self.has(at + 2, &["HU"]);
-            let both = (at == 1 && self.letter(0) == b'A')
-                || self.has(at - 1, &["UCCEE", "UCCES"]);
+            let both = (at == 1 && self.letter(0) == b'A') || self.has(at - 1, &["UCCEE", "UCCES"]);
             return match (soft, both) {
                 (true, true) => self.says("KS", 3),
                 (true, false) => self.says("X", 3),

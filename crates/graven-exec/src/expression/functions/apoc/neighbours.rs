@@ -34,7 +34,10 @@ fn exist(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             let types = rt.snapshot.catalog().types();
             types.iter().map(|own| Value::text(own)).collect()
         }
-        given => given.split('|').map(|part| Value::text(part.trim())).collect(),
+        given => given
+            .split('|')
+            .map(|part| Value::text(part.trim()))
+            .collect(),
     };
     let mut found = Vec::new();
     for part in parts {

@@ -132,7 +132,11 @@ impl Pattern {
                 '\'' => quoted = !quoted,
                 c => {
                     own.is_percent |= c == '%' && !quoted;
-                    let side = if behind { &mut own.behind } else { &mut own.before };
+                    let side = if behind {
+                        &mut own.behind
+                    } else {
+                        &mut own.before
+                    };
                     side.push(c);
                 }
             }
@@ -160,9 +164,15 @@ impl Pattern {
             _ => ".".to_owned(),
         };
         let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-        let kept = fraction.trim_end_matches('0').len().max(self.fraction_least);
+        let kept = fraction
+            .trim_end_matches('0')
+            .len()
+            .max(self.fraction_least);
         let whole = whole.trim_start_matches('0');
-        let whole = format!("{}{whole}", "0".repeat(self.whole_least.saturating_sub(whole.len())));
+        let whole = format!(
+            "{}{whole}",
+            "0".repeat(self.whole_least.saturating_sub(whole.len()))
+        );
         let mut out = String::new();
         for (at, digit) in whole.chars().enumerate() {
             let left = whole.len() - at;
@@ -183,9 +193,9 @@ impl Pattern {
 /// The number by a pattern, as `DecimalFormat` writes it in English; null of what is no number.
 fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.number.format";
-    let word = |at: usize| match args.get(at) {
-        None => Ok(""),
-        Some(value) => Ok(text(name, value)?.map_or("", |text| text)),
+    let word = |at: usize| -> Result<&str> {
+        let given = args.get(at).map(|value| text(name, value));
+        Ok(given.transpose()?.flatten().map_or("", |text| text))
     };
     let refused = |message: String| Err(ExecError::Argument { message });
     let (given, language) = (word(1)?, word(2)?);
@@ -193,7 +203,9 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return refused(format!("{name}() writes English numbers, not `{language}`"));
     }
     if given.len() > PATTERN_MAX {
-        return refused(format!("{name}() needs a pattern of {PATTERN_MAX} bytes at most"));
+        return refused(format!(
+            "{name}() needs a pattern of {PATTERN_MAX} bytes at most"
+        ));
     }
     let given = if given.is_empty() { "#,##0.###" } else { given };
     let negative = match &args[0] {

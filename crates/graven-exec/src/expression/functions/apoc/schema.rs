@@ -81,8 +81,9 @@ fn exists(rt: &QueryContext, name: &str, args: &[Value], is_node: bool, of: Of) 
             let mut indexes = catalog.indexes().iter();
             indexes.any(|index| index.entity == entity && index.keys == keys)
         }
-        Of::Constraint => catalog.constraints().iter().any(|own| {
-            own.entity == entity && own.keys.iter().collect::<BTreeSet<_>>() == set
-        }),
+        Of::Constraint => catalog
+            .constraints()
+            .iter()
+            .any(|own| own.entity == entity && own.keys.iter().collect::<BTreeSet<_>>() == set),
     }))
 }

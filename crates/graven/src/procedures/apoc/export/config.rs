@@ -89,7 +89,9 @@ impl Config {
             None | Some(Value::Null) => Ok(usual),
             Some(Value::String(text)) if all.iter().any(|own| own.eq_ignore_ascii_case(text)) => {
                 let mut all = all.iter();
-                Ok(all.position(|own| own.eq_ignore_ascii_case(text)).unwrap_or(usual))
+                Ok(all
+                    .position(|own| own.eq_ignore_ascii_case(text))
+                    .unwrap_or(usual))
             }
             Some(other) => {
                 let told = format!("{name} is one of {}, not {other}", all.join(", "));

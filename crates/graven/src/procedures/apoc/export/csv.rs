@@ -37,7 +37,11 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     let (width, rel_width) = (of_nodes.len(), of_relationships.len());
     let mut heading = vec![Cell::Text("_id"), Cell::Text("_labels")];
     heading.extend(of_nodes.iter().map(Cell::of));
-    heading.extend([Cell::Text("_start"), Cell::Text("_end"), Cell::Text("_type")]);
+    heading.extend([
+        Cell::Text("_start"),
+        Cell::Text("_end"),
+        Cell::Text("_type"),
+    ]);
     heading.extend(of_relationships.iter().map(Cell::of));
     record(export, &heading)?;
     let text = format!(

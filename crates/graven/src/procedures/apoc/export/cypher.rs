@@ -96,7 +96,12 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn add(&mut self, export: &mut Export<'_>, row: String, behind: String) -> Result<(), ExecError> {
+    fn add(
+        &mut self,
+        export: &mut Export<'_>,
+        row: String,
+        behind: String,
+    ) -> Result<(), ExecError> {
         if self.behind != behind || self.rows.len() == BATCH {
             self.write(export)?;
             self.behind = behind;
@@ -109,7 +114,11 @@ impl Waiting {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let text = format!("UNWIND [{}] AS row\n{};\n", self.rows.join(", "), self.behind);
+        let text = format!(
+            "UNWIND [{}] AS row\n{};\n",
+            self.rows.join(", "),
+            self.behind
+        );
         self.rows.clear();
         transaction(export, &text)
     }
@@ -121,7 +130,9 @@ fn map(export: &mut Export<'_>, properties: &Value) -> Result<String, ExecError>
         export.written.properties += map.entries().len() as u64;
     }
     let Some(datum) = sources::datum(properties) else {
-        return Err(export.call.failed("a property has no literal: export as JSON"));
+        return Err(export
+            .call
+            .failed("a property has no literal: export as JSON"));
     };
     let mut text = String::new();
     literal::write(&mut text, &datum);
@@ -189,9 +200,8 @@ fn relationships(export: &mut Export<'_>) -> Result<(), ExecError> {
 
 fn clean(export: &mut Export<'_>) -> Result<(), ExecError> {
     for _ in 0..export.written.nodes.div_ceil(CLEANED) {
-        let text = format!(
-            "MATCH (n:{LABEL}) WITH n LIMIT {CLEANED} REMOVE n:{LABEL} REMOVE n.{KEY};\n"
-        );
+        let text =
+            format!("MATCH (n:{LABEL}) WITH n LIMIT {CLEANED} REMOVE n:{LABEL} REMOVE n.{KEY};\n");
         transaction(export, &text)?;
     }
     transaction(export, "DROP CONSTRAINT UNIQUE_IMPORT_NAME;\n")

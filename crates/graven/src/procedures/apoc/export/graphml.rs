@@ -23,7 +23,9 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     let (of_nodes, of_edges) = (keys(export, true)?, keys(export, false)?);
     declare(export, "node", "labels", &of_nodes)?;
     declare(export, "edge", "label", &of_edges)?;
-    export.to.push(export.call, "<graph id=\"G\" edgedefault=\"directed\">\n")?;
+    export
+        .to
+        .push(export.call, "<graph id=\"G\" edgedefault=\"directed\">\n")?;
     let text = format!(
         "RETURN toString(id(n)), ':' + apoc.text.join(labels(n), ':'), \
             [v IN [k IN $keys | n[k]] | {TEXT}], size(keys(n))"
@@ -35,7 +37,10 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
             let mut line = format!("<node id=\"n{}\"", word(&row[0]));
             let labels = escaped(export, word(&row[1]))?;
             if labels.len() > 1 {
-                let _ = write!(line, " labels=\"{labels}\"><data key=\"labels\">{labels}</data>");
+                let _ = write!(
+                    line,
+                    " labels=\"{labels}\"><data key=\"labels\">{labels}</data>"
+                );
             } else {
                 line.push('>');
             }
@@ -131,12 +136,7 @@ fn data(
 }
 
 /// The keys of nodes or edges, with their types if these are wanted.
-fn declare(
-    export: &mut Export<'_>,
-    of: &str,
-    own: &str,
-    keys: &[Value],
-) -> Result<(), ExecError> {
+fn declare(export: &mut Export<'_>, of: &str, own: &str, keys: &[Value]) -> Result<(), ExecError> {
     let types = match export.config.has_types {
         true => types(export, of == "node")?,
         false => Vec::new(),
@@ -151,7 +151,9 @@ fn declare(
         export.to.push(export.call, &line)?;
     }
     let own = match export.config.has_types {
-        true => format!("<key id=\"{own}\" for=\"{of}\" attr.name=\"{own}\" attr.type=\"string\"/>\n"),
+        true => {
+            format!("<key id=\"{own}\" for=\"{of}\" attr.name=\"{own}\" attr.type=\"string\"/>\n")
+        }
         false => format!("<key id=\"{own}\" for=\"{of}\" attr.name=\"{own}\"/>\n"),
     };
     export.to.push(export.call, &own)

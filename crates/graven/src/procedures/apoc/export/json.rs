@@ -30,7 +30,10 @@ fn end(node: &str, has_properties: bool) -> String {
         true => properties(node),
         false => "''".to_owned(),
     };
-    format!("'{{\"id\":\"' + id({node}) + '\"' + {} + {properties} + '}}'", labels(node))
+    format!(
+        "'{{\"id\":\"' + id({node}) + '\"' + {} + {properties} + '}}'",
+        labels(node)
+    )
 }
 
 /// See the file header.
@@ -42,7 +45,11 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
         Some(started) => {
             let mut started = started?;
             export.written.columns = started.columns.len();
-            let columns: Vec<Value> = started.columns.iter().map(|name| Value::text(name)).collect();
+            let columns: Vec<Value> = started
+                .columns
+                .iter()
+                .map(|name| Value::text(name))
+                .collect();
             while let Some(rows) = started.next()? {
                 lines_of_rows(export, &columns, rows)?;
             }

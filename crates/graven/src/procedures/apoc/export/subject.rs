@@ -33,7 +33,11 @@ impl Subject {
             return Err(call.failed("a graph is a Map such as {nodes: [], relationships: []}"));
         };
         let list = |name: &str| graph.get(name).cloned().unwrap_or_default();
-        Ok(Subject::Lists("graph", list("nodes"), list("relationships")))
+        Ok(Subject::Lists(
+            "graph",
+            list("nodes"),
+            list("relationships"),
+        ))
     }
 
     pub(super) fn of_statement(call: &Call<'_>, text: &Value) -> Result<Self, ExecError> {
@@ -113,7 +117,7 @@ impl Export<'_> {
         while let Some(rows) = started.next()? {
             rows.iter().flatten().for_each(|value| found.take(value));
         }
-        let relationships = found.relationships.into_iter();
+        let relationships = std::mem::take(&mut found.relationships).into_iter();
         let relationships = relationships.map(|id| Value::Relationship(RelId(id)));
         let relationships = Value::list(relationships.collect());
         let params = vec![(Arc::from("rels"), relationships.clone())];
@@ -147,7 +151,8 @@ impl Found {
             Value::Relationship(id) => drop(self.relationships.insert(id.0)),
             Value::Path(path) => {
                 self.nodes.extend(path.nodes.iter().map(|id| id.0));
-                self.relationships.extend(path.relationships.iter().map(|id| id.0));
+                self.relationships
+                    .extend(path.relationships.iter().map(|id| id.0));
             }
             Value::List(items) => items.iter().for_each(|item| self.take(item)),
             Value::Map(map) => map.entries().iter().for_each(|(_, item)| self.take(item)),

@@ -111,7 +111,11 @@ impl Target {
         });
         done.map_err(|error| failed(call, &file.name, &error))?;
         file.finished = true;
-        let folder = file.target.path().parent().filter(|it| !it.as_os_str().is_empty());
+        let folder = file
+            .target
+            .path()
+            .parent()
+            .filter(|it| !it.as_os_str().is_empty());
         let folder = File::open(folder.unwrap_or(Path::new(".")));
         let synced = folder.and_then(|folder| folder.sync_all());
         synced.map_err(|error| failed(call, &file.name, &error))?;
