@@ -1,6 +1,6 @@
 //! Goal: Spring Data Neo4j gets what it expects from this server. `spring/Talk.java` and
-//! `Flow.java` say what. It is left out where there is no compiler for Java, or no Spring Data Neo4j
-//! in the folder of jars that `JAVA_SPRING` names.
+//! `Flow.java` say what. It is left out where there is no compiler for Java, or no Spring Data
+//! Neo4j in the folder of jars that `JAVA_SPRING` names.
 
 use std::path::Path;
 use std::process::Command;

@@ -2,8 +2,9 @@
 //!
 //! # How it works
 //! Paths of least cost come from the search behind `WSHORTEST` ([`super::super::weighted`]), which
-//! is exact. An estimate of what is left, as `aStar` is given, changes no answer where it never says
-//! too much; coordinates are therefore not read. Simple paths come from the search of `apoc.path`.
+//! is exact. An estimate of what is left, as `aStar` is given, changes no answer where it never
+//! says too much; coordinates are therefore not read. Simple paths come from the search of
+//! `apoc.path`.
 
 use std::sync::Arc;
 

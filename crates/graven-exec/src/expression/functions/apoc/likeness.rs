@@ -1,9 +1,9 @@
 //! `apoc.text.jaroWinklerDistance`: how alike texts look.
 //!
 //! # Source
-//! Winkler, "String Comparator Metrics and Enhanced Decision Rules" (1990), with a weight of 0.1 for
-//! each of up to four equal first letters, where texts agree in 0.7 without them, as Apache Commons
-//! Text has it.
+//! Winkler, "String Comparator Metrics and Enhanced Decision Rules" (1990), as Apache Commons Text
+//! has it: with a weight of 0.1 for each of up to four equal first letters, where texts agree in
+//! 0.7 without them.
 
 use super::text;
 use crate::error::{ExecError, Result};

@@ -1,8 +1,8 @@
 //! `apoc.text.doubleMetaphone`: the sound of words by the first code of Double Metaphone.
 //!
 //! # Source
-//! Lawrence Philips, "The Double Metaphone Search Algorithm" (2000), as Apache Commons Codec has it:
-//! four letters for each word; `0` is the sound of `th`.
+//! Lawrence Philips, "The Double Metaphone Search Algorithm" (2000), as Apache Commons Codec has
+//! it: four letters for each word; `0` is the sound of `th`.
 
 use super::text;
 use crate::error::Result;
