@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Config, Database, Params, Value};
+use graven::{Config, Database, DatabaseManager, Params, Value};
 use graven_server::{DatabaseFolder, FolderOptions};
 
 use client::*;
