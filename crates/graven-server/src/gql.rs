@@ -193,6 +193,27 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "error: data exception - database not found",
     ),
     (
+        "Database.ExistingDatabaseFound",
+        "42N11",
+        "error: syntax error or access rule violation - database or alias already exists",
+    ),
+    (
+        "Database.ExistingAliasFound",
+        "42N11",
+        "error: syntax error or access rule violation - database or alias already exists",
+    ),
+    (
+        "General.DatabaseUnavailable",
+        "08N09",
+        "error: connection exception - database unavailable",
+    ),
+    (
+        "General.ForbiddenOnReadOnlyDatabase",
+        "08N08",
+        "error: connection exception - database is read only. This database is read only on this \
+            server.",
+    ),
+    (
         "Security.Unauthorized",
         "42NFF",
         "error: syntax error or access rule violation - permission/access denied. Access denied, \
@@ -234,6 +255,18 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "25N05",
         "error: invalid transaction state - transaction terminated or closed. The transaction has \
             been terminated or closed.",
+    ),
+    (
+        "Transaction.TransactionStartFailed",
+        "25N06",
+        "error: invalid transaction state - transaction start failed. Failed to start \
+            transaction. See debug log for details.",
+    ),
+    (
+        "Transaction.TransactionCommitFailed",
+        "2DN01",
+        "error: invalid transaction termination - commit failed. Failed to commit transaction. \
+            See debug log for details.",
     ),
     (
         "Transaction.Outdated",

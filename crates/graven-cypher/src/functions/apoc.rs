@@ -84,6 +84,9 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.convert.toSet" "apoc.convert.toset" 1..1 LIST;
     "apoc.convert.toSortedJsonMap" "apoc.convert.tosortedjsonmap" 1..2 STR;
     "apoc.create.uuid" "apoc.create.uuid" 0..0 STR volatile;
+    "apoc.create.virtual.fromNode" "apoc.create.virtual.fromnode" 2..2 ANY volatile;
+    "apoc.create.vNode" "apoc.create.vnode" 1..2 ANY volatile;
+    "apoc.create.vRelationship" "apoc.create.vrelationship" 4..4 ANY volatile;
     "apoc.date.add" "apoc.date.add" 4..4 INT;
     "apoc.date.convert" "apoc.date.convert" 3..3 INT;
     "apoc.date.convertFormat" "apoc.date.convertformat" 2..3 STR;
@@ -96,6 +99,9 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.date.systemTimezone" "apoc.date.systemtimezone" 0..0 STR;
     "apoc.date.toISO8601" "apoc.date.toiso8601" 1..2 STR;
     "apoc.date.toYears" "apoc.date.toyears" 1..2 FLOAT;
+    "apoc.diff.nodes" "apoc.diff.nodes" 2..2 MAP;
+    "apoc.hashing.fingerprint" "apoc.hashing.fingerprint" 1..2 STR;
+    "apoc.json.path" "apoc.json.path" 1..3 ANY;
     "apoc.label.exists" "apoc.label.exists" 2..2 BOOL;
     "apoc.map.clean" "apoc.map.clean" 3..3 MAP;
     "apoc.map.flatten" "apoc.map.flatten" 1..2 MAP;
@@ -146,8 +152,14 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.node.labels" "apoc.node.labels" 1..1 LIST;
     "apoc.node.relationship.exists" "apoc.node.relationship.exists" 1..2 BOOL;
     "apoc.node.relationship.types" "apoc.node.relationship.types" 1..2 LIST;
+    "apoc.node.relationships.exist" "apoc.node.relationships.exist" 1..2 MAP;
+    "apoc.nodes.connected" "apoc.nodes.connected" 2..3 BOOL;
+    "apoc.nodes.isDense" "apoc.nodes.isdense" 1..1 BOOL;
+    "apoc.number.arabicToRoman" "apoc.number.arabictoroman" 1..1 STR;
+    "apoc.number.format" "apoc.number.format" 1..3 STR;
     "apoc.number.parseFloat" "apoc.number.parsefloat" 1..3 FLOAT;
     "apoc.number.parseInt" "apoc.number.parseint" 1..3 INT;
+    "apoc.number.romanToArabic" "apoc.number.romantoarabic" 1..1 INT;
     "apoc.path.combine" "apoc.path.combine" 2..2 PATH;
     "apoc.path.create" "apoc.path.create" 1..2 PATH;
     "apoc.path.elements" "apoc.path.elements" 1..1 LIST;
@@ -156,7 +168,14 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.rel.id" "apoc.rel.id" 1..1 INT;
     "apoc.rel.startNode" "apoc.rel.startnode" 1..1 NODE;
     "apoc.rel.type" "apoc.rel.type" 1..1 STR;
+    "apoc.schema.node.constraintExists" "apoc.schema.node.constraintexists" 2..2 BOOL;
+    "apoc.schema.node.indexExists" "apoc.schema.node.indexexists" 2..2 BOOL;
+    "apoc.schema.relationship.constraintExists" "apoc.schema.relationship.constraintexists" 2..2 BOOL;
+    "apoc.schema.relationship.indexExists" "apoc.schema.relationship.indexexists" 2..2 BOOL;
+    "apoc.scoring.existence" "apoc.scoring.existence" 2..2 FLOAT;
+    "apoc.scoring.pareto" "apoc.scoring.pareto" 4..4 FLOAT;
     "apoc.temporal.format" "apoc.temporal.format" 1..2 STR;
+    "apoc.temporal.formatDuration" "apoc.temporal.formatduration" 2..2 STR;
     "apoc.temporal.toZonedTemporal" "apoc.temporal.tozonedtemporal" 1..3 TEMPORAL;
     "apoc.text.base64Decode" "apoc.text.base64decode" 1..1 STR;
     "apoc.text.base64Encode" "apoc.text.base64encode" 1..1 STR;
@@ -174,6 +193,7 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.text.decapitalize" "apoc.text.decapitalize" 1..1 STR;
     "apoc.text.decapitalizeAll" "apoc.text.decapitalizeall" 1..1 STR;
     "apoc.text.distance" "apoc.text.distance" 2..2 INT;
+    "apoc.text.doubleMetaphone" "apoc.text.doublemetaphone" 1..1 STR;
     "apoc.text.format" "apoc.text.format" 2..3 STR;
     "apoc.text.fuzzyMatch" "apoc.text.fuzzymatch" 2..2 BOOL;
     "apoc.text.hammingDistance" "apoc.text.hammingdistance" 2..2 INT;
@@ -181,6 +201,7 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.text.hexValue" "apoc.text.hexvalue" 1..1 STR;
     "apoc.text.indexesOf" "apoc.text.indexesof" 2..4 LIST;
     "apoc.text.indexOf" "apoc.text.indexof" 2..4 INT;
+    "apoc.text.jaroWinklerDistance" "apoc.text.jarowinklerdistance" 2..2 FLOAT;
     "apoc.text.join" "apoc.text.join" 2..2 STR;
     "apoc.text.levenshteinDistance" "apoc.text.levenshteindistance" 2..2 INT;
     "apoc.text.levenshteinSimilarity" "apoc.text.levenshteinsimilarity" 2..2 FLOAT;
@@ -201,6 +222,8 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.text.upperCamelCase" "apoc.text.uppercamelcase" 1..1 STR;
     "apoc.text.urldecode" "apoc.text.urldecode" 1..1 STR;
     "apoc.text.urlencode" "apoc.text.urlencode" 1..1 STR;
+    "apoc.util.compress" "apoc.util.compress" 1..2 ANY;
+    "apoc.util.decompress" "apoc.util.decompress" 1..2 STR;
     "apoc.util.md5" "apoc.util.md5" 1..1 STR;
     "apoc.util.sha1" "apoc.util.sha1" 1..1 STR;
     "apoc.util.sha256" "apoc.util.sha256" 1..1 STR;

@@ -5,16 +5,23 @@
 //! ([`super::inner`]). Names, arguments, columns and answers are those of APOC 5; what differs is
 //! said in `docs/reference/apoc.md`.
 
+mod algo;
+mod atomic;
 mod batches;
 mod create;
+mod export;
+mod graph;
 mod merge;
 mod meta;
 mod others;
 mod path;
 mod path_config;
+mod path_filters;
 mod refactor;
 mod refactor_nodes;
 mod run;
+mod schema_assert;
+mod without_effect;
 
 use graven_cypher::TypeSet;
 
@@ -22,14 +29,23 @@ use super::entry::{Field, Procedure};
 
 /// All procedures of APOC.
 pub(super) const TABLES: &[&[Procedure]] = &[
+    algo::TABLE,
+    atomic::TABLE,
     batches::TABLE,
     create::TABLE,
+    export::TABLES[0],
+    export::TABLES[1],
+    export::TABLES[2],
+    export::TABLES[3],
+    graph::TABLE,
     merge::TABLE,
     meta::TABLE,
     others::TABLE,
     path::TABLE,
     refactor::TABLE,
     run::TABLE,
+    schema_assert::TABLE,
+    without_effect::TABLE,
 ];
 
 /// The column of procedures that give one node a row.

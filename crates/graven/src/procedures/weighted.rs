@@ -5,8 +5,9 @@
 //! Dijkstra's search: the nearest node that is left is settled, and what it leads to is noted with
 //! the relationships by which it is reached at that cost. It stops behind the end, where one is
 //! given. Paths are made from the ends back, when rows are asked for. Relationships that lack the
-//! property are not followed. Where paths may have so many relationships only, a node is reached
-//! anew for each number of them, as long as more of them cost less.
+//! property are not followed, unless it is said what they cost. Where paths may have so many
+//! relationships only, a node is reached anew for each number of them, as long as more of them cost
+//! less. The searches of `apoc.algo` are this one.
 //!
 //! # Invariants
 //! * PR-3 No path has a node twice, also where relationships cost nothing.
@@ -84,6 +85,37 @@ struct Lists {
     costs: Option<Column>,
 }
 
+/// Which paths are wanted.
+pub(super) struct Wanted<'a> {
+    /// Where they begin; none: there are none.
+    pub(super) start: Option<u64>,
+    /// Where all of them end, if it is given.
+    pub(super) end: Option<u64>,
+    /// Types that are followed, with their directions, each once.
+    pub(super) directed: Vec<(TypeId, Direction)>,
+    /// The property that is the cost of a relationship.
+    pub(super) key: &'a str,
+    /// What a relationship without it costs; none: it is not followed.
+    pub(super) otherwise: Option<f64>,
+    /// All paths of least cost, not one to each node.
+    pub(super) all: bool,
+    /// The most relationships that a path may have.
+    pub(super) most: Option<u32>,
+}
+
+/// The node of an argument; none of null.
+pub(super) fn node_of(
+    call: &Call<'_>,
+    name: &str,
+    value: &Value,
+) -> Result<Option<u64>, ExecError> {
+    match value {
+        Value::Node(node) => Ok(Some(node.0)),
+        Value::Null => Ok(None),
+        other => Err(call.failed(format!("{name} is a Node, not {}", other.type_name()))),
+    }
+}
+
 fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError> {
     let [
         start,
@@ -96,13 +128,11 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
     else {
         return Err(call.failed("give start, types, direction, key and whether all are wanted"));
     };
-    let node = |name: &str, value: &Value| match value {
-        Value::Node(node) => Ok(Some(node.0)),
-        Value::Null => Ok(None),
-        other => Err(call.failed(format!("{name} is a Node, not {}", other.type_name()))),
-    };
-    let start = node("start", start)?;
-    let end = rest.get(1).map(|end| node("end", end)).transpose()?;
+    let start = node_of(call, "start", start)?;
+    let end = rest
+        .get(1)
+        .map(|end| node_of(call, "end", end))
+        .transpose()?;
     let most = match rest.first() {
         None | Some(Value::Null) => None,
         Some(Value::Integer(most)) => u32::try_from((*most).max(0)).ok(),
@@ -111,10 +141,25 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
             return Err(call.failed(told));
         }
     };
+    let wanted = Wanted {
+        // An end that is null is never reached.
+        start: start.filter(|_| end != Some(None)),
+        end: end.flatten(),
+        directed: directed(call, types, direction)?,
+        key,
+        otherwise: None,
+        all: *all,
+        most,
+    };
+    Ok(Box::new(least(call, wanted)?))
+}
+
+/// The wanted paths, which are made when their rows are asked for.
+pub(super) fn least(call: &Call<'_>, wanted: Wanted<'_>) -> Result<Paths, ExecError> {
     let context = &call.on.context;
     let mut found = Paths {
-        start: (start.unwrap_or_default(), 0),
-        all: *all,
+        start: (wanted.start.unwrap_or_default(), 0),
+        all: wanted.all,
         reached: HashMap::new(),
         ends: Vec::new().into_iter(),
         walk: Walk::default(),
@@ -126,21 +171,20 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         memory: call.on.database.budget.empty_reservation("paths"),
         handed: None,
     };
-    let (Some(_), None | Some(Some(_))) = (start, end) else {
-        return Ok(Box::new(found));
-    };
+    if wanted.start.is_none() {
+        return Ok(found);
+    }
     let search = Search {
         call,
-        lists: lists(call, types, direction, key)?,
-        key,
-        end: end.flatten(),
-        most,
+        lists: lists(call, &wanted)?,
+        wanted,
     };
     let of_nodes = search.settle(&mut found)?;
     found.grow(size_of::<Place>() as u64 * found.reached.len() as u64)?;
+    let end = search.wanted.end;
     let places = found.reached.iter().filter(|((node, _), reached)| {
         let least = of_nodes.get(node).map(|it| it.least);
-        let wanted = *node != found.start.0 && search.end.is_none_or(|end| end == *node);
+        let wanted = *node != found.start.0 && end.is_none_or(|end| end == *node);
         wanted && reached.settled && least == Some(reached.cost)
     });
     let mut ends: Vec<Place> = places.map(|(place, _)| *place).collect();
@@ -149,18 +193,16 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         ends.dedup_by_key(|(node, _)| *node);
     }
     found.ends = ends.into_iter();
-    Ok(Box::new(found))
+    Ok(found)
 }
 
-/// The lists of these types; of all types if none is named.
-fn lists(
+/// The types of these names, all where there is no name, with the directions that a word says.
+fn directed(
     call: &Call<'_>,
     types: &Value,
     direction: &Value,
-    key: &str,
-) -> Result<Vec<Lists>, ExecError> {
-    let snapshot = call.caller.snapshot;
-    let catalog = snapshot.catalog();
+) -> Result<Vec<(TypeId, Direction)>, ExecError> {
+    let catalog = call.caller.snapshot.catalog();
     let named: &[Value] = match types {
         Value::List(items) => items,
         _ => &[],
@@ -184,16 +226,20 @@ fn lists(
         Value::String(text) if **text == *"both" => &[Direction::Out, Direction::In],
         other => return Err(call.failed(format!("a direction is out, in or both, not {other}"))),
     };
-    let key = catalog.key(key);
+    let both = |own: TypeId| directions.iter().map(move |to| (own, *to));
+    Ok(wanted.into_iter().flat_map(both).collect())
+}
+
+/// The lists of the wanted types.
+fn lists(call: &Call<'_>, wanted: &Wanted<'_>) -> Result<Vec<Lists>, ExecError> {
+    let snapshot = call.caller.snapshot;
+    let key = snapshot.catalog().key(wanted.key);
     let mut lists = Vec::new();
-    for rel_type in wanted {
-        for direction in directions {
-            let costs = key.and_then(|key| snapshot.relationship_column(rel_type, key));
-            lists.push(Lists {
-                adjacency: snapshot.adjacency(rel_type, *direction)?,
-                costs,
-            });
-        }
+    for (rel_type, direction) in &wanted.directed {
+        lists.push(Lists {
+            adjacency: snapshot.adjacency(*rel_type, *direction)?,
+            costs: key.and_then(|key| snapshot.relationship_column(*rel_type, key)),
+        });
     }
     Ok(lists)
 }
@@ -201,10 +247,7 @@ fn lists(
 struct Search<'a> {
     call: &'a Call<'a>,
     lists: Vec<Lists>,
-    key: &'a str,
-    end: Option<u64>,
-    /// The most relationships that a path may have.
-    most: Option<u32>,
+    wanted: Wanted<'a>,
 }
 
 /// What is settled of a node, in the order of costs.
@@ -274,14 +317,14 @@ impl Search<'_> {
                 true => (cost, steps),
                 false => (cost, settled.last.1.min(steps)),
             };
-            if self.end == Some(node) {
+            if self.wanted.end == Some(node) {
                 // Others of this cost may lead to it by what costs nothing.
                 farthest = farthest.min(cost);
                 if !to.all {
                     break;
                 }
             }
-            let further = match self.most {
+            let further = match self.wanted.most {
                 None => steps,
                 Some(most) if steps < most => steps + 1,
                 Some(_) => continue,
@@ -330,15 +373,16 @@ impl Search<'_> {
     }
 
     fn cost_of(&self, lists: &Lists, rel: RelId) -> Result<Option<f64>, ExecError> {
+        let otherwise = self.wanted.otherwise;
         let Some(costs) = &lists.costs else {
-            return Ok(None);
+            return Ok(otherwise);
         };
         let cost = match costs.get(rel.0)? {
-            PropertyValue::Null => return Ok(None),
+            PropertyValue::Null => return Ok(otherwise),
             PropertyValue::Integer(cost) => cost as f64,
             PropertyValue::Float(cost) => cost,
             other => {
-                let told = format!("{} is a number, not {}", self.key, other.type_name());
+                let told = format!("{} is a number, not {}", self.wanted.key, other.type_name());
                 return Err(self.call.failed(told));
             }
         };
@@ -348,7 +392,7 @@ impl Search<'_> {
         }
         let told = format!(
             "a relationship has {} = {cost}: a path of least cost needs costs from 0 on",
-            self.key
+            self.wanted.key
         );
         Err(self.call.failed(told))
     }
@@ -381,7 +425,7 @@ struct Walk {
 }
 
 /// Makes the paths of what was reached.
-struct Paths {
+pub(super) struct Paths {
     start: Place,
     all: bool,
     reached: HashMap<Place, Reached>,

@@ -1,14 +1,9 @@
 //! `apoc.create.*`: nodes and relationships with computed labels, types and properties, and such as
 //! are only shown.
 
-use std::sync::Arc;
-
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, Map, Standing, Value};
 
-use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::inner::Call;
 use super::{NODE, RELATIONSHIP};
 use crate::right::Right;
 
@@ -23,6 +18,28 @@ const FROM_TO: &[Field] = &[
     ("props", TypeSet::MAP),
     ("to", TypeSet::ANY),
 ];
+
+const FULL_PATTERN: (&[Field], usize) = (
+    &[
+        ("labelsN", TypeSet::LIST),
+        ("n", TypeSet::MAP),
+        ("relType", TypeSet::STRING),
+        ("props", TypeSet::MAP),
+        ("labelsM", TypeSet::LIST),
+        ("m", TypeSet::MAP),
+    ],
+    6,
+);
+
+const SHOWN: &[Field] = &[
+    ("from", TypeSet::ANY),
+    ("rel", TypeSet::ANY),
+    ("to", TypeSet::ANY),
+];
+
+const SHOWN_PATTERN: &str = "WITH apoc.create.vNode($labelsN, $n) AS from, \
+    apoc.create.vNode($labelsM, $m) AS to \
+    RETURN from, apoc.create.vRelationship(from, $relType, $props, to) AS rel, to";
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -185,7 +202,35 @@ pub(super) const TABLE: &[Procedure] = &[
         (LABELS_AND_PROPERTIES, 1),
         Right::Read,
         &[("node", TypeSet::ANY)],
-        Body::OfCall(shown_node),
+        Body::Statement("RETURN apoc.create.vNode($labels, $props) AS node"),
+    ),
+    procedure(
+        "apoc.create.vPattern",
+        "a relationship between two nodes that are shown, and are not in the database",
+        (
+            &[
+                ("from", TypeSet::MAP),
+                ("relType", TypeSet::STRING),
+                ("props", TypeSet::MAP),
+                ("to", TypeSet::MAP),
+            ],
+            4,
+        ),
+        Right::Read,
+        SHOWN,
+        Body::Statement(
+            "WITH apoc.create.vNode($from._labels, apoc.map.removeKey($from, '_labels')) AS from, \
+                apoc.create.vNode($to._labels, apoc.map.removeKey($to, '_labels')) AS to \
+                RETURN from, apoc.create.vRelationship(from, $relType, $props, to) AS rel, to",
+        ),
+    ),
+    procedure(
+        "apoc.create.vPatternFull",
+        "a relationship between two nodes that are shown, and are not in the database",
+        FULL_PATTERN,
+        Right::Read,
+        SHOWN,
+        Body::Statement(SHOWN_PATTERN),
     ),
     procedure(
         "apoc.create.vRelationship",
@@ -193,58 +238,14 @@ pub(super) const TABLE: &[Procedure] = &[
         (FROM_TO, 4),
         Right::Read,
         &[("rel", TypeSet::ANY)],
-        Body::OfCall(shown_relationship),
+        Body::Statement("RETURN apoc.create.vRelationship($from, $relType, $props, $to) AS rel"),
+    ),
+    procedure(
+        "apoc.create.virtualPath",
+        "a relationship between two nodes that are shown, and are not in the database",
+        FULL_PATTERN,
+        Right::Read,
+        SHOWN,
+        Body::Statement(SHOWN_PATTERN),
     ),
 ];
-
-fn properties(call: &Call<'_>, given: Option<&Value>) -> Result<Vec<(Arc<str>, Value)>, ExecError> {
-    match given {
-        None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::Map(map)) => Ok(map.entries().to_vec()),
-        Some(other) => {
-            let told = format!("properties are a Map, not {}", other.type_name());
-            Err(call.failed(told))
-        }
-    }
-}
-
-fn shown_node(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
-    let labels = match &args[0] {
-        Value::Null => Vec::new(),
-        Value::List(items) => {
-            let text = |item: &Value| match item {
-                Value::String(name) => Ok(Arc::clone(name)),
-                other => {
-                    Err(call.failed(format!("a label is a String, not {}", other.type_name())))
-                }
-            };
-            items.iter().map(text).collect::<Result<_, _>>()?
-        }
-        other => return Err(call.failed(format!("labels are a List, not {}", other.type_name()))),
-    };
-    let id = Standing::next_id();
-    let standing = Standing::Node { id, labels };
-    let map = Map::standing_for(standing, properties(call, args.get(1))?);
-    Ok(vec![vec![Value::Map(Arc::new(map))]])
-}
-
-fn shown_relationship(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
-    let [start, Value::String(rel_type), given, end] = args else {
-        return Err(call.failed("give a node, a type, properties and another node"));
-    };
-    if let Some(other) = [start, end].into_iter().find(|end| end.node_id().is_none()) {
-        let told = format!(
-            "a relationship leads from Node to Node, not {}",
-            other.type_name()
-        );
-        return Err(call.failed(told));
-    }
-    let standing = Standing::Relationship {
-        id: Standing::next_id(),
-        rel_type: Arc::clone(rel_type),
-        start: start.clone(),
-        end: end.clone(),
-    };
-    let map = Map::standing_for(standing, properties(call, Some(given))?);
-    Ok(vec![vec![Value::Map(Arc::new(map))]])
-}

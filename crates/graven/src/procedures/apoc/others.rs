@@ -182,6 +182,55 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfDatabase(schema_list::relationship_schema),
     ),
     procedure(
+        "apoc.stats.degrees",
+        "how many relationships nodes have, of each of the types",
+        (&[("relTypes", TypeSet::STRING)], 0),
+        Right::Read,
+        &[
+            ("type", TypeSet::STRING),
+            ("direction", TypeSet::STRING),
+            ("total", TypeSet::INTEGER),
+            ("p50", TypeSet::INTEGER),
+            ("p75", TypeSet::INTEGER),
+            ("p90", TypeSet::INTEGER),
+            ("p95", TypeSet::INTEGER),
+            ("p99", TypeSet::INTEGER),
+            ("p999", TypeSet::INTEGER),
+            ("max", TypeSet::INTEGER),
+            ("min", TypeSet::INTEGER),
+            ("mean", TypeSet::FLOAT),
+        ],
+        Body::Statement(
+            "UNWIND split(coalesce($relTypes, ''), '|') AS part WITH trim(part) AS part \
+                WITH part, nullIf(replace(replace(part, '<', ''), '>', ''), '') AS type, \
+                CASE WHEN part STARTS WITH '<' AND NOT part ENDS WITH '>' THEN 'INCOMING' \
+                    WHEN part ENDS WITH '>' AND NOT part STARTS WITH '<' THEN 'OUTGOING' \
+                    ELSE 'BOTH' END AS direction \
+                MATCH (n) WITH type, direction, apoc.node.degree(n, part) AS d \
+                RETURN type, direction, sum(d) AS total, percentileDisc(d, 0.5) AS p50, \
+                percentileDisc(d, 0.75) AS p75, percentileDisc(d, 0.9) AS p90, \
+                percentileDisc(d, 0.95) AS p95, percentileDisc(d, 0.99) AS p99, \
+                percentileDisc(d, 0.999) AS p999, max(d) AS max, min(d) AS min, avg(d) AS mean",
+        ),
+    ),
+    procedure(
+        "apoc.text.phoneticDelta",
+        "the sounds of two texts, and in how many of four places they agree",
+        (&[("text1", TypeSet::STRING), ("text2", TypeSet::STRING)], 2),
+        Right::Read,
+        &[
+            ("phonetic1", TypeSet::STRING),
+            ("phonetic2", TypeSet::STRING),
+            ("delta", TypeSet::INTEGER),
+        ],
+        Body::Statement(
+            "WITH apoc.text.phonetic($text1) AS a, apoc.text.phonetic($text2) AS b \
+                RETURN a AS phonetic1, b AS phonetic2, size([at IN range(0, 3) \
+                    WHERE substring(a, at, 1) = substring(b, at, 1) AND at < size(a) | at]) \
+                    AS delta",
+        ),
+    ),
+    procedure(
         "apoc.util.sleep",
         "waits for so many milliseconds",
         (&[("duration", TypeSet::INTEGER)], 1),

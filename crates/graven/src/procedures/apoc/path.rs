@@ -24,6 +24,8 @@ const START_AND_CONFIG: (&[Field], usize) =
 
 const PATH: &[Field] = &[("path", TypeSet::PATH)];
 
+const COUNT: &[Field] = &[("value", TypeSet::INTEGER)];
+
 const HOPS: (&[Field], usize) = (
     &[
         ("node", TypeSet::NODE),
@@ -44,12 +46,57 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfCall(at_hop),
     ),
     procedure(
+        "apoc.neighbors.athop.count",
+        "how many nodes are at so many steps, and not nearer",
+        HOPS,
+        Right::Read,
+        COUNT,
+        Body::Statement(
+            "CALL apoc.neighbors.athop($node, $relTypes, $distance) YIELD node \
+                RETURN count(node) AS value",
+        ),
+    ),
+    procedure(
+        "apoc.neighbors.byhop",
+        "nodes at each number of steps, and not nearer",
+        HOPS,
+        Right::Read,
+        &[("nodes", TypeSet::LIST)],
+        Body::Statement(
+            "UNWIND range(1, coalesce($distance, 1)) AS steps \
+                CALL apoc.neighbors.athop($node, $relTypes, steps) YIELD node \
+                WITH steps, collect(node) AS nodes ORDER BY steps RETURN nodes",
+        ),
+    ),
+    procedure(
+        "apoc.neighbors.byhop.count",
+        "how many nodes are at each number of steps, and not nearer",
+        HOPS,
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement(
+            "RETURN COLLECT { CALL apoc.neighbors.byhop($node, $relTypes, $distance) YIELD nodes \
+                RETURN size(nodes) } AS value",
+        ),
+    ),
+    procedure(
         "apoc.neighbors.tohop",
         "nodes at so many steps or fewer",
         HOPS,
         Right::Read,
         NODE,
         Body::OfCall(to_hop),
+    ),
+    procedure(
+        "apoc.neighbors.tohop.count",
+        "how many nodes are at so many steps or fewer",
+        HOPS,
+        Right::Read,
+        COUNT,
+        Body::Statement(
+            "CALL apoc.neighbors.tohop($node, $relTypes, $distance) YIELD node \
+                RETURN count(node) AS value",
+        ),
     ),
     procedure(
         "apoc.path.expand",
@@ -128,7 +175,8 @@ fn of_subgraph(call: &Call<'_>, args: &[Value]) -> Result<Search, ExecError> {
     Ok(search)
 }
 
-fn paths(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
+/// All paths of a search.
+pub(super) fn paths(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
     let mut rows = Rows::new();
     find(call, start, search, &mut |nodes, relationships| {
         rows.push(vec![Value::Path(Arc::new(Path {
@@ -248,7 +296,7 @@ fn find(
             }
         }
         met.insert(id);
-        let Some(fate) = search.fate(&node, &labels, true) else {
+        let Some(fate) = search.fate(&node, &labels, 0) else {
             continue;
         };
         let trail = Trail {
@@ -263,7 +311,6 @@ fn find(
             trails.push(trail);
         }
     }
-    let step = search.step();
     let mut length = 0;
     while !trails.is_empty() && length < search.most && left > 0 {
         call.check()?;
@@ -277,7 +324,7 @@ fn find(
         from.sort_unstable();
         let from = from.into_iter().map(|id| Value::Integer(id.cast_signed()));
         let params = vec![(Arc::from("from"), Value::list(from.collect()))];
-        let mut rows = call.start(&step, params)?;
+        let mut rows = call.start(&search.step(length), params)?;
         let mut next = Vec::new();
         while let Some(found) = rows.next()? {
             for row in found {
@@ -294,7 +341,7 @@ fn find(
                     Value::List(labels) => labels,
                     _ => &[],
                 };
-                let Some(fate) = search.fate(&row[2], labels, false) else {
+                let Some(fate) = search.fate(&row[2], labels, length) else {
                     continue;
                 };
                 for at in &ends[&from.cast_unsigned()] {

@@ -3,13 +3,12 @@
 //! # Source
 //! The forms of `relationshipFilter` and `labelFilter` are those of APOC 5: `KNOWS>|<LIKES|OWNS`,
 //! and labels behind `+` (may be passed), `-` (never), `>` (a path may end there) and `/` (a path
-//! ends there).
-
-use std::sync::Arc;
+//! ends there). Filters between commas hold for one step each, in turn; `sequence` has those of
+//! labels and of relationships in turn.
 
 use graven_exec::Value;
 
-use super::super::contents::quoted;
+use super::path_filters::{InTurn, Labels, Relations, has};
 
 /// Which nodes and relationships occur in a path, or in all paths, once at most.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,23 +34,12 @@ pub(super) struct Fate {
     pub(super) passed: bool,
 }
 
-/// Labels with what they are for.
-#[derive(Default)]
-struct Labels {
-    passed: Vec<Vec<Arc<str>>>,
-    never: Vec<Vec<Arc<str>>>,
-    ends: Vec<Vec<Arc<str>>>,
-    last: Vec<Vec<Arc<str>>>,
-}
-
 /// See the file header.
 pub(super) struct Search {
-    /// Types that are followed forwards, backwards, both ways: none of them at all means all types.
-    forwards: Vec<Arc<str>>,
-    backwards: Vec<Arc<str>>,
-    both: Vec<Arc<str>>,
-    any: (bool, bool, bool),
-    labels: Labels,
+    relations: InTurn<Relations>,
+    labels: InTurn<Labels>,
+    /// Whether labels count from the start on, not from the node behind it.
+    labels_from_start: bool,
     pub(super) least: u64,
     pub(super) most: u64,
     pub(super) limit: u64,
@@ -84,9 +72,9 @@ impl Search {
     /// That of `expand(start, relationships, labels, least, most)`.
     pub(super) fn of_arguments(args: &[Value]) -> Result<Self, String> {
         let mut search = Search::new(
-            words(args.get(1), "relFilter")?,
-            words(args.get(2), "labels")?,
-        )?;
+            Relations::in_turn(words(args.get(1), "relFilter")?, true),
+            Labels::in_turn(words(args.get(2), "labels")?),
+        );
         search.least = number(args.get(3), 0, "minDepth")?;
         search.most = number(args.get(4), u64::MAX, "maxDepth")?;
         Ok(search)
@@ -99,6 +87,7 @@ impl Search {
             "maxLevel",
             "relationshipFilter",
             "labelFilter",
+            "sequence",
             "beginSequenceAtStart",
             "uniqueness",
             "bfs",
@@ -123,9 +112,19 @@ impl Search {
             let known = KNOWN.join(", ");
             return Err(format!("there is no option {name}; there are {known}"));
         }
-        let relationships = words(config.get("relationshipFilter"), "relationshipFilter")?;
-        let labels = words(config.get("labelFilter"), "labelFilter")?;
-        let mut search = Search::new(relationships, labels)?;
+        let from_start = config.get("beginSequenceAtStart") != Some(&Value::Boolean(false));
+        let sequence = words(config.get("sequence"), "sequence")?;
+        let mut search = match sequence.trim().is_empty() {
+            false => Search::of_sequence(sequence, from_start),
+            true => Search::new(
+                Relations::in_turn(
+                    words(config.get("relationshipFilter"), "relationshipFilter")?,
+                    from_start,
+                ),
+                Labels::in_turn(words(config.get("labelFilter"), "labelFilter")?),
+            ),
+        };
+        search.labels_from_start = from_start;
         search.least = number(config.get("minLevel"), 0, "minLevel")?;
         search.most = number(config.get("maxLevel"), u64::MAX, "maxLevel")?;
         search.limit = number(config.get("limit"), u64::MAX, "limit")?;
@@ -167,13 +166,37 @@ impl Search {
         Ok(search)
     }
 
-    fn new(relationships: &str, labels: &str) -> Result<Self, String> {
-        let mut search = Search {
-            forwards: Vec::new(),
-            backwards: Vec::new(),
-            both: Vec::new(),
-            any: (false, false, relationships.trim().is_empty()),
-            labels: Labels::default(),
+    /// All simple paths to one node, of so many relationships at most.
+    pub(super) fn between(relationships: &str, end: &Value, most: u64) -> Self {
+        let mut search = Search::new(Relations::in_turn(relationships, true), Labels::in_turn(""));
+        search.once = Once::Node;
+        search.most = most;
+        search.last = Some(vec![end.clone()]);
+        search
+    }
+
+    /// Labels and relationships in turn, from the start on or from the first relationship.
+    fn of_sequence(sequence: &str, from_start: bool) -> Self {
+        let parts = |first: usize| -> Vec<&str> {
+            let parts = sequence.split(',').enumerate();
+            let own = parts.filter(|(at, _)| at % 2 == first);
+            own.map(|(_, part)| part).collect()
+        };
+        let (labels, relations) = match from_start {
+            true => (parts(0), parts(1)),
+            false => (parts(1), parts(0)),
+        };
+        Search::new(
+            Relations::in_turn(&relations.join(","), from_start),
+            Labels::in_turn(&labels.join(",")),
+        )
+    }
+
+    fn new(relations: InTurn<Relations>, labels: InTurn<Labels>) -> Self {
+        Search {
+            relations,
+            labels,
+            labels_from_start: true,
             least: 0,
             most: u64::MAX,
             limit: u64::MAX,
@@ -183,82 +206,19 @@ impl Search {
             last: None,
             allowed: None,
             denied: Vec::new(),
-        };
-        if relationships.contains(',') || labels.contains(',') {
-            return Err("filters that change from step to step are not available".to_owned());
         }
-        for one in relationships
-            .split('|')
-            .map(str::trim)
-            .filter(|one| !one.is_empty())
-        {
-            let (backwards, name) = match one.strip_prefix('<') {
-                Some(rest) => (true, rest),
-                None => (false, one),
-            };
-            let (forwards, name) = match name.strip_suffix('>') {
-                Some(rest) => (true, rest),
-                None => (false, name),
-            };
-            let (any, list) = match (forwards, backwards) {
-                (true, false) => (&mut search.any.0, &mut search.forwards),
-                (false, true) => (&mut search.any.1, &mut search.backwards),
-                _ => (&mut search.any.2, &mut search.both),
-            };
-            match name {
-                "" => *any = true,
-                name => list.push(Arc::from(name.trim_start_matches(':'))),
-            }
-        }
-        for one in labels
-            .split('|')
-            .map(str::trim)
-            .filter(|one| !one.is_empty())
-        {
-            let own = &mut search.labels;
-            let (list, names) = match one.as_bytes()[0] {
-                b'-' => (&mut own.never, &one[1..]),
-                b'>' => (&mut own.ends, &one[1..]),
-                b'/' => (&mut own.last, &one[1..]),
-                b'+' => (&mut own.passed, &one[1..]),
-                _ => (&mut own.passed, one),
-            };
-            let names = names
-                .split(':')
-                .map(str::trim)
-                .filter(|name| !name.is_empty());
-            list.push(names.map(Arc::from).collect());
-        }
-        Ok(search)
     }
 
-    /// A statement that finds, for nodes of `$from`, relationships `r` and the nodes `m` behind
-    /// them, with the labels of these if they matter.
-    pub(super) fn step(&self) -> String {
+    /// A statement that finds, for nodes of `$from`, the relationships `r` of the step that makes
+    /// paths so long, and the nodes `m` behind them, with the labels of these if they matter.
+    pub(super) fn step(&self, length: u64) -> String {
         let labels = match self.needs_labels() {
             true => "labels(m)",
             false => "null",
         };
-        let part = |any: bool, types: &[Arc<str>], ends: (&str, &str)| {
-            let types: Vec<String> = types.iter().map(|name| quoted(name)).collect();
-            let types = match any {
-                true => String::new(),
-                false => format!(":{}", types.join("|")),
-            };
-            let (before, behind) = ends;
-            format!("MATCH (n){before}[r{types}]{behind}(m) RETURN r, m")
-        };
-        let mut parts = Vec::new();
-        for (any, types, ends) in [
-            (self.any.0, &self.forwards, ("-", "->")),
-            (self.any.1, &self.backwards, ("<-", "-")),
-            (self.any.2, &self.both, ("-", "-")),
-        ] {
-            if any || !types.is_empty() {
-                parts.push(part(any, types, ends));
-            }
-        }
-        let parts = parts.join(" UNION ");
+        let parts = self.relations.at(length - 1).patterns();
+        let parts = parts.map(|pattern| format!("MATCH {pattern} RETURN r, m"));
+        let parts = parts.collect::<Vec<_>>().join(" UNION ");
         format!(
             "UNWIND $from AS i MATCH (n) WHERE id(n) = i CALL (n) {{ {parts} }} \
                 RETURN i, r, m, {labels} AS labels"
@@ -266,16 +226,15 @@ impl Search {
     }
 
     pub(super) fn needs_labels(&self) -> bool {
-        let own = &self.labels;
-        [&own.passed, &own.never, &own.ends, &own.last]
-            .iter()
-            .any(|list| !list.is_empty())
+        self.labels.any(|own| !own.is_empty())
     }
 
-    /// What may be done at a node with these labels; `None`: no path comes here.
-    pub(super) fn fate(&self, node: &Value, labels: &[Value], is_start: bool) -> Option<Fate> {
-        if is_start && !self.filters_start {
-            let only_ends = !self.labels.ends.is_empty() || !self.labels.last.is_empty();
+    /// What may be done at a node with these labels, at the end of a path so long; `None`: no path
+    /// comes here.
+    pub(super) fn fate(&self, node: &Value, labels: &[Value], length: u64) -> Option<Fate> {
+        // If one step names ends, no other node is one.
+        let only_ends = self.labels.any(|own| own.names_ends());
+        if length == 0 && !(self.filters_start && self.labels_from_start) {
             let only = self.ends.is_some() || self.last.is_some() || only_ends;
             let given = !only || self.is_end(node);
             return Some(Fate {
@@ -283,22 +242,17 @@ impl Search {
                 passed: true,
             });
         }
-        let has = |list: &[Vec<Arc<str>>]| {
-            let one = |name: &Arc<str>| {
-                labels
-                    .iter()
-                    .any(|label| matches!(label, Value::String(own) if own == name))
-            };
-            list.iter().any(|names| names.iter().all(one))
-        };
-        let own = &self.labels;
-        let (last, end) = (has(&own.last), has(&own.ends));
-        if has(&own.never) || self.denied.contains(node) {
+        let own = self.labels.at(match self.labels_from_start {
+            true => length,
+            false => length - 1,
+        });
+        let (last, end) = (has(&own.last, labels), has(&own.ends, labels));
+        if has(&own.never, labels) || self.denied.contains(node) {
             return None;
         }
         let of_nodes = |list: &Option<Vec<Value>>| list.as_ref().is_some_and(|l| l.contains(node));
         let (last_node, end_node) = (of_nodes(&self.last), of_nodes(&self.ends));
-        let allowed_label = own.passed.is_empty() || has(&own.passed) || last || end;
+        let allowed_label = own.passed.is_empty() || has(&own.passed, labels) || last || end;
         let allowed_node = match &self.allowed {
             None => true,
             Some(_) => of_nodes(&self.allowed) || last_node || end_node,
@@ -306,7 +260,7 @@ impl Search {
         if !allowed_label || !allowed_node {
             return None;
         }
-        let by_label = (own.last.is_empty() && own.ends.is_empty()) || last || end;
+        let by_label = !only_ends || last || end;
         let by_node = (self.last.is_none() && self.ends.is_none()) || last_node || end_node;
         Some(Fate {
             given: by_label && by_node,

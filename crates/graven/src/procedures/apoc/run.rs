@@ -1,13 +1,15 @@
 //! `apoc.cypher.*`, `apoc.do.*`, `apoc.when` and `apoc.case`: statements that the caller gives.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use graven_cypher::TypeSet;
+use graven_cypher::{TypeSet, statement};
 use graven_exec::{ExecError, MoreRows, Value};
+use graven_storage::WriteCounters;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::inner::{Call, Started};
+use super::super::inner::{Call, Started, no_room};
 use super::VALUE;
 use crate::right::Right;
 
@@ -33,6 +35,15 @@ const CASE: (&[Field], usize) = (
         ("params", TypeSet::MAP),
     ],
     1,
+);
+
+const MANY: (&[Field], usize) = (
+    &[
+        ("cypher", TypeSet::STRING),
+        ("params", TypeSet::MAP),
+        ("config", TypeSet::MAP),
+    ],
+    2,
 );
 
 /// The column of procedures that stand for functions.
@@ -63,6 +74,22 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         VALUE,
         Body::Streams(run),
+    ),
+    procedure(
+        "apoc.cypher.runMany",
+        "runs statements between semicolons, which may write, in the same transaction",
+        MANY,
+        Right::Write,
+        &[("row", TypeSet::INTEGER), ("result", TypeSet::MAP)],
+        Body::OfCall(run_many),
+    ),
+    procedure(
+        "apoc.cypher.runManyReadOnly",
+        "runs statements between semicolons that only read",
+        MANY,
+        Right::Read,
+        &[("row", TypeSet::INTEGER), ("result", TypeSet::MAP)],
+        Body::OfCall(run_many),
     ),
     procedure(
         "apoc.cypher.runSchema",
@@ -236,4 +263,67 @@ fn case(call: &Call<'_>, args: &[Value]) -> Streamed {
     let held = pairs.find(|pair| matches!(pair[0], Value::Boolean(true)));
     let text = held.map(|pair| &pair[1]).or(args.get(1));
     start(call, text.unwrap_or(&Value::Null), args.get(2))
+}
+
+/// Rows of each statement, numbered, and behind them what it has done.
+fn run_many(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    let Value::String(text) = &args[0] else {
+        let told = format!("statements are a String, not {}", args[0].type_name());
+        return Err(call.failed(told));
+    };
+    let params = parameters(call, args.get(1))?;
+    let counts = match args.get(2) {
+        Some(Value::Map(config)) => config.get("statistics") != Some(&Value::Boolean(false)),
+        _ => true,
+    };
+    let cut = statement::split(text);
+    let last = Some(cut.rest).filter(|rest| !statement::is_blank(rest));
+    let mut rows = Rows::new();
+    let mut memory = call.on.database.budget.empty_reservation("result");
+    for text in cut.complete.into_iter().chain(last) {
+        let (begun, before) = (Instant::now(), written(call));
+        let mut started = call.start(text, params.clone())?;
+        let columns = started.columns.iter().map(|name| Arc::from(name.as_str()));
+        let columns: Vec<Arc<str>> = columns.collect();
+        let mut number = 0;
+        while let Some(found) = started.next()? {
+            for row in found {
+                let map = Value::map(columns.iter().cloned().zip(row).collect());
+                let bytes = map.heap_bytes() + 3 * size_of::<Value>();
+                memory.grow(bytes as u64).map_err(no_room)?;
+                rows.push(vec![Value::Integer(number), map]);
+                number += 1;
+            }
+        }
+        if counts {
+            let done = done(number, begun, before, written(call));
+            rows.push(vec![Value::Integer(-1), done]);
+        }
+    }
+    Ok(rows)
+}
+
+/// What the transaction of the caller has written.
+fn written(call: &Call<'_>) -> WriteCounters {
+    let transaction = call.caller.transaction;
+    transaction.map_or(WriteCounters::default(), |known| known.counters())
+}
+
+/// The counts of one statement, as APOC names them.
+fn done(rows: i64, begun: Instant, before: WriteCounters, after: WriteCounters) -> Value {
+    let number = |count: u64| Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
+    let time = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let mut counts = vec![
+        (Arc::from("rows"), Value::Integer(rows)),
+        (Arc::from("time"), number(time)),
+    ];
+    let pairs = after.named().into_iter().zip(before.named());
+    for ((name, after), (_, before)) in pairs.filter(|((name, _), _)| *name != "users_changed") {
+        // `nodes_created` is `nodesCreated` there.
+        let (what, how) = name.split_once('_').unwrap_or((name, ""));
+        let (first, rest) = how.split_at(how.len().min(1));
+        let name = format!("{what}{}{rest}", first.to_uppercase());
+        counts.push((Arc::from(name), number(after.saturating_sub(before))));
+    }
+    Value::map(counts)
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graven_storage::NodeId;
+use graven_types::{Point, PropertyValue};
 use serde_json::Value as Json;
 
 use super::coll::distinct;
@@ -110,6 +112,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (1, 2),
         body: to_sorted_json,
     },
+    Function::new("apoc.json.path", (1, 3), json_path),
     Function {
         name: "apoc.meta.cypher.istype",
         arity: (2, 2),
@@ -163,6 +166,16 @@ fn all_kept(function: &str, value: &Value, is: fn(&Value) -> bool) -> Result<Val
     };
     let kept = items.iter().filter(|item| is(item)).cloned();
     Ok(Value::list(kept.collect()))
+}
+
+/// The part of a text of JSON at a path.
+fn json_path(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.json.path";
+    let options = args.get(2).map(|options| list(name, options)).transpose()?;
+    if let Some([other, ..]) = options.flatten() {
+        return Err(wrong(name, "no options of paths", other));
+    }
+    from_json(name, (&args[0], args.get(1)), |_| true, "a value")
 }
 
 /// What a property holds as JSON, or the part of it at a path.
@@ -304,26 +317,83 @@ fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
             out.push("]")
         }
         Value::Map(map) => write_map(rt, map, out),
-        Value::Node(id) => {
-            let properties = Value::map(rt.all_node_properties(id.0)?);
-            let labels = rt.labels_of(id.0)?;
-            let labels = labels.iter().map(|label| Value::String(Arc::clone(label)));
-            write_map(
-                rt,
-                &Map::new(vec![
-                    ("type".into(), Value::text("node")),
-                    ("id".into(), Value::text(&id.0.to_string())),
-                    ("labels".into(), Value::list(labels.collect())),
-                    ("properties".into(), properties),
-                ]),
-                out,
-            )
+        Value::Node(id) => write_map(rt, &entity(rt, *id, true)?, out),
+        Value::Relationship(id) => {
+            let (start, end) = rt.endpoints(id.0)?;
+            let rel_type = rt.type_name(rt.relationship_type(id.0)?);
+            let map = Map::new(vec![
+                ("type".into(), Value::text("relationship")),
+                ("id".into(), Value::text(&id.0.to_string())),
+                ("label".into(), Value::String(rel_type)),
+                (
+                    "start".into(),
+                    Value::Map(Arc::new(entity(rt, start, false)?)),
+                ),
+                ("end".into(), Value::Map(Arc::new(entity(rt, end, false)?))),
+                (
+                    "properties".into(),
+                    Value::map(rt.all_relationship_properties(id.0)?),
+                ),
+            ]);
+            write_map(rt, &map, out)
         }
-        other => {
-            let text = super::key(other)?;
-            out.push(&Json::from(&*text).to_string())
+        Value::Path(path) => {
+            out.push("[")?;
+            for (at, node) in path.nodes.iter().enumerate() {
+                if at > 0 {
+                    out.push(",")?;
+                    write_json(rt, &Value::Relationship(path.relationships[at - 1]), out)?;
+                    out.push(",")?;
+                }
+                write_json(rt, &Value::Node(*node), out)?;
+            }
+            out.push("]")
         }
+        Value::Stored(stored) => match &**stored {
+            PropertyValue::Point(point) => write_map(rt, &coordinates(point), out),
+            _ => write_text(value, out),
+        },
+        other => write_text(other, out),
     }
+}
+
+fn write_text(value: &Value, out: &mut Text) -> Result<()> {
+    let text = super::key(value)?;
+    out.push(&Json::from(&*text).to_string())
+}
+
+/// A node as APOC writes it; as the end of a relationship, without its kind.
+fn entity(rt: &QueryContext, id: NodeId, is_alone: bool) -> Result<Map> {
+    let labels = rt.labels_of(id.0)?.into_iter().map(Value::String);
+    let mut entries: Vec<(Arc<str>, Value)> = vec![
+        ("id".into(), Value::text(&id.0.to_string())),
+        ("labels".into(), Value::list(labels.collect())),
+        (
+            "properties".into(),
+            Value::map(rt.all_node_properties(id.0)?),
+        ),
+    ];
+    if is_alone {
+        entries.push(("type".into(), Value::text("node")));
+    }
+    Ok(Map::new(entries))
+}
+
+/// A point as a map, from which `point` makes it again.
+fn coordinates(point: &Point) -> Map {
+    let (names, crs) = match point.srid {
+        4326 => (["longitude", "latitude"], "wgs-84"),
+        4979 => (["longitude", "latitude"], "wgs-84-3d"),
+        9157 => (["x", "y"], "cartesian-3d"),
+        _ => (["x", "y"], "cartesian"),
+    };
+    let third = if names[0] == "x" { "z" } else { "height" };
+    Map::new(vec![
+        ("crs".into(), Value::text(crs)),
+        (names[0].into(), Value::Float(point.x)),
+        (names[1].into(), Value::Float(point.y)),
+        (third.into(), point.z.map_or(Value::Null, Value::Float)),
+    ])
 }
 
 fn write_map(rt: &QueryContext, map: &Map, out: &mut Text) -> Result<()> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use graven_temporal::pattern::Pattern;
 use graven_temporal::{Kind, Parts, Zone, calendar};
+use graven_types::{Duration, LocalDateTime, PropertyValue};
 
 use super::{integer, text, wrong};
 use crate::error::{ExecError, Result};
@@ -56,6 +57,18 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (1, 2),
         body: format_temporal,
     },
+    Function::new("apoc.temporal.formatduration", (2, 2), |_, args| {
+        let name = "apoc.temporal.formatDuration";
+        let of = or(name, args.get(1), "")?;
+        match &args[0] {
+            Value::Null => Ok(Value::Null),
+            Value::Stored(value) => match &**value {
+                PropertyValue::Duration(length) => written_duration(of, length),
+                _ => Err(wrong(name, "a Duration", &args[0])),
+            },
+            other => Err(wrong(name, "a Duration", other)),
+        }
+    }),
     Function {
         name: "apoc.temporal.tozonedtemporal",
         arity: (1, 3),
@@ -295,11 +308,26 @@ fn format_temporal(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let of = or(name, args.get(1), "yyyy-MM-dd")?;
     match &args[0] {
         Value::Null => Ok(Value::Null),
-        Value::Stored(value) => match Parts::of(value) {
-            Some(parts) => written(of, &parts),
-            None => Err(wrong(name, "a date or time", &args[0])),
+        Value::Stored(value) => match (&**value, Parts::of(value)) {
+            (PropertyValue::Duration(length), _) => written_duration(of, length),
+            (_, Some(parts)) => written(of, &parts),
+            (_, None) => Err(wrong(name, "a date or time", &args[0])),
         },
         other => Err(wrong(name, "a date or time", other)),
+    }
+}
+
+/// A duration as the moment so long after the year 0 began.
+fn written_duration(of: &str, length: &Duration) -> Result<Value> {
+    let seconds = calendar::date(0, 1, 1)? * (DAY / 1000);
+    let begin = PropertyValue::LocalDateTime(LocalDateTime {
+        seconds,
+        nanoseconds: 0,
+    });
+    let moment = graven_temporal::arithmetic::add(&begin, length, 1)?;
+    match Parts::of(&moment) {
+        Some(parts) => written(of, &parts),
+        None => Ok(Value::Null),
     }
 }
 

@@ -1,5 +1,6 @@
-//! `apoc.any` and what reads all properties of a node, relationship or map.
+//! `apoc.any`, `apoc.diff` and what reads all properties of a node, relationship or map.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::convert::type_name;
@@ -8,8 +9,10 @@ use crate::error::Result;
 use crate::expression::functions::number::random_uuid;
 use crate::expression::property::index;
 use crate::expression::signature::Function;
+use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use crate::value::equality::equivalent;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -27,6 +30,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (0, 0),
         body: |_, _| Ok(Value::text(&random_uuid())),
     },
+    Function::new("apoc.diff.nodes", (2, 2), differences),
     Function {
         name: "apoc.meta.cypher.types",
         arity: (1, 1),
@@ -84,4 +88,33 @@ fn types(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let typed = all.into_iter();
     let typed = typed.map(|(key, value)| (key, Value::text(&type_name(&value))));
     Ok(Value::map(typed.collect()))
+}
+
+/// How the properties of two nodes, relationships or maps differ.
+fn differences(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.diff.nodes";
+    let (Some(left), Some(right)) = (entries(rt, name, &args[0])?, entries(rt, name, &args[1])?)
+    else {
+        return Ok(Value::Null);
+    };
+    let mut others: BTreeMap<Arc<str>, Value> = right.into_iter().collect();
+    let (mut left_only, mut common, mut different) = (Vec::new(), Vec::new(), Vec::new());
+    for (key, own) in left {
+        work(1)?;
+        charge(2 * size_of::<(Arc<str>, Value)>())?;
+        match others.remove(&key) {
+            None => left_only.push((key, own)),
+            Some(other) if equivalent(&own, &other) => common.push((key, own)),
+            Some(other) => {
+                let both = Value::map(vec![("left".into(), own), ("right".into(), other)]);
+                different.push((key, both));
+            }
+        }
+    }
+    Ok(Value::map(vec![
+        ("leftOnly".into(), Value::map(left_only)),
+        ("rightOnly".into(), Value::map(others.into_iter().collect())),
+        ("inCommon".into(), Value::map(common)),
+        ("different".into(), Value::map(different)),
+    ]))
 }

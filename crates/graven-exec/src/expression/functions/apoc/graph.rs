@@ -116,17 +116,17 @@ fn lookup(name: &str) -> Option<&'static Function> {
 
 /// What hangs on a node.
 #[derive(Default)]
-struct Found {
-    total: u64,
+pub(super) struct Found {
+    pub(super) total: u64,
     types: BTreeSet<Arc<str>>,
 }
 
 /// A type with the direction in which its relationships count; none: in both.
-type Named = (TypeId, Option<Direction>);
+pub(super) type Named = (TypeId, Option<Direction>);
 
 /// The types and directions that a text names; all of them where it names none. Where `only` one
 /// direction counts, a name that asks for the other one counts nothing.
-fn named_types(
+pub(super) fn named_types(
     rt: &QueryContext,
     function: &str,
     value: Option<&Value>,
@@ -165,7 +165,7 @@ fn named_types(
 }
 
 /// Counts relationships of a node. None of null.
-fn relationships(
+pub(super) fn relationships(
     rt: &QueryContext,
     function: &str,
     node: &Value,

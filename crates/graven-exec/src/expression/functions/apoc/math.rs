@@ -1,5 +1,5 @@
-//! `apoc.math`, `apoc.bitwise` and `apoc.number`: limits of Java's numbers, curves, operations on
-//! bits, numbers in texts.
+//! `apoc.math`, `apoc.bitwise`, `apoc.scoring`, and numbers in texts of `apoc.number`: limits of
+//! Java's numbers, curves, operations on bits.
 
 use super::{integer, text, wrong};
 use crate::error::{ExecError, Result};
@@ -87,7 +87,36 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             Ok(read.map_or(Value::Null, Value::Integer))
         },
     },
+    Function::new("apoc.scoring.existence", (2, 2), |_, args| {
+        match (as_float(&args[0]), &args[1]) {
+            (Some(score), Value::Boolean(true)) => Ok(Value::Float(score)),
+            (Some(_), Value::Boolean(false)) => Ok(Value::Float(0.0)),
+            (None, _) if !args[0].is_null() => {
+                Err(wrong("apoc.scoring.existence", "a number", &args[0]))
+            }
+            (_, other) if args[0].is_null() || other.is_null() => Ok(Value::Null),
+            (_, other) => Err(wrong("apoc.scoring.existence", "a Boolean", other)),
+        }
+    }),
+    Function::new("apoc.scoring.pareto", (4, 4), pareto),
 ];
+
+/// A score that nears its maximum: four fifths of it at the second argument.
+fn pareto(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let mut numbers = [0.0; 4];
+    for (number, value) in numbers.iter_mut().zip(args) {
+        match as_float(value) {
+            Some(given) => *number = given,
+            None if value.is_null() => return Ok(Value::Null),
+            None => return Err(wrong("apoc.scoring.pareto", "numbers", value)),
+        }
+    }
+    let [least, at_80_percent, most, score] = numbers;
+    Ok(Value::Float(match score < least {
+        true => 0.0,
+        false => most * (1.0 - (-(5.0_f64.ln() / at_80_percent) * score).exp()),
+    }))
+}
 
 /// The number that a text begins with, without its commas; none of null.
 fn leading(function: &str, args: &[Value]) -> Result<Option<String>> {

@@ -1,0 +1,265 @@
+//! `apoc.number`: numbers as texts, and Roman numbers.
+//!
+//! # Source
+//! Neo4j APOC Core 5, documentation of `apoc.number`; that of `java.text.DecimalFormat`, of whose
+//! patterns there are `0`, `#`, `,`, `.`, `%`, quoted and other letters around them, and a second
+//! pattern for negative numbers.
+
+use super::{text, wrong};
+use crate::error::{ExecError, Result};
+use crate::expression::signature::Function;
+use crate::growth::charge;
+use crate::query_context::QueryContext;
+use crate::value::Value;
+
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function::new("apoc.number.arabictoroman", (1, 1), to_roman),
+    Function::new("apoc.number.format", (1, 3), format),
+    Function::new("apoc.number.romantoarabic", (1, 1), from_roman),
+];
+
+/// Roman numbers from the largest on, with what they are.
+const ROMAN: &[(&str, i64)] = &[
+    ("M", 1000),
+    ("CM", 900),
+    ("D", 500),
+    ("CD", 400),
+    ("C", 100),
+    ("XC", 90),
+    ("L", 50),
+    ("XL", 40),
+    ("X", 10),
+    ("IX", 9),
+    ("V", 5),
+    ("IV", 4),
+    ("I", 1),
+];
+
+/// The largest number that has a Roman one.
+const ROMAN_MAX: i64 = 3999;
+
+fn to_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.number.arabicToRoman";
+    let mut left = match &args[0] {
+        Value::Null => return Ok(Value::Null),
+        Value::Integer(number) => *number,
+        other => return Err(wrong(name, "an Integer", other)),
+    };
+    if !(1..=ROMAN_MAX).contains(&left) {
+        let message = format!("{name}() needs a number from 1 to {ROMAN_MAX}, got {left}");
+        return Err(ExecError::Argument { message });
+    }
+    let mut roman = String::new();
+    for (letters, worth) in ROMAN {
+        while left >= *worth {
+            roman.push_str(letters);
+            left -= worth;
+        }
+    }
+    Ok(Value::text(&roman))
+}
+
+fn from_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.number.romanToArabic";
+    let Some(given) = text(name, &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let no_number = || ExecError::Argument {
+        message: format!(
+            "{name}(): `{}` is no Roman number",
+            given.chars().take(40).collect::<String>()
+        ),
+    };
+    if given.len() > 100 {
+        return Err(no_number());
+    }
+    let upper = given.trim().to_uppercase();
+    let mut rest = &*upper;
+    let mut number = 0;
+    for (letters, worth) in ROMAN {
+        while let Some(behind) = rest.strip_prefix(letters) {
+            number += worth;
+            rest = behind;
+        }
+    }
+    match rest.is_empty() && number > 0 {
+        true => Ok(Value::Integer(number)),
+        false => Err(no_number()),
+    }
+}
+
+/// What a pattern says of one sign of numbers.
+#[derive(Default)]
+struct Pattern {
+    before: String,
+    behind: String,
+    whole_least: usize,
+    /// Digits between two commas; none: no commas.
+    group: Option<usize>,
+    fraction_least: usize,
+    fraction_most: usize,
+    is_percent: bool,
+}
+
+/// Longest pattern.
+const PATTERN_MAX: usize = 100;
+
+impl Pattern {
+    fn of(pattern: &str) -> Pattern {
+        let mut own = Pattern::default();
+        let (mut in_number, mut behind, mut quoted) = (false, false, false);
+        let mut in_fraction = false;
+        for c in pattern.chars() {
+            let digit = !quoted && matches!(c, '0' | '#' | ',' | '.');
+            if digit && !behind {
+                in_number = true;
+                match (c, in_fraction) {
+                    ('.', _) => in_fraction = true,
+                    (',', _) => own.group = Some(0),
+                    (c, true) => {
+                        own.fraction_most += 1;
+                        own.fraction_least += usize::from(c == '0');
+                    }
+                    (c, false) => {
+                        own.whole_least += usize::from(c == '0');
+                        own.group = own.group.map(|digits| digits + 1);
+                    }
+                }
+                continue;
+            }
+            behind = in_number;
+            match c {
+                '\'' => quoted = !quoted,
+                c => {
+                    own.is_percent |= c == '%' && !quoted;
+                    let side = if behind {
+                        &mut own.behind
+                    } else {
+                        &mut own.before
+                    };
+                    side.push(c);
+                }
+            }
+        }
+        own.group = own.group.filter(|digits| *digits > 0);
+        own
+    }
+
+    /// The digits of a number that is not negative.
+    fn digits(&self, number: &Value) -> String {
+        let places = self.fraction_most;
+        let text = match number {
+            Value::Integer(number) if !self.is_percent => {
+                format!("{}.{}", number.unsigned_abs(), "0".repeat(places))
+            }
+            Value::Integer(number) => {
+                let hundreds = u128::from(number.unsigned_abs()) * 100;
+                format!("{hundreds}.{}", "0".repeat(places))
+            }
+            Value::Float(number) => {
+                let factor = if self.is_percent { 100.0 } else { 1.0 };
+                let text = format!("{:.places$}", number.abs() * factor);
+                if places == 0 { text + "." } else { text }
+            }
+            _ => ".".to_owned(),
+        };
+        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+        let kept = fraction
+            .trim_end_matches('0')
+            .len()
+            .max(self.fraction_least);
+        let whole = whole.trim_start_matches('0');
+        let whole = format!(
+            "{}{whole}",
+            "0".repeat(self.whole_least.saturating_sub(whole.len()))
+        );
+        let mut out = String::new();
+        for (at, digit) in whole.chars().enumerate() {
+            let left = whole.len() - at;
+            let cut = self.group.is_some_and(|digits| left % digits == 0);
+            if at > 0 && cut {
+                out.push(',');
+            }
+            out.push(digit);
+        }
+        if kept > 0 {
+            out.push('.');
+            out.push_str(&fraction[..kept]);
+        }
+        if out.is_empty() { "0".to_owned() } else { out }
+    }
+}
+
+/// The number by a pattern, as `DecimalFormat` writes it in English; null of what is no number.
+fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.number.format";
+    let word = |at: usize| -> Result<&str> {
+        let given = args.get(at).map(|value| text(name, value));
+        Ok(given.transpose()?.flatten().map_or("", |text| text))
+    };
+    let refused = |message: String| Err(ExecError::Argument { message });
+    let (given, language) = (word(1)?, word(2)?);
+    if !matches!(language, "" | "en") {
+        return refused(format!("{name}() writes English numbers, not `{language}`"));
+    }
+    if given.len() > PATTERN_MAX {
+        return refused(format!(
+            "{name}() needs a pattern of {PATTERN_MAX} bytes at most"
+        ));
+    }
+    let given = if given.is_empty() { "#,##0.###" } else { given };
+    let negative = match &args[0] {
+        Value::Integer(number) => *number < 0,
+        Value::Float(number) if number.is_finite() => number.is_sign_negative(),
+        Value::Float(number) if number.is_nan() => return Ok(Value::text("NaN")),
+        Value::Float(number) => {
+            let sign = if *number < 0.0 { "-" } else { "" };
+            return Ok(Value::text(&format!("{sign}\u{221e}")));
+        }
+        _ => return Ok(Value::Null),
+    };
+    // The largest float has 309 digits, and commas between them.
+    charge(2048)?;
+    let (positive, other) = given.split_once(';').unwrap_or((given, ""));
+    let pattern = Pattern::of(positive);
+    let digits = pattern.digits(&args[0]);
+    let (before, behind) = match (negative, other) {
+        (false, _) => (pattern.before, pattern.behind),
+        (true, "") => (format!("-{}", pattern.before), pattern.behind),
+        (true, other) => {
+            let other = Pattern::of(other);
+            (other.before, other.behind)
+        }
+    };
+    Ok(Value::text(&format!("{before}{digits}{behind}")))
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: numbers are written as `DecimalFormat` writes them.
+
+    use super::*;
+
+    fn written(number: Value, pattern: &str) -> String {
+        let (positive, _) = pattern.split_once(';').unwrap_or((pattern, ""));
+        let own = Pattern::of(positive);
+        format!("{}{}{}", own.before, own.digits(&number), own.behind)
+    }
+
+    #[test]
+    fn patterns_of_numbers() {
+        for (number, pattern, text) in [
+            (Value::Integer(1_234_567), "#,##0.###", "1,234,567"),
+            (Value::Float(12345.67), "#,##0.###", "12,345.67"),
+            (Value::Float(0.5), "#.00", ".50"),
+            (Value::Float(0.125), "0.00", "0.12"),
+            (Value::Float(0.256), "0.0%", "25.6%"),
+            (Value::Integer(7), "000", "007"),
+            (Value::Integer(0), "#", "0"),
+            (Value::Float(3.0), "$#,##0.00 'a#'", "$3.00 a#"),
+            (Value::Float(2.5), "0", "2"),
+        ] {
+            assert_eq!(written(number.clone(), pattern), text, "{number} {pattern}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! `apoc.export.*`: the graph, a part of it or the rows of a statement, as a text.
+//!
+//! # How it works
+//! Statements within the calling one read nodes, then relationships, and mostly make the texts of
+//! their values, too. The forms put these texts together: [`json`], [`csv`], [`cypher`] and
+//! [`graphml`]. The text goes to a file, or with `stream: true` into the column `data`.
+//!
+//! # Invariants
+//! * PR-4 A file is there whole or not at all: it gets its name when it is finished.
+//!
+//! # Cost
+//! A file takes the memory of a batch of rows. A text in a column is charged as it grows.
+
+mod config;
+mod csv;
+mod cypher;
+mod graphml;
+mod json;
+mod subject;
+mod target;
+
+use std::time::Instant;
+
+use graven_cypher::TypeSet;
+use graven_exec::{ExecError, Value};
+
+use super::super::Rows;
+use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::inner::Call;
+use crate::right::Right;
+use config::Config;
+use subject::Subject;
+use target::Target;
+
+/// What writes a form.
+type Form = fn(&mut Export<'_>) -> Result<(), ExecError>;
+
+/// One export.
+struct Export<'a> {
+    call: &'a Call<'a>,
+    subject: Subject,
+    config: Config,
+    to: Target,
+    written: Written,
+}
+
+/// What was written so far.
+#[derive(Default)]
+struct Written {
+    nodes: u64,
+    relationships: u64,
+    properties: u64,
+    rows: u64,
+    columns: usize,
+    statements: cypher::Statements,
+}
+
+const FILE: Field = ("file", TypeSet::STRING);
+const CONFIG: Field = ("config", TypeSet::MAP);
+
+const ALL: (&[Field], usize) = (&[FILE, CONFIG], 1);
+const DATA: (&[Field], usize) = (
+    &[
+        ("nodes", TypeSet::LIST),
+        ("rels", TypeSet::LIST),
+        FILE,
+        CONFIG,
+    ],
+    3,
+);
+const GRAPH: (&[Field], usize) = (&[("graph", TypeSet::MAP), FILE, CONFIG], 2);
+const QUERY: (&[Field], usize) = (&[("query", TypeSet::STRING), FILE, CONFIG], 2);
+
+const COLUMNS: &[Field] = &[
+    FILE,
+    ("source", TypeSet::STRING),
+    ("format", TypeSet::STRING),
+    ("nodes", TypeSet::INTEGER),
+    ("relationships", TypeSet::INTEGER),
+    ("properties", TypeSet::INTEGER),
+    ("time", TypeSet::INTEGER),
+    ("rows", TypeSet::INTEGER),
+    ("batchSize", TypeSet::INTEGER),
+    ("batches", TypeSet::INTEGER),
+    ("done", TypeSet::BOOLEAN),
+    ("data", TypeSet::STRING),
+];
+
+const SCRIPT_COLUMNS: &[Field] = &[
+    FILE,
+    ("batches", TypeSet::INTEGER),
+    ("source", TypeSet::STRING),
+    ("format", TypeSet::STRING),
+    ("nodes", TypeSet::INTEGER),
+    ("relationships", TypeSet::INTEGER),
+    ("properties", TypeSet::INTEGER),
+    ("time", TypeSet::INTEGER),
+    ("rows", TypeSet::INTEGER),
+    ("batchSize", TypeSet::INTEGER),
+    ("cypherStatements", TypeSet::STRING),
+    ("nodeStatements", TypeSet::STRING),
+    ("relationshipStatements", TypeSet::STRING),
+    ("schemaStatements", TypeSet::STRING),
+    ("cleanupStatements", TypeSet::STRING),
+];
+
+/// The four procedures of a form.
+macro_rules! of_form {
+    ($form:literal, $columns:ident, $write:expr, $row:expr) => {
+        [
+            procedure(
+                concat!("apoc.export.", $form, ".all"),
+                concat!("the whole graph as ", $form),
+                ALL,
+                Right::Read,
+                $columns,
+                Body::OfCall(|call, args| run(call, (Subject::all(), args), $write, $row)),
+            ),
+            procedure(
+                concat!("apoc.export.", $form, ".data"),
+                concat!("nodes and relationships as ", $form),
+                DATA,
+                Right::Read,
+                $columns,
+                Body::OfCall(|call, args| {
+                    let subject = Subject::of_lists("data", &args[0], &args[1]);
+                    run(call, (subject, &args[2..]), $write, $row)
+                }),
+            ),
+            procedure(
+                concat!("apoc.export.", $form, ".graph"),
+                concat!("the nodes and relationships of a map as ", $form),
+                GRAPH,
+                Right::Read,
+                $columns,
+                Body::OfCall(|call, args| {
+                    let subject = Subject::of_map(call, &args[0])?;
+                    run(call, (subject, &args[1..]), $write, $row)
+                }),
+            ),
+            procedure(
+                concat!("apoc.export.", $form, ".query"),
+                concat!("what a statement that only reads gives, as ", $form),
+                QUERY,
+                Right::Read,
+                $columns,
+                Body::OfCall(|call, args| {
+                    let subject = Subject::of_statement(call, &args[0])?;
+                    run(call, (subject, &args[1..]), $write, $row)
+                }),
+            ),
+        ]
+    };
+}
+
+/// By form and name.
+pub(super) const TABLES: [&[Procedure]; 4] = [
+    &of_form!("csv", COLUMNS, csv::write, |made| row("csv", made)),
+    &of_form!("cypher", SCRIPT_COLUMNS, cypher::write, script_row),
+    &of_form!("graphml", COLUMNS, graphml::write, |made| row(
+        "graphml", made
+    )),
+    &of_form!("json", COLUMNS, json::write, |made| row("json", made)),
+];
+
+/// What an export has made.
+struct Made {
+    file: Value,
+    data: Value,
+    source: String,
+    written: Written,
+    milliseconds: u64,
+}
+
+/// Writes the subject to the file that the arguments name, by their configuration.
+fn run(
+    call: &Call<'_>,
+    (subject, args): (Subject, &[Value]),
+    write: Form,
+    row: fn(Made) -> Vec<Value>,
+) -> Result<Rows, ExecError> {
+    let begun = Instant::now();
+    let config = Config::of(call, args.get(1))?;
+    let to = Target::of(call, &args[0], config.streams)?;
+    let mut export = Export {
+        call,
+        subject,
+        config,
+        to,
+        written: Written::default(),
+    };
+    write(&mut export)?;
+    let Export {
+        subject,
+        to,
+        written,
+        ..
+    } = export;
+    let data = to.finish(call)?;
+    let made = Made {
+        file: match data.is_null() {
+            true => args[0].clone(),
+            false => Value::Null,
+        },
+        data,
+        source: subject.told(&written),
+        written,
+        milliseconds: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    Ok(vec![row(made)])
+}
+
+fn number(count: u64) -> Value {
+    Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn row(format: &str, made: Made) -> Vec<Value> {
+    vec![
+        made.file,
+        Value::text(&made.source),
+        Value::text(format),
+        number(made.written.nodes),
+        number(made.written.relationships),
+        number(made.written.properties),
+        number(made.milliseconds),
+        number(made.written.rows),
+        Value::Integer(-1),
+        Value::Integer(0),
+        Value::Boolean(true),
+        made.data,
+    ]
+}
+
+fn script_row(made: Made) -> Vec<Value> {
+    let parts = made.written.statements.parts(&made.data);
+    let [nodes, relationships, schema, cleanup] = parts;
+    vec![
+        made.file,
+        Value::Integer(1),
+        Value::text(&made.source),
+        Value::text("cypher"),
+        number(made.written.nodes),
+        number(made.written.relationships),
+        number(made.written.properties),
+        number(made.milliseconds),
+        number(made.written.rows),
+        Value::Integer(cypher::BATCH as i64),
+        made.data,
+        nodes,
+        relationships,
+        schema,
+        cleanup,
+    ]
+}
