@@ -9,10 +9,11 @@
 //! # Invariants
 //! * FI-11 No record batch, footer or schema is read that takes more than the limit.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
+use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::{Footer, Message, MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::Schema;
 
 /// Bytes at the beginning and at the end of a file.
 pub(crate) const MAGIC: &[u8; 6] = b"ARROW1";
@@ -37,9 +38,14 @@ fn damaged(why: impl std::fmt::Display) -> Refused {
     Refused::Why(format!("is no Arrow IPC file: {why}"))
 }
 
+/// What can be read from any place on.
+pub(crate) trait Places: Read + Seek {}
+
+impl<T: Read + Seek> Places for T {}
+
 /// Reads sizes; nothing of more than `limit` bytes.
 struct Sizes<'a> {
-    file: &'a mut File,
+    file: &'a mut dyn Places,
     limit: u64,
 }
 
@@ -47,7 +53,7 @@ struct Sizes<'a> {
 ///
 /// # Errors
 /// Something takes more than `limit` bytes; the file is damaged or cannot be read.
-pub(crate) fn held(file: &mut File, is_file: bool, limit: u64) -> Result<u64, Refused> {
+pub(crate) fn held(file: &mut dyn Places, is_file: bool, limit: u64) -> Result<u64, Refused> {
     let mut sizes = Sizes { file, limit };
     let (mut dictionaries, mut largest) = (0_u64, 0);
     let mut see = |(of_dictionary, bytes): (bool, u64)| {
@@ -70,6 +76,44 @@ pub(crate) fn held(file: &mut File, is_file: bool, limit: u64) -> Result<u64, Re
         false => sizes.of_stream(&mut see)?,
     }
     Ok(dictionaries + largest)
+}
+
+/// Whether it is a file and no stream, by its first bytes.
+pub(crate) fn is_file(file: &mut dyn Places) -> Result<bool, Refused> {
+    let mut magic = [0; MAGIC.len()];
+    file.rewind()?;
+    match file.read_exact(&mut magic) {
+        Ok(()) => Ok(magic == *MAGIC),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The columns of a file or a stream; no batch is read.
+///
+/// # Errors
+/// As [`held`].
+pub(crate) fn schema(file: &mut dyn Places, limit: u64) -> Result<Schema, Refused> {
+    let is_file = is_file(file)?;
+    let mut sizes = Sizes { file, limit };
+    if is_file {
+        let bytes = sizes.footer()?;
+        let footer: Footer<'_> = root_as_footer(&bytes).map_err(damaged)?;
+        let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
+        return Ok(fb_to_schema(schema));
+    }
+    let mut at = 4;
+    let mut length = sizes.number(0)?.unwrap_or(0);
+    if length == CONTINUATION {
+        length = sizes.number(at)?.unwrap_or(0);
+        at += 4;
+    }
+    let bytes = sizes.bytes(at, length.into())?;
+    let message = root_as_message(&bytes).map_err(damaged)?;
+    let schema = message.header_as_schema();
+    Ok(fb_to_schema(schema.ok_or_else(|| {
+        damaged("its first message is no schema")
+    })?))
 }
 
 type See<'a> = &'a mut dyn FnMut((bool, u64)) -> Result<(), Refused>;
@@ -104,12 +148,16 @@ impl Sizes<'_> {
         }
     }
 
-    fn of_file(&mut self, see: See<'_>) -> Result<(), Refused> {
+    fn footer(&mut self) -> Result<Vec<u8>, Refused> {
         let end = self.file.seek(SeekFrom::End(0))?;
         let foot = end.checked_sub(10).ok_or_else(|| damaged("it is cut"))?;
         let length = u64::from(self.number(foot)?.unwrap_or(0));
         let at = foot.checked_sub(length);
-        let bytes = self.bytes(at.ok_or_else(|| damaged("its footer is too long"))?, length)?;
+        self.bytes(at.ok_or_else(|| damaged("its footer is too long"))?, length)
+    }
+
+    fn of_file(&mut self, see: See<'_>) -> Result<(), Refused> {
+        let bytes = self.footer()?;
         let footer: Footer<'_> = root_as_footer(&bytes).map_err(damaged)?;
         let blocks = [footer.dictionaries(), footer.recordBatches()];
         for block in blocks.into_iter().flatten().flatten() {

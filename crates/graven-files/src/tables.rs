@@ -13,8 +13,8 @@
 //! # Invariants
 //! * FI-4 A damaged file is an error: what the libraries panic about is caught.
 
-use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _};
+use std::io::{BufReader, Seek as _};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +27,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::ParquetMetaData;
 
 use crate::arrow_in;
 use crate::bound::Bound;
@@ -36,6 +37,7 @@ use crate::error::{Error, Result};
 use crate::ipc_size::{self, Refused};
 use crate::options::Format;
 use crate::parquet_pages::Pages;
+use crate::ranges::{Cursor, Input};
 
 /// A stream of Arrow's batches that a program hands over, to be read once.
 #[derive(Clone)]
@@ -105,49 +107,67 @@ fn guarded<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The columns of a file, and its rows where it says so; at most `limit` bytes are read at a time.
 pub(crate) fn describe(
     name: &str,
-    file: File,
+    file: Input,
     format: Format,
     limit: usize,
 ) -> Result<(Vec<Column>, Option<u64>)> {
     guarded(name, || match format {
         Format::Parquet => {
-            let pages = Pages::new(file, limit as u64);
-            let builder = pages
-                .check_columns()
-                .and_then(|()| ParquetRecordBatchReaderBuilder::try_new(pages));
+            let builder = Pages::new(file, limit as u64).and_then(|pages| {
+                pages.check_columns()?;
+                ParquetRecordBatchReaderBuilder::try_new(pages)
+            });
             let builder = builder.map_err(|error| file_error(name, error))?;
             let rows = builder.metadata().file_metadata().num_rows();
             Ok((columns(name, builder.schema())?, u64::try_from(rows).ok()))
         }
         _ => {
-            let (batches, _) = ipc(name, file, None, limit)?;
-            Ok((columns(name, &batches.schema())?, None))
+            let schema = ipc_schema(name, file, limit)?;
+            Ok((columns(name, &schema)?, None))
         }
     })
+}
+
+/// Why an IPC file is not read.
+fn ipc_refused(name: &str, refused: Refused) -> Error {
+    match refused {
+        Refused::Io(source) => Error::Io {
+            file: name.to_owned(),
+            source,
+        },
+        Refused::Why(why) => file_error(name, why),
+    }
+}
+
+/// The columns of an IPC file or stream.
+fn ipc_schema(name: &str, file: Input, limit: usize) -> Result<SchemaRef> {
+    let schema = ipc_size::schema(&mut Cursor::new(file, 0), limit as u64);
+    Ok(Arc::new(
+        schema.map_err(|refused| ipc_refused(name, refused))?,
+    ))
 }
 
 /// The batches of an IPC file or stream, and the bytes that reading them takes.
 fn ipc(
     name: &str,
-    mut file: File,
-    projection: Option<Vec<usize>>,
+    file: &Input,
+    projection: Vec<usize>,
     limit: usize,
 ) -> Result<(Box<dyn RecordBatchReader + Send>, usize)> {
-    let mut magic = [0; 6];
     let io = |source| Error::Io {
         file: name.to_owned(),
         source,
     };
     let wrong = |error: ArrowError| file_error(name, format!("is no Arrow IPC file: {error}"));
-    // Descriptors of one file share their place in it.
+    // Batches are read as a whole, and their sizes before them.
+    let mut file = Cursor::new(Arc::new(file.local().map_err(io)?), 0);
+    let sizes = |file: &mut Cursor| {
+        let is_file = ipc_size::is_file(file)?;
+        Ok((is_file, ipc_size::held(file, is_file, limit as u64)?))
+    };
+    let (is_file, held) = sizes(&mut file).map_err(|refused| ipc_refused(name, refused))?;
     file.rewind().map_err(io)?;
-    let is_file = file.read_exact(&mut magic).is_ok() && magic == *ipc_size::MAGIC;
-    let held =
-        ipc_size::held(&mut file, is_file, limit as u64).map_err(|refused| match refused {
-            Refused::Io(source) => io(source),
-            Refused::Why(why) => file_error(name, why),
-        })?;
-    file.rewind().map_err(io)?;
+    let projection = Some(projection);
     let file = BufReader::with_capacity(256 << 10, file);
     let batches: Box<dyn RecordBatchReader + Send> = match is_file {
         true => Box::new(FileReader::try_new(file, projection).map_err(wrong)?),
@@ -184,7 +204,7 @@ impl Tables {
     /// The tables of a file; at most `limit` bytes of it are read at a time.
     pub(crate) fn open(
         name: &str,
-        file: File,
+        file: Input,
         format: Format,
         (wanted, bounds): (&[String], &[Bound]),
         (rows, limit): (usize, usize),
@@ -192,12 +212,10 @@ impl Tables {
         guarded(name, || match format {
             Format::Parquet => Self::parquet(name, file, (wanted, bounds), (rows, limit)),
             _ => {
-                let again = file.try_clone().map_err(|e| file_error(name, e))?;
-                let (schema, _) = ipc(name, again, None, limit)?;
-                let places = places(name, &schema.schema(), wanted)?;
-                drop(schema);
+                let schema = ipc_schema(name, file.clone(), limit)?;
+                let places = places(name, &schema, wanted)?;
                 let projection = places.iter().map(|(at, _)| *at).collect();
-                let (batches, held) = ipc(name, file, Some(projection), limit)?;
+                let (batches, held) = ipc(name, &file, projection, limit)?;
                 let mut tables = Self::of(name, Batches::Others(batches), wanted, limit)?;
                 (tables.held, tables.with_batch) = (held, true);
                 Ok(tables)
@@ -241,12 +259,12 @@ impl Tables {
 
     fn parquet(
         name: &str,
-        file: File,
+        file: Input,
         (wanted, bounds): (&[String], &[Bound]),
         (rows, limit): (usize, usize),
     ) -> Result<Self> {
         let failed = |error: parquet::errors::ParquetError| file_error(name, error);
-        let mut pages = Pages::new(file, limit as u64);
+        let mut pages = Pages::new(file, limit as u64).map_err(failed)?;
         pages.check_columns().map_err(failed)?;
         let found = ArrowReaderMetadata::load(&pages, ArrowReaderOptions::new());
         let found = found.map_err(failed)?;
@@ -256,11 +274,13 @@ impl Tables {
         let views = ArrowReaderOptions::new().with_schema(with_views(found.schema()));
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), views);
         let metadata = metadata.map_err(failed)?;
+        let announced = pages.clone();
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
         let all = builder.metadata().num_row_groups();
         let kept = kept_groups(&builder, bounds);
         let roots = places.iter().map(|(at, _)| *at);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        announced.expect(&chunks(builder.metadata(), &kept, &mask));
         // Unpacked bytes of the wanted columns of each group.
         let sizes = |group: usize| {
             let columns = builder.metadata().row_group(group).columns();
@@ -428,6 +448,20 @@ fn with_views(schema: &SchemaRef) -> SchemaRef {
     }
     let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The column chunks that are read of each row group.
+fn chunks(file: &ParquetMetaData, groups: &[usize], mask: &ProjectionMask) -> Vec<Vec<Range<u64>>> {
+    let of_group = |group: &usize| {
+        let columns = file.row_group(*group).columns().iter().enumerate();
+        let read = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
+        read.map(|(_, column)| {
+            let (start, length) = column.byte_range();
+            start..start.saturating_add(length)
+        })
+        .collect()
+    };
+    groups.iter().map(of_group).collect()
 }
 
 /// Row groups in which values may meet all conditions.

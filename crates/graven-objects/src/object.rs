@@ -268,10 +268,7 @@ impl Object {
         if let Some((range, pending)) = state.ahead.take_if(|(range, _)| range.start == offset) {
             let bytes = waited(url, &self.stop, Ok(pending))?;
             state.windows.put(range.start, bytes);
-            // The one behind it is chosen as if this one had been asked for now.
-            if let Next::Loose(next, _) = state.windows.next(range.end, 0) {
-                self.start(state, next);
-            }
+            self.start_ahead(state);
             return Ok(());
         }
         match state.windows.next(offset, wanted) {
@@ -279,8 +276,8 @@ impl Object {
                 let bytes = self.fetch(vec![range.clone()])?;
                 let bytes = bytes.into_iter().next().expect("a range was asked for");
                 state.windows.put(range.start, bytes);
-                if goes_on && let Some(next) = state.windows.ahead() {
-                    self.start(state, next);
+                if goes_on {
+                    self.start_ahead(state);
                 }
             }
             Next::Parts(parts) => {
@@ -311,11 +308,11 @@ impl Object {
         Ok(())
     }
 
-    /// Asks for a range and goes on.
-    fn start(&self, state: &mut State, range: Range<u64>) {
-        if range.is_empty() {
+    /// Asks for the range behind the last window and goes on.
+    fn start_ahead(&self, state: &mut State) {
+        let Some(range) = state.windows.ahead() else {
             return;
-        }
+        };
         let (shared, asked) = (self.shared.clone(), range.clone());
         let started = Pending::start(async move { shared.get(asked).await });
         // What cannot be started now is asked for when it is read.

@@ -109,7 +109,8 @@ impl Windows {
                 column,
                 window: None,
             });
-            self.parts.extend(parts);
+            // A damaged file may announce what it does not have.
+            self.parts.extend(parts.filter(|it| !it.range.is_empty()));
         }
         self.parts.sort_by_key(|part| part.range.start);
         self.begun = vec![false; groups.len()];
@@ -172,19 +173,21 @@ impl Windows {
         if !goes_on && self.size - offset <= SMALL {
             return Next::Loose(self.size.saturating_sub(SMALL)..self.size, false);
         }
-        let step = match goes_on {
-            true => (2 * self.step).clamp(SMALL, (self.memory / 4).clamp(SMALL, LARGE)),
-            false => SMALL,
-        };
+        let step = if goes_on { self.grown() } else { SMALL };
         let end = offset.saturating_add(step.max(wanted)).min(self.size);
-        self.step = step;
         Next::Loose(offset..end, goes_on)
     }
 
-    /// The range behind the last window outside of parts; none at the end.
+    /// Bytes of the window behind the last one.
+    fn grown(&self) -> u64 {
+        let most = (self.memory / 4).clamp(SMALL, LARGE);
+        self.step.saturating_mul(2).clamp(SMALL, most)
+    }
+
+    /// The range behind the last window; none at the end, and where a reader announces its parts.
     pub(crate) fn ahead(&self) -> Option<Range<u64>> {
-        let end = self.end.saturating_add(self.step).min(self.size);
-        (self.end < end).then_some(self.end..end)
+        let end = self.end.saturating_add(self.grown()).min(self.size);
+        (self.parts.is_empty() && self.end < end).then_some(self.end..end)
     }
 
     fn part_window(&self, part: usize, offset: u64, wanted: u64) -> Range<u64> {
@@ -199,7 +202,8 @@ impl Windows {
 
     /// Keeps bytes outside of parts; the oldest go where there is no room.
     pub(crate) fn put(&mut self, start: u64, bytes: Bytes) {
-        self.end = start + bytes.len() as u64;
+        self.step = bytes.len() as u64;
+        self.end = start + self.step;
         self.loose.push_back(Window { start, bytes });
         let mut held: u64 = self.loose.iter().map(|it| it.bytes.len() as u64).sum();
         while held > self.memory && self.loose.len() > 1 {

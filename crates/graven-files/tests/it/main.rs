@@ -5,20 +5,12 @@ mod errors;
 mod found_out;
 mod round_trip;
 
-use std::fs::File;
 use std::path::Path;
 
 use graven_files::{
-    Bound, Cells, Column, Datum, Description, Error, Options, Reader, Result, Source, describe,
+    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe,
+    open_local,
 };
-
-/// Opens a file wherever it lies.
-fn open(name: &str) -> Result<File> {
-    File::open(name).map_err(|source| Error::Io {
-        file: name.to_owned(),
-        source,
-    })
-}
 
 fn source(path: &Path) -> Source {
     Source::Files(vec![path.to_str().expect("text").to_owned()])
@@ -30,7 +22,7 @@ fn rows(
     options: &Options,
     declared: Option<&[Column]>,
 ) -> Result<(Description, Vec<Vec<Datum>>)> {
-    let description = describe(source, &open, options, declared)?;
+    let description = describe(source, &open_local, options, declared)?;
     let wanted: Vec<String> = description.columns.iter().map(|c| c.name.clone()).collect();
     let read = some_rows(source, options, &description, &wanted, Vec::new())?;
     Ok((description, read.1))
@@ -51,7 +43,7 @@ fn some_rows(
         bounds,
     )?;
     let mut rows = Vec::new();
-    while let Some(chunk) = reader.next(&open, 100, 1 << 20)? {
+    while let Some(chunk) = reader.next(&open_local, 100, 1 << 20)? {
         for row in 0..chunk.len {
             rows.push(chunk.columns.iter().map(|c: &Cells| c.get(row)).collect());
         }
