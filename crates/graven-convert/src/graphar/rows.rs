@@ -8,12 +8,12 @@
 //! # Costs
 //! A batch of each file.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use graven::PropertyValue;
 use graven_files::{
     Cells, Chunk, Datum, Fault, Format, Kind, Options, Reader, Source, describe, literal,
+    open_local,
 };
 
 use super::types::read_as;
