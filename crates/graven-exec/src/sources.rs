@@ -206,11 +206,11 @@ pub fn describe(
     })
 }
 
-/// Looks at files, of which a statement would be told.
+/// What files are like, named as in a statement: local ones, patterns, URLs.
 ///
 /// # Errors
-/// As [`describe`].
-pub fn inspect(names: &[String], options: &Options) -> Result<(Vec<String>, Description), Error> {
+/// One that cannot be read, or is not what its name says.
+pub fn inspect(names: &[String], options: &Options) -> Result<Description, Error> {
     /// Memory of a program that looks at files.
     const MEMORY: u64 = 256 << 20;
     let reach = Reach {
@@ -224,8 +224,7 @@ pub fn inspect(names: &[String], options: &Options) -> Result<(Vec<String>, Desc
         all.extend(inputs.names(name)?);
     }
     let open = |name: &str| inputs.open(name);
-    let source = Source::Files(all.clone());
-    Ok((all, graven_files::describe(&source, &open, options, None)?))
+    graven_files::describe(&Source::Files(all), &open, options, None)
 }
 
 /// The local files that a name means, in order.

@@ -97,7 +97,10 @@ impl Access {
     /// Files below this folder may be named.
     #[must_use]
     pub fn with_files_below(mut self, folder: &Path) -> Access {
-        let urls = self.files.urls();
+        let urls = match self.files {
+            FileAccess::Opened(opened) => opened.urls,
+            FileAccess::Any(_) => Allowed::none(),
+        };
         self.files = FileAccess::Opened(Opened {
             folder: Some(folder.into()),
             urls,

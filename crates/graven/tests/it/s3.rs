@@ -2,9 +2,9 @@
 //! late, never, in part or wrongly never becomes an answer: requests are repeated, and where that
 //! does not help the error names URL, object and range.
 
-mod http;
+pub(crate) mod http;
 mod proxy;
-mod store;
+pub(crate) mod store;
 
 use std::process::{Command, Stdio};
 
@@ -137,7 +137,7 @@ fn every(every: usize, of: &'static str, fault: Fault) -> Plan {
 #[test]
 fn what_goes_wrong_on_the_way_never_becomes_an_answer() {
     let store = store::serve();
-    let proxy = Proxy::before(store);
+    let proxy = Proxy::before(store.port);
     let mut lines = client(&proxy, "publish 1");
     let answers = lines.split_off(1);
     assert!(lines[0].ends_with("chunks"), "{lines:?}");
