@@ -160,7 +160,7 @@ impl Reader {
         self.next_file += 1;
         self.inputs.clear();
         let inputs = RefCell::new(Vec::new());
-        let open = |name: &str| {
+        let open = |name: &str| -> Result<Input> {
             let input = open(name)?;
             inputs.borrow_mut().push(input.clone());
             Ok(input)

@@ -161,7 +161,7 @@ fn ipc(
     let wrong = |error: ArrowError| file_error(name, format!("is no Arrow IPC file: {error}"));
     // Batches are read as a whole, and their sizes before them.
     let mut file = Cursor::new(Arc::new(file.local().map_err(io)?), 0);
-    let sizes = |file: &mut Cursor| {
+    let sizes = |file: &mut Cursor| -> Result<(bool, u64), Refused> {
         let is_file = ipc_size::is_file(file)?;
         Ok((is_file, ipc_size::held(file, is_file, limit as u64)?))
     };

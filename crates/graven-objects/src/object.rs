@@ -366,7 +366,8 @@ async fn beginning(client: &Client, url: &ObjectUrl, first: u64) -> Result<Found
         range: Some(GetRange::Bounded(0..first)),
         ..GetOptions::default()
     };
-    let begun = repeated(&Traffic::default(), || async {
+    let traffic = Traffic::default();
+    let begun = repeated(&traffic, || async {
         match client.store.get_opts(&client.path, ranged.clone()).await {
             Ok(answer) => {
                 let (size, tag) = (answer.meta.size, answer.meta.e_tag.clone());

@@ -74,7 +74,9 @@ impl fmt::Display for ObjectUrl {
 
 /// The URL without what may be secret, for messages about one that cannot be used.
 fn shown(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
     let rest = rest.split('?').next().unwrap_or_default();
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = host.rsplit('@').next().unwrap_or_default();
