@@ -34,6 +34,7 @@ mod csv_records;
 mod datum;
 mod error;
 mod foreign;
+mod ipc_blocks;
 mod ipc_size;
 mod json;
 mod kind;

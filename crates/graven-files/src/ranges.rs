@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! All formats read through [`Ranges`]. What reads from front to back takes a [`Cursor`]; Parquet
-//! reads the parts that it needs, and announces them. Arrow's IPC reader wants whole batches, and
-//! many small pieces before them: it takes a local copy.
+//! and Arrow's IPC files read the parts that are needed, and announce them. A stream of Arrow's IPC
+//! has sizes all over it: it is read from a local copy.
 //!
 //! # Concurrency
 //! Several cursors may read one file; each has its own place.

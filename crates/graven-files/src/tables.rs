@@ -16,6 +16,7 @@
 use std::io::{BufReader, Seek as _};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
@@ -34,7 +35,8 @@ use crate::bound::Bound;
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
-use crate::ipc_size::{self, Refused};
+use crate::ipc_blocks::Blocks;
+use crate::ipc_size::{self, Refused, Summary};
 use crate::options::Format;
 use crate::parquet_pages::Pages;
 use crate::ranges::{Cursor, Input};
@@ -92,9 +94,13 @@ fn columns(name: &str, schema: &SchemaRef) -> Result<Vec<Column>> {
 }
 
 fn file_error(name: &str, why: impl std::fmt::Display) -> Error {
+    let why = why.to_string();
+    // The libraries say so of what a file itself answers.
+    let own = ["External: ", "Io error: "];
+    let own = own.iter().find_map(|mark| why.split_once(mark));
     Error::File {
         file: name.to_owned(),
-        why: why.to_string(),
+        why: own.map_or(why.as_str(), |(_, why)| why).to_owned(),
     }
 }
 
@@ -122,8 +128,8 @@ pub(crate) fn describe(
             Ok((columns(name, builder.schema())?, u64::try_from(rows).ok()))
         }
         _ => {
-            let schema = ipc_schema(name, file, limit)?;
-            Ok((columns(name, &schema)?, None))
+            let summary = ipc_summary(name, &file, limit)?;
+            Ok((columns(name, &summary.schema)?, None))
         }
     })
 }
@@ -139,41 +145,47 @@ fn ipc_refused(name: &str, refused: Refused) -> Error {
     }
 }
 
-/// The columns of an IPC file or stream.
-fn ipc_schema(name: &str, file: Input, limit: usize) -> Result<SchemaRef> {
-    let schema = ipc_size::schema(&mut Cursor::new(file, 0), limit as u64);
-    Ok(Arc::new(
-        schema.map_err(|refused| ipc_refused(name, refused))?,
-    ))
+/// What an IPC file or stream says of itself.
+fn ipc_summary(name: &str, file: &Input, limit: usize) -> Result<Summary> {
+    let summary = ipc_size::summary(&mut Cursor::new(file.clone(), 0), limit as u64);
+    summary.map_err(|refused| ipc_refused(name, refused))
 }
 
-/// The batches of an IPC file or stream, and the bytes that reading them takes.
+/// The batches of an IPC file or stream, and the bytes that reading them takes, which may become
+/// more.
 fn ipc(
     name: &str,
     file: &Input,
-    projection: Vec<usize>,
+    (summary, projection): (Summary, Vec<usize>),
     limit: usize,
-) -> Result<(Box<dyn RecordBatchReader + Send>, usize)> {
+) -> Result<(Box<dyn RecordBatchReader + Send>, Arc<AtomicU64>)> {
     let io = |source| Error::Io {
         file: name.to_owned(),
         source,
     };
-    let wrong = |error: ArrowError| file_error(name, format!("is no Arrow IPC file: {error}"));
-    // Batches are read as a whole, and their sizes before them.
+    if summary.is_file {
+        let blocks = Blocks::new(file.clone(), summary, projection.clone(), limit as u64);
+        let (blocks, held) = blocks.map_err(|refused| ipc_refused(name, refused))?;
+        let batches = FileReader::try_new(blocks, Some(projection));
+        let batches = batches.map_err(|error| not_ipc(name, error))?;
+        return Ok((Box::new(batches), held));
+    }
+    // Sizes stand all over a stream.
     let mut file = Cursor::new(Arc::new(file.local().map_err(io)?), 0);
-    let sizes = |file: &mut Cursor| -> Result<(bool, u64), Refused> {
-        let is_file = ipc_size::is_file(file)?;
-        Ok((is_file, ipc_size::held(file, is_file, limit as u64)?))
-    };
-    let (is_file, held) = sizes(&mut file).map_err(|refused| ipc_refused(name, refused))?;
+    let held = ipc_size::held(&mut file, limit as u64);
+    let held = held.map_err(|refused| ipc_refused(name, refused))?;
     file.rewind().map_err(io)?;
-    let projection = Some(projection);
     let file = BufReader::with_capacity(256 << 10, file);
-    let batches: Box<dyn RecordBatchReader + Send> = match is_file {
-        true => Box::new(FileReader::try_new(file, projection).map_err(wrong)?),
-        false => Box::new(StreamReader::try_new(file, projection).map_err(wrong)?),
-    };
-    Ok((batches, usize::try_from(held).unwrap_or(usize::MAX)))
+    let batches = StreamReader::try_new(file, Some(projection));
+    let batches = batches.map_err(|error| not_ipc(name, error))?;
+    Ok((Box::new(batches), Arc::new(AtomicU64::new(held))))
+}
+
+fn not_ipc(name: &str, error: ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => file_error(name, error),
+        other => file_error(name, format!("is no Arrow IPC file: {other}")),
+    }
 }
 
 enum Batches {
@@ -191,9 +203,9 @@ pub(crate) struct Tables {
     places: Vec<(usize, bool)>,
     /// Rows of the batches before the current one.
     before: u64,
-    /// Bytes that reading takes, and whether the current batch is part of them.
+    /// Bytes that reading takes, besides the current batch; or with it.
     held: usize,
-    with_batch: bool,
+    with_batch: Option<Arc<AtomicU64>>,
     /// Bytes that are read at a time, and that a row may take.
     limit: usize,
     /// Row groups read and passed over.
@@ -212,12 +224,12 @@ impl Tables {
         guarded(name, || match format {
             Format::Parquet => Self::parquet(name, file, (wanted, bounds), (rows, limit)),
             _ => {
-                let schema = ipc_schema(name, file.clone(), limit)?;
-                let places = places(name, &schema, wanted)?;
+                let summary = ipc_summary(name, &file, limit)?;
+                let places = places(name, &summary.schema, wanted)?;
                 let projection = places.iter().map(|(at, _)| *at).collect();
-                let (batches, held) = ipc(name, &file, projection, limit)?;
+                let (batches, held) = ipc(name, &file, (summary, projection), limit)?;
                 let mut tables = Self::of(name, Batches::Others(batches), wanted, limit)?;
-                (tables.held, tables.with_batch) = (held, true);
+                tables.with_batch = Some(held);
                 Ok(tables)
             }
         })
@@ -251,7 +263,7 @@ impl Tables {
             current: None,
             before: 0,
             held: 0,
-            with_batch: false,
+            with_batch: None,
             limit,
             groups: (0, 0),
         })
@@ -323,10 +335,10 @@ impl Tables {
     pub(crate) fn held(&self) -> usize {
         let current = self.current.as_ref();
         let batch = current.map_or(0, |(batch, _)| batch.get_array_memory_size());
-        match self.with_batch {
-            true => self.held,
+        match &self.with_batch {
+            Some(held) => usize::try_from(held.load(Ordering::Relaxed)).unwrap_or(usize::MAX),
             // Half of it are unpacked pages, which texts of the batch may stand in.
-            false => self.held.max(self.held / 2 + batch),
+            None => self.held.max(self.held / 2 + batch),
         }
     }
 
