@@ -11,7 +11,8 @@
 //!   want, the whole block is.
 //!
 //! # Costs
-//! The buffers of a block are announced together, so an object is asked for a block in two steps.
+//! The buffers of a block are announced together, so an object is asked for a block in two steps. A
+//! small block is read as a whole, without a step of its own.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -23,6 +24,9 @@ use arrow_schema::{DataType, Field, SchemaRef, UnionMode};
 
 use crate::ipc_size::{Block, CONTINUATION, Refused, Summary, damaged, too_large};
 use crate::ranges::{Cursor, Input};
+
+/// A block of so many bytes is read as a whole.
+const SMALL: u64 = 1 << 20;
 
 /// The block that is read: its description, and the ranges behind it that are not zeros.
 struct Current {
@@ -106,7 +110,10 @@ impl Blocks {
     fn look(&mut self, number: usize) -> Result<Current, Refused> {
         let block = self.blocks[number].clone();
         let body = block.start + block.meta;
-        self.input.expect(&[vec![block.start..body]]);
+        let is_small = block.meta + block.body <= SMALL;
+        if !is_small {
+            self.input.expect(&[vec![block.start..body]]);
+        }
         let mut meta = vec![0; usize::try_from(block.meta).unwrap_or(0)];
         Cursor::new(self.input.clone(), block.start).read_exact(&mut meta)?;
         let head = match meta.first_chunk() {
@@ -124,10 +131,12 @@ impl Blocks {
         let mut read: Vec<Range<u64>> = read.filter(|range| !range.is_empty()).collect();
         read.sort_by_key(|range| range.start);
         let ranges = match &wanted {
-            Some(_) => read.clone(),
-            None => vec![body..block.end()],
+            Some(_) if !is_small => read.clone(),
+            _ => vec![body..block.end()],
         };
-        self.input.expect(std::slice::from_ref(&ranges));
+        if !is_small {
+            self.input.expect(std::slice::from_ref(&ranges));
+        }
         let mut bytes = block.meta.saturating_add(block.body);
         if batch(&message).is_some_and(|batch| batch.compression().is_some()) {
             for range in &read {
@@ -296,5 +305,112 @@ impl Read for Blocks {
         };
         self.at += count as u64;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: a batch has the same values whether all of it was read or the wanted buffers only, in
+    //! all kinds of columns, packed and not; and other buffers are not read.
+
+    use super::*;
+    use crate::ipc_size;
+    use arrow_array::builder::{ListBuilder, StringDictionaryBuilder};
+    use arrow_array::types::Int32Type;
+    use arrow_array::{
+        ArrayRef, Int64Array, RecordBatch as Rows, StringArray, StringViewArray, StructArray,
+    };
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::reader::FileReader;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+    use std::fs::File;
+
+    /// A file in memory that counts what is read of it.
+    struct Counting(Vec<u8>, AtomicU64);
+
+    impl crate::ranges::Ranges for Counting {
+        fn size(&self) -> io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+
+        fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+            let rest = self.0.get(offset as usize..).unwrap_or_default();
+            let count = rest.len().min(into.len());
+            into[..count].copy_from_slice(&rest[..count]);
+            self.1.fetch_add(count as u64, Ordering::Relaxed);
+            Ok(count)
+        }
+
+        fn local(&self) -> io::Result<File> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    fn rows(count: i64, add: i64) -> Rows {
+        let text = |i: i64| format!("number {i} of many that are long enough to be kept apart");
+        let numbers = || Int64Array::from_iter_values((0..count).map(|i| i + add));
+        let texts = || (0..count).map(|i| text(i + add));
+        let mut lists = ListBuilder::new(Int64Array::builder(0));
+        let mut words = StringDictionaryBuilder::<Int32Type>::new();
+        for i in 0..count {
+            lists.append_value([Some(i), None]);
+            words.append_value(text(i % 7));
+        }
+        let part: ArrayRef = Arc::new(numbers());
+        let field = Arc::new(Field::new("x", DataType::Int64, true));
+        let columns: [(&str, ArrayRef); 6] = [
+            ("number", Arc::new(numbers())),
+            ("text", Arc::new(StringArray::from_iter_values(texts()))),
+            ("list", Arc::new(lists.finish())),
+            ("word", Arc::new(words.finish())),
+            ("view", Arc::new(StringViewArray::from_iter_values(texts()))),
+            ("part", Arc::new(StructArray::from(vec![(field, part)]))),
+        ];
+        Rows::try_from_iter(columns).expect("rows")
+    }
+
+    fn written(compression: Option<CompressionType>) -> Vec<u8> {
+        let options = IpcWriteOptions::default();
+        let options = options.try_with_compression(compression).expect("known");
+        let schema = rows(1, 0).schema();
+        let mut writer =
+            FileWriter::try_new_with_options(Vec::new(), &schema, options).expect("begun");
+        for (count, add) in [(40_000, 0), (100, 5), (30_000, 9)] {
+            writer.write(&rows(count, add)).expect("written");
+        }
+        writer.into_inner().expect("ended")
+    }
+
+    #[test]
+    fn wanted_buffers_are_enough() {
+        for compression in [None, Some(CompressionType::ZSTD)] {
+            let file = written(compression);
+            let whole = FileReader::try_new(io::Cursor::new(&file), None).expect("a file");
+            let whole: Vec<Rows> = whole.map(|batch| batch.expect("a batch")).collect();
+            for column in 0..6 {
+                let input = Arc::new(Counting(file.clone(), AtomicU64::new(0)));
+                let limit = 64 << 20;
+                let mut place = Cursor::new(input.clone(), 0);
+                let summary = ipc_size::summary(&mut place, limit).expect("a file");
+                let blocks = Blocks::new(input.clone(), summary, vec![column], limit);
+                let (blocks, held) = blocks.expect("within the limit");
+                let reader = FileReader::try_new(blocks, Some(vec![column])).expect("a file");
+                let mut count = 0;
+                for (batch, whole) in reader.zip(&whole) {
+                    let batch = batch.expect("a batch");
+                    assert_eq!(batch.column(0), whole.column(column), "{column}");
+                    count += 1;
+                }
+                assert_eq!(count, 3);
+                let read = input.1.load(Ordering::Relaxed);
+                assert!(read < file.len() as u64 / 2, "{column}: {read} of {}", file.len());
+                assert!(held.load(Ordering::Relaxed) <= limit);
+            }
+            // What does not fit the limit is refused before it is read.
+            let input = Arc::new(Counting(file.clone(), AtomicU64::new(0)));
+            let summary = ipc_size::summary(&mut Cursor::new(input.clone(), 0), 1 << 20);
+            let blocks = Blocks::new(input, summary.expect("a footer"), vec![0], 1 << 20);
+            assert!(blocks.is_err());
+        }
     }
 }
