@@ -68,7 +68,9 @@ impl Blocks {
         blocks.sort_by_key(|block| block.start);
         let whole = |block: &Block| block.meta.saturating_add(block.body);
         let of = |dictionary: bool| {
-            let some = blocks.iter().filter(move |it| it.of_dictionary == dictionary);
+            let some = blocks
+                .iter()
+                .filter(move |it| it.of_dictionary == dictionary);
             some.map(whole)
         };
         let held = of(true)
@@ -403,7 +405,11 @@ mod tests {
                 }
                 assert_eq!(count, 3);
                 let read = input.1.load(Ordering::Relaxed);
-                assert!(read < file.len() as u64 / 2, "{column}: {read} of {}", file.len());
+                assert!(
+                    read < file.len() as u64 / 2,
+                    "{column}: {read} of {}",
+                    file.len()
+                );
                 assert!(held.load(Ordering::Relaxed) <= limit);
             }
             // What does not fit the limit is refused before it is read.

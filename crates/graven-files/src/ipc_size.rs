@@ -166,7 +166,10 @@ impl Sizes<'_> {
         let schema = footer.schema().ok_or_else(|| damaged("it has no schema"))?;
         let mut blocks = Vec::new();
         let number = |n: i64| u64::try_from(n).map_err(|_| damaged("a size is negative"));
-        let of_footer = [(footer.dictionaries(), true), (footer.recordBatches(), false)];
+        let of_footer = [
+            (footer.dictionaries(), true),
+            (footer.recordBatches(), false),
+        ];
         for (some, of_dictionary) in of_footer {
             for block in some.into_iter().flatten() {
                 blocks.push(Block {

@@ -163,7 +163,10 @@ fn bucket(url: &ObjectUrl) -> Result<Arc<dyn ObjectStore>> {
     store(scheme, &parsed, &retries()).map_err(|error| {
         let why = chain(&error);
         let hint = hint(url.store, &why);
-        Error::object(url.text(), format!("its store cannot be asked: {why}{hint}"))
+        Error::object(
+            url.text(),
+            format!("its store cannot be asked: {why}{hint}"),
+        )
     })
 }
 

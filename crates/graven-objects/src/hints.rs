@@ -147,7 +147,10 @@ mod tests {
                 "AWS_ACCESS_KEY_ID",
             ),
             (generic("redirect without LOCATION"), "AWS_REGION"),
-            (generic("http://169.254.169.254/ timed out"), "AWS_SKIP_SIGNATURE"),
+            (
+                generic("http://169.254.169.254/ timed out"),
+                "AWS_SKIP_SIGNATURE",
+            ),
             (generic("dns error"), "has no address"),
         ] {
             let error = explained(&url, "reading", &failed).to_string();

@@ -160,7 +160,8 @@ impl Object {
     pub fn open(url: &ObjectUrl, asking: &Asking, first: u64, memory: u64) -> Result<Object> {
         asking.check(url)?;
         if url.store() != Store::Web && (url.key.is_empty() || url.key.ends_with('/')) {
-            let why = format!("it is a folder; name an object, or a pattern such as {url}*.parquet");
+            let why =
+                format!("it is a folder; name an object, or a pattern such as {url}*.parquet");
             return Err(Error::object(url.text(), why));
         }
         let client = Client::of(url, &asking.allowed)?;
@@ -491,7 +492,8 @@ async fn copy_once(url: &ObjectUrl, client: &reqwest::Client, web: &str) -> Resu
     let mut answer = answer.error_for_status().map_err(failed)?;
     let mut file = tempfile::tempfile().map_err(|error| no_copy(url, &error))?;
     while let Some(part) = answer.chunk().await.map_err(failed)? {
-        file.write_all(&part).map_err(|error| no_copy(url, &error))?;
+        file.write_all(&part)
+            .map_err(|error| no_copy(url, &error))?;
     }
     Ok(file)
 }

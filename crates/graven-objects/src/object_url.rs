@@ -124,9 +124,8 @@ impl ObjectUrl {
 
     fn web(url: &str, wrong: &dyn Fn(&str) -> Error) -> Result<ObjectUrl> {
         let parsed = Url::parse(url).map_err(|error| wrong(&format!("it is no URL: {error}")))?;
-        ObjectUrl::of_web(parsed).ok_or_else(|| {
-            wrong("a URL here has a host, and no user name or password in it")
-        })
+        ObjectUrl::of_web(parsed)
+            .ok_or_else(|| wrong("a URL here has a host, and no user name or password in it"))
     }
 
     /// Of a URL of a web server; none where it has no host, or a user name.

@@ -38,7 +38,10 @@ impl ObjectUrl {
         if !self.is_pattern() {
             return Ok(vec![self.clone()]);
         }
-        let (of, url) = (Client::of(&self.with_key(""), &asking.allowed)?, self.clone());
+        let (of, url) = (
+            Client::of(&self.with_key(""), &asking.allowed)?,
+            self.clone(),
+        );
         let keys = wait(self, &asking.stop, async move {
             let mut keys = found(&of, &url, fits).await?;
             // An object may be called so.

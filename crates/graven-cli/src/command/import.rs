@@ -198,7 +198,10 @@ impl Import {
             ));
         }
         let tables = self.nodes.iter().chain(&self.relationships);
-        if let Some(url) = tables.flat_map(|it| &it.files).find(|it| graven::is_url(it)) {
+        if let Some(url) = tables
+            .flat_map(|it| &it.files)
+            .find(|it| graven::is_url(it))
+        {
             let url = url.display();
             return Err(Failure::usage(format!(
                 "{url}: an import reads local files; fetch it, or load it into a database with \

@@ -77,7 +77,9 @@ impl Target {
         let url = ObjectUrl::parse(name).map_err(failed)?;
         let room = |(part, most): (usize, usize)| {
             let mut memory = Memory::new(&rt.budget, "CopyTo", "write to a local file");
-            memory.set(part * (most + 1)).map(|()| (memory, (part, most)))
+            memory
+                .set(part * (most + 1))
+                .map(|()| (memory, (part, most)))
         };
         let [small, large @ ..] = PARTS;
         let larger = large.into_iter().rev().find_map(|parts| room(parts).ok());

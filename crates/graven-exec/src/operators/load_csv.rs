@@ -227,17 +227,16 @@ impl Records {
         let cannot = |path: &str, why: &dyn std::fmt::Display| {
             format!("LOAD CSV: {path}: cannot be opened: {why}")
         };
-        let (path, input) =
-            Inputs::of(reach, Some(Format::Csv))
-                .one(url)
-                .map_err(|error| match error {
-                    Error::Forbidden { file, why } => ExecError::Forbidden {
-                        message: cannot(&file, &why),
-                    },
-                    Error::Io { file, source } => unreadable(cannot(&file, &source)),
-                    Error::File { file, why } => unreadable(cannot(&file, &why)),
-                    other => unreadable(format!("LOAD CSV: {other}")),
-                })?;
+        let (path, input) = Inputs::of(reach, Some(Format::Csv))
+            .one(url)
+            .map_err(|error| match error {
+                Error::Forbidden { file, why } => ExecError::Forbidden {
+                    message: cannot(&file, &why),
+                },
+                Error::Io { file, source } => unreadable(cannot(&file, &source)),
+                Error::File { file, why } => unreadable(cannot(&file, &why)),
+                other => unreadable(format!("LOAD CSV: {other}")),
+            })?;
         let file = unpacked(Cursor::new(input.clone(), 0));
         let file = file.map_err(|e| unreadable(cannot(&path, &e)))?;
         let mut records = Self {

@@ -145,9 +145,7 @@ impl PhysicalOperator for LoadFrom {
             let (reader, inputs) = self.reader.as_mut().expect("just opened");
             let open = |name: &str| inputs.open(name);
             let chunk = reader.next(&open, rt.batch_rows(), rt.batch_bytes());
-            let chunk = rt
-                .unless_ended(chunk)
-                .map_err(|error| error.at(self.at))?;
+            let chunk = rt.unless_ended(chunk).map_err(|error| error.at(self.at))?;
             let Some(chunk) = chunk else {
                 self.note(rt);
                 self.input.step();

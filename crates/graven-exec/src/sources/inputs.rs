@@ -172,9 +172,7 @@ impl Ranges for ObjectInput {
     }
 
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.0
-            .read_at(into, offset)
-            .map_err(|error| in_io(&error))
+        self.0.read_at(into, offset).map_err(|error| in_io(&error))
     }
 
     fn expect(&self, groups: &[Vec<Range<u64>>]) {

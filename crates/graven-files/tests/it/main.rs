@@ -8,8 +8,7 @@ mod round_trip;
 use std::path::Path;
 
 use graven_files::{
-    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe,
-    open_local,
+    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe, open_local,
 };
 
 fn source(path: &Path) -> Source {

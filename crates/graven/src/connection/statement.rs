@@ -367,10 +367,11 @@ impl Connection {
     ) -> Result<String, Error> {
         let _reserved = plan_cache::reserved(text, LOGICAL_PLAN_BYTES, &inner.budget)?;
         let ended = self.ended(deadline);
-        let (plan, _) = self.with_schema(inner, (&Params::new(), deadline), snapshot, |schema, _| {
-            let stop = stop_when(ended.clone());
-            parse_and_plan_logical(text, schema, &ParameterNames::Any, stop)
-        });
+        let (plan, _) =
+            self.with_schema(inner, (&Params::new(), deadline), snapshot, |schema, _| {
+                let stop = stop_when(ended.clone());
+                parse_and_plan_logical(text, schema, &ParameterNames::Any, stop)
+            });
         // A text that was given up is no wrong one.
         ended()?;
         Ok(plan?.to_json())

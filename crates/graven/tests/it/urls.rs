@@ -33,11 +33,7 @@ impl Place {
     /// Writes the rows of a query to a local file, which the server has then, too.
     fn copy(&self, web: &Web, query: &str, name: &str) {
         let path = self.path(name);
-        rows(
-            &self.db.connect(),
-            &format!("COPY ({query}) TO '{path}'"),
-        )
-        .unwrap();
+        rows(&self.db.connect(), &format!("COPY ({query}) TO '{path}'")).unwrap();
         web.put(name, std::fs::read(path).unwrap());
     }
 }
@@ -64,7 +60,10 @@ fn packed(content: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let level = flate2::Compression::default();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), level);
     gzip.write_all(content).unwrap();
-    (gzip.finish().unwrap(), zstd::encode_all(content, 3).unwrap())
+    (
+        gzip.finish().unwrap(),
+        zstd::encode_all(content, 3).unwrap(),
+    )
 }
 
 const ROWS: &str = "UNWIND range(1, 30000) AS i RETURN i, 'name ' + i AS name, i * 0.5 AS half, \
@@ -81,10 +80,13 @@ fn every_format_is_read_from_a_web_server() {
     web.put("a.csv.gz", gzip);
     web.put("a.csv.zst", zstd);
     let connection = place.db.connect();
-    let question = |source: &str| {
-        format!("LOAD FROM {source} RETURN count(*), sum(i), max(name), sum(half)")
-    };
-    let wanted = rows(&connection, &question(&format!("'{}'", place.path("a.csv")))).unwrap();
+    let question =
+        |source: &str| format!("LOAD FROM {source} RETURN count(*), sum(i), max(name), sum(half)");
+    let wanted = rows(
+        &connection,
+        &question(&format!("'{}'", place.path("a.csv"))),
+    )
+    .unwrap();
     assert_eq!(wanted[0], "30000|450015000|name 9999|225007500.0");
     let names = ["csv", "csv.gz", "csv.zst", "json", "parquet", "arrow"];
     for name in names.map(|ending| format!("a.{ending}")) {
@@ -119,10 +121,15 @@ fn statements_that_load_take_urls() {
     web.put("knows.csv", "a,b,since\n1,2,2020\n");
     let connection = place.db.connect();
     let run = |text: &str| rows(&connection, text).unwrap_or_else(|e| panic!("{text}: {e}"));
-    let (people, knows) = (web.url("ranged", "people.csv"), web.url("plain", "knows.csv"));
+    let (people, knows) = (
+        web.url("ranged", "people.csv"),
+        web.url("plain", "knows.csv"),
+    );
     run("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE");
     run(&format!("COPY Person FROM '{people}'"));
-    run(&format!("COPY KNOWS FROM '{knows}' (from = 'Person', to = 'Person')"));
+    run(&format!(
+        "COPY KNOWS FROM '{knows}' (from = 'Person', to = 'Person')"
+    ));
     let found = run("MATCH (a)-[k:KNOWS]->(b) RETURN a.name, k.since, b.name");
     assert_eq!(found, ["Ada|2020|Bo"]);
     let csv = format!(
@@ -179,13 +186,19 @@ fn of_a_parquet_file_only_what_is_needed_is_asked_for() {
         (requests, bytes)
     };
     let (_, all) = ask("LOAD FROM 'FILE' RETURN count(id + c0 + c1 + c2 + c3 + c4 + c5 + c6 + c7)");
-    assert!(all >= size * 9 / 10 && all < size * 5 / 4, "{all} of {size}");
+    assert!(
+        all >= size * 9 / 10 && all < size * 5 / 4,
+        "{all} of {size}"
+    );
     let (_, one) = ask("LOAD FROM 'FILE' RETURN count(DISTINCT c3)");
     assert!(one < size / 5, "{one} of {size}");
     let (_, some) = ask("LOAD FROM 'FILE' WHERE id < 1000 RETURN count(c0 + c1)");
     assert!(some < size / 8, "{some} of {size}");
     let (requests, none) = ask("LOAD FROM 'FILE' RETURN count(*)");
-    assert!(none < size / 20 && requests <= 12, "{none} of {size}, {requests}");
+    assert!(
+        none < size / 20 && requests <= 12,
+        "{none} of {size}, {requests}"
+    );
 }
 
 #[test]
@@ -207,25 +220,48 @@ fn memory_stays_bounded() {
 fn what_goes_wrong_is_named() {
     let (place, web) = (Place::with_memory(64 << 20), Web::serve());
     web.put("a.csv", "id,name\n1,Ada\n2,Bo\nx,Cy\n");
-    web.put("long.csv", format!("id,name\n{}", "1,Ada\n".repeat(100_000)));
+    web.put(
+        "long.csv",
+        format!("id,name\n{}", "1,Ada\n".repeat(100_000)),
+    );
     web.put("a.parquet", "PAR1 and nothing else PAR1");
     let connection = place.db.connect();
     let secret = web.url("signed", "none.csv?sig=SECRET");
     let port = web.port;
     for (url, options, parts) in [
-        (web.url("ranged", "none.csv"), "", vec!["no such file (404)"]),
+        (
+            web.url("ranged", "none.csv"),
+            "",
+            vec!["no such file (404)"],
+        ),
         (web.url("forbidden", "a.csv"), "", vec!["denies access"]),
-        (web.url("broken", "a.csv"), "", vec!["reading failed", "500"]),
+        (
+            web.url("broken", "a.csv"),
+            "",
+            vec!["reading failed", "500"],
+        ),
         (web.url("truncated", "a.csv"), "", vec!["broke off"]),
-        (web.url("changing", "long.csv"), "", vec!["changed while it was read"]),
-        (web.url("ranged", "*.csv"), "", vec!["a web server lists no files"]),
+        (
+            web.url("changing", "long.csv"),
+            "",
+            vec!["changed while it was read"],
+        ),
+        (
+            web.url("ranged", "*.csv"),
+            "",
+            vec!["a web server lists no files"],
+        ),
         (
             web.url("ranged", "a.csv"),
             "(id INT64, name STRING) (HEADER = true)",
             vec!["line 4", "column id", "'x'"],
         ),
         (web.url("ranged", "a.parquet"), "", vec!["Parquet"]),
-        ("ftp://host/a.csv".to_owned(), "", vec!["no store has this scheme"]),
+        (
+            "ftp://host/a.csv".to_owned(),
+            "",
+            vec!["no store has this scheme"],
+        ),
         (
             format!("http://eve:SECRET@127.0.0.1:{port}/a.csv"),
             "",
@@ -246,7 +282,11 @@ fn what_goes_wrong_is_named() {
         let text = format!("LOAD FROM '{url}' {options} RETURN max(id), count(name)");
         let said = fault(&connection, &text);
         let at = url.split(['?', '@']).next_back().unwrap_or_default();
-        let at = if url.contains('?') { "none.csv?..." } else { at };
+        let at = if url.contains('?') {
+            "none.csv?..."
+        } else {
+            at
+        };
         assert!(said.contains(at), "{url}: {said}");
         for part in parts {
             assert!(said.contains(part), "{url}: {said}");
@@ -265,7 +305,10 @@ fn a_statement_ends_when_its_time_is_over() {
     let (place, web) = (Place::with_memory(64 << 20), Web::serve());
     web.put("a.csv", "id\n1\n");
     let url = web.url("slow", "a.csv");
-    let hurried = place.db.connect().with_timeout(Some(Duration::from_millis(200)));
+    let hurried = place
+        .db
+        .connect()
+        .with_timeout(Some(Duration::from_millis(200)));
     for text in [
         format!("LOAD FROM '{url}' RETURN count(*)"),
         format!("LOAD CSV FROM '{url}' AS row RETURN count(*)"),
@@ -297,9 +340,14 @@ fn clients_name_the_urls_that_are_opened_to_them_and_no_others() {
     std::fs::write(place.path("files/b.csv"), "id\n3\n").unwrap();
     std::fs::write(place.path("c.csv"), "id\n4\n").unwrap();
     let base = format!("http://127.0.0.1:{}", web.port);
-    let opened = [format!("{base}/ranged/open/"), format!("{base}/elsewhere/open/")];
+    let opened = [
+        format!("{base}/ranged/open/"),
+        format!("{base}/elsewhere/open/"),
+    ];
     let of = |role| {
-        let access = Access::without_files(role).with_urls_below(&opened).unwrap();
+        let access = Access::without_files(role)
+            .with_urls_below(&opened)
+            .unwrap();
         let access = access.with_files_below(&place.folder.path().join("files"));
         place.db.connect().with_access(access)
     };
@@ -331,8 +379,16 @@ fn clients_name_the_urls_that_are_opened_to_them_and_no_others() {
     ] {
         forbidden(&writer, &format!("{base}/{path}"));
     }
-    let none = place.db.connect().with_access(Access::without_files(Role::Admin));
-    for url in [&*url, "s3://bucket/a.csv", "s3://bucket/*.csv", "https://127.0.0.1/a.csv"] {
+    let none = place
+        .db
+        .connect()
+        .with_access(Access::without_files(Role::Admin));
+    for url in [
+        &*url,
+        "s3://bucket/a.csv",
+        "s3://bucket/*.csv",
+        "https://127.0.0.1/a.csv",
+    ] {
         forbidden(&none, url);
     }
     assert_eq!(web.asked(), [""; 0], "nothing that is closed is asked");
@@ -344,12 +400,19 @@ fn clients_name_the_urls_that_are_opened_to_them_and_no_others() {
     // A server that is opened leads nowhere else.
     let place_of_c = format!("file://{}", place.path("c.csv"));
     let secret = format!("{base}/ranged/secret/a.csv");
-    for to in [&secret, "http://169.254.169.254/latest/meta-data/", &place_of_c] {
+    for to in [
+        &secret,
+        "http://169.254.169.254/latest/meta-data/",
+        &place_of_c,
+    ] {
         let leads = format!("{base}/elsewhere/open/a.csv?{to}");
         let said = fault(&client, &load(&leads));
         assert!(said.contains("elsewhere/open/a.csv"), "{said}");
         let asked = web.asked();
-        assert!(asked.iter().all(|path| path.starts_with("/elsewhere/")), "{asked:?}");
+        assert!(
+            asked.iter().all(|path| path.starts_with("/elsewhere/")),
+            "{asked:?}"
+        );
         eprintln!("{said}");
     }
     let leads = format!("{base}/elsewhere/open/a.csv?{url}");

@@ -109,7 +109,12 @@ fn upload(
                 return refuse(to, "403 Forbidden", "AccessDenied");
             }
             parts.insert(number, request.body.clone());
-            send(to, "200 OK", &format!("ETag: {}\r\n", tag(number.into())), b"")
+            send(
+                to,
+                "200 OK",
+                &format!("ETag: {}\r\n", tag(number.into())),
+                b"",
+            )
         }
         "POST" => {
             let bytes = parts.values().flatten().copied().collect();

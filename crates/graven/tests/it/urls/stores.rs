@@ -76,14 +76,29 @@ fn statements_and_answers() -> Vec<(String, &'static str)> {
         (of("'s3://bucket/in/a [2-9].parquet'"), "2|3"),
         (of("'s3://bucket/in/d*/*.parquet'"), "2|3"),
         (of("'s3://bucket/*/*/*/*.parquet'"), "2|3"),
-        (of("['s3://bucket/in/b.json', 's3a://bucket/in/a 1.parquet']"), "2|3"),
-        (of("'s3://bucket/in/x*.parquet'"), "error ArgumentError.InvalidSource"),
+        (
+            of("['s3://bucket/in/b.json', 's3a://bucket/in/a 1.parquet']"),
+            "2|3",
+        ),
+        (
+            of("'s3://bucket/in/x*.parquet'"),
+            "error ArgumentError.InvalidSource",
+        ),
         (of("'s3://bucket/in/'"), "error ArgumentError.InvalidSource"),
-        (of("'s3://bucket/in/c.parquet'"), "error ArgumentError.InvalidSource"),
+        (
+            of("'s3://bucket/in/c.parquet'"),
+            "error ArgumentError.InvalidSource",
+        ),
         (large, ""),
         (read.to_owned(), "400000|80000200000"),
-        ("COPY (RETURN 1 AS x) TO 's3://bucket/out/large.csv'".to_owned(), ""),
-        ("LOAD FROM 's3://bucket/out/large.csv' RETURN sum(x)".to_owned(), "1"),
+        (
+            "COPY (RETURN 1 AS x) TO 's3://bucket/out/large.csv'".to_owned(),
+            "",
+        ),
+        (
+            "LOAD FROM 's3://bucket/out/large.csv' RETURN sum(x)".to_owned(),
+            "1",
+        ),
     ]
 }
 
@@ -147,7 +162,11 @@ fn settings_that_cannot_work_are_named() {
             text,
             "check AWS_ACCESS_KEY_ID",
         ),
-        (with("AWS_ALLOW_HTTP", None), text, "set AWS_ALLOW_HTTP=true"),
+        (
+            with("AWS_ALLOW_HTTP", None),
+            text,
+            "set AWS_ALLOW_HTTP=true",
+        ),
         (
             with("AWS_ENDPOINT_URL", Some("http://127.0.0.1:1")),
             text,
