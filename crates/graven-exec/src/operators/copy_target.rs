@@ -26,7 +26,7 @@ const PARTS: [(usize, usize); 4] = [
 ];
 
 /// A file that is there only while it is written.
-struct Unfinished {
+pub(super) struct Unfinished {
     named: NamedFile,
     finished: bool,
 }

@@ -8,7 +8,7 @@ mod round_trip;
 use std::path::Path;
 
 use graven_files::{
-    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe, open_local,
+    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe, open_local as open,
 };
 
 fn source(path: &Path) -> Source {
@@ -21,7 +21,7 @@ fn rows(
     options: &Options,
     declared: Option<&[Column]>,
 ) -> Result<(Description, Vec<Vec<Datum>>)> {
-    let description = describe(source, &open_local, options, declared)?;
+    let description = describe(source, &open, options, declared)?;
     let wanted: Vec<String> = description.columns.iter().map(|c| c.name.clone()).collect();
     let read = some_rows(source, options, &description, &wanted, Vec::new())?;
     Ok((description, read.1))
@@ -42,7 +42,7 @@ fn some_rows(
         bounds,
     )?;
     let mut rows = Vec::new();
-    while let Some(chunk) = reader.next(&open_local, 100, 1 << 20)? {
+    while let Some(chunk) = reader.next(&open, 100, 1 << 20)? {
         for row in 0..chunk.len {
             rows.push(chunk.columns.iter().map(|c: &Cells| c.get(row)).collect());
         }

@@ -9,6 +9,7 @@ use graven_storage::{Durability, Durable, Isolation, TransactionOptions, WriteCo
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use graven_exec::{FileAccess, Opened};
 use graven_objects::Allowed;

@@ -93,7 +93,8 @@ fn every_format_is_read_from_a_web_server() {
         for how in ["ranged", "tagged", "plain", "flaky"] {
             let url = web.url(how, &name);
             let found = rows(&connection, &question(&format!("'{url}'")));
-            assert_eq!(found.as_ref(), Ok(&wanted), "{url}");
+            let found = found.unwrap_or_else(|error| panic!("{url}: {error}"));
+            assert_eq!(found, wanted, "{url}");
         }
     }
     // A list of both kinds, a URL with a query, a query that hides the format.
@@ -175,7 +176,7 @@ fn of_a_parquet_file_only_what_is_needed_is_asked_for() {
     assert!(size > 4 << 20, "{size}");
     let connection = place.db.connect();
     let url = web.url("tagged", "wide.parquet");
-    let mut ask = |text: &str| {
+    let ask = |text: &str| {
         let local = text.replace("FILE", &place.path("wide.parquet"));
         let wanted = rows(&connection, &local).unwrap();
         web.sent();

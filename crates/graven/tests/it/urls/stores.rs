@@ -217,8 +217,8 @@ fn make_bucket(port: u16) -> std::io::Result<()> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
     let head = "PUT /bucket HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\
-                Authorization: AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/s3/aws4_request\
-                \r\nConnection: close\r\n\r\n";
+                Authorization: AWS4-HMAC-SHA256 \
+                Credential=tester/20260101/us-east-1/s3/aws4_request\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
