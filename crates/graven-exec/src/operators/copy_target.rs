@@ -25,6 +25,9 @@ const PARTS: [(usize, usize); 4] = [
     (8 << 20, 3),
 ];
 
+/// What is more than the least takes this share of the memory limit at most.
+const SHARE_OF_PARTS: u64 = 4;
+
 /// A file that is there only while it is written.
 pub(super) struct Unfinished {
     named: NamedFile,
@@ -82,7 +85,10 @@ impl Target {
                 .map(|()| (memory, (part, most)))
         };
         let [small, large @ ..] = PARTS;
-        let larger = large.into_iter().rev().find_map(|parts| room(parts).ok());
+        let share = rt.budget.limit() / SHARE_OF_PARTS;
+        let fits = |(part, most): &(usize, usize)| (part * (most + 1)) as u64 <= share;
+        let mut larger = large.into_iter().filter(fits).rev();
+        let larger = larger.find_map(|parts| room(parts).ok());
         let (memory, parts) = match larger {
             Some(found) => found,
             None => room(small)?,

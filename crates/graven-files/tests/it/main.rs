@@ -8,7 +8,8 @@ mod round_trip;
 use std::path::Path;
 
 use graven_files::{
-    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe, open_local as open,
+    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe,
+    open_local as open,
 };
 
 fn source(path: &Path) -> Source {
