@@ -114,7 +114,7 @@ impl Blocks {
         let body = block.start + block.meta;
         let is_small = block.meta + block.body <= SMALL;
         if !is_small {
-            self.input.expect(&[vec![block.start..body]]);
+            self.input.expect(&[only(block.start..body)]);
         }
         let mut meta = vec![0; usize::try_from(block.meta).unwrap_or(0)];
         Cursor::new(self.input.clone(), block.start).read_exact(&mut meta)?;
@@ -134,7 +134,7 @@ impl Blocks {
         read.sort_by_key(|range| range.start);
         let ranges = match &wanted {
             Some(_) if !is_small => read.clone(),
-            _ => vec![body..block.end()],
+            _ => only(body..block.end()),
         };
         if !is_small {
             self.input.expect(std::slice::from_ref(&ranges));
@@ -203,6 +203,10 @@ impl Blocks {
         }
         (at == all.len()).then_some(kept)
     }
+}
+
+fn only(range: Range<u64>) -> Vec<Range<u64>> {
+    std::iter::once(range).collect()
 }
 
 /// Places in the body of all buffers.
