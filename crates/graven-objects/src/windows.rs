@@ -265,7 +265,8 @@ mod tests {
         // The end is asked for as a whole.
         let mut windows = Windows::new(SIZE, memory);
         let asked = read(&mut windows, SIZE - 8..SIZE, 8);
-        assert_eq!(asked, [SIZE - SMALL..SIZE]);
+        let last = SIZE - SMALL..SIZE;
+        assert_eq!((asked.len(), &asked[0]), (1, &last));
         assert!(read(&mut windows, SIZE - 60_000..SIZE, 100).is_empty());
     }
 
