@@ -92,7 +92,7 @@ impl Shared {
         match how {
             "forbidden" => return refuse(to, "403 Forbidden"),
             "broken" => return refuse(to, "500 Internal Server Error"),
-            "flaky" if number % 2 == 0 => return refuse(to, "503 Service Unavailable"),
+            "flaky" if number.is_multiple_of(2) => return refuse(to, "503 Service Unavailable"),
             "signed" if query != "sig=SECRET" => return refuse(to, "403 Forbidden"),
             "slow" => std::thread::sleep(Duration::from_secs(20)),
             "elsewhere" => {
