@@ -215,7 +215,8 @@ impl Serve {
     /// The folder and the URLs that are opened to clients.
     fn opened_files(&self) -> Result<(Option<PathBuf>, Vec<String>), Failure> {
         let all = self.files.iter().cloned();
-        let (urls, folders): (Vec<String>, Vec<String>) = all.partition(graven::is_url);
+        let (urls, folders): (Vec<String>, Vec<String>) =
+            all.partition(|name| graven::is_url(name));
         match folders.as_slice() {
             [] => Ok((None, urls)),
             [folder] => Ok((Some(PathBuf::from(folder)), urls)),
