@@ -1,4 +1,4 @@
-//! Which files a statement may name, and the way it gets to them.
+//! Which files and URLs a statement may name, and the way it gets to files.
 //!
 //! # How it works
 //! Whatever reads or writes a file that a statement names asks here: `LOAD CSV`, `graven.backup`,
@@ -6,7 +6,7 @@
 //! name none, or what lies below one folder: the kernel resolves the name below that folder
 //! (`openat2` with `RESOLVE_BENEATH`), so neither `..` nor a symbolic link leads out of it. Where
 //! the kernel has no `openat2`, each part of the name is opened by itself and a symbolic link is
-//! refused.
+//! refused. URLs are those below the ones that were opened ([`Allowed`]).
 //!
 //! # Invariants
 //! * FA-1 What is opened is a regular file: looked at through the descriptor that is read, before
@@ -21,18 +21,26 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use graven_objects::{Allowed, is_url};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// Which files a statement may name.
+/// Which files and URLs a statement may name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileAccess {
     /// Any; relative names count from this folder, or else from the process's working directory.
     Any(Option<Arc<Path>>),
-    /// What lies below this folder, from which all names count.
-    Below(Arc<Path>),
-    /// None.
-    Closed,
+    /// Those that were opened to it.
+    Opened(Opened),
+}
+
+/// What was opened to clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Files below this folder, from which all names count; none: no file.
+    pub folder: Option<Arc<Path>>,
+    /// URLs.
+    pub urls: Allowed,
 }
 
 impl Default for FileAccess {
@@ -97,6 +105,17 @@ fn closed() -> Refused {
             DIR"
             .to_owned(),
     )
+}
+
+/// Refuses a URL where the name of a file is wanted.
+fn check_local(name: &Path) -> Result<(), Refused> {
+    match name.to_str().is_some_and(is_url) {
+        true => Err(Refused::System(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a URL, and here only a file of this machine can be named",
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn outside(name: &Path) -> Refused {
@@ -167,6 +186,33 @@ fn step_by_step(mut at: OwnedFd, name: &Path) -> Result<OwnedFd, Refused> {
 }
 
 impl FileAccess {
+    /// No file and no URL.
+    #[must_use]
+    pub fn closed() -> FileAccess {
+        FileAccess::Opened(Opened {
+            folder: None,
+            urls: Allowed::none(),
+        })
+    }
+
+    /// What lies below this folder, and no URL.
+    #[must_use]
+    pub fn below(folder: impl Into<Arc<Path>>) -> FileAccess {
+        FileAccess::Opened(Opened {
+            folder: Some(folder.into()),
+            urls: Allowed::none(),
+        })
+    }
+
+    /// The URLs that a statement may name.
+    #[must_use]
+    pub fn urls(&self) -> Allowed {
+        match self {
+            FileAccess::Any(_) => Allowed::All,
+            FileAccess::Opened(opened) => opened.urls.clone(),
+        }
+    }
+
     /// A file to be read.
     ///
     /// # Errors
@@ -193,14 +239,17 @@ impl FileAccess {
     /// # Errors
     /// As [`FileAccess::open`].
     pub fn names_in(&self, folder: &Path) -> Result<Vec<String>, Refused> {
+        check_local(folder)?;
         let place = match self {
-            FileAccess::Closed => return Err(closed()),
             FileAccess::Any(from) => {
                 let from = from.as_deref().unwrap_or_else(|| Path::new("."));
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 rustix::fs::open(from.join(folder), flags, Mode::empty()).map_err(Refused::from)
             }
-            FileAccess::Below(root) => resolve(root, &below(root, folder)),
+            FileAccess::Opened(opened) => {
+                let root = opened.folder.as_deref().ok_or_else(closed)?;
+                resolve(root, &below(root, folder))
+            }
         };
         let listed = place.and_then(|place| Ok(std::fs::read_dir(through(&place))?));
         let entries = match listed {
@@ -224,8 +273,8 @@ impl FileAccess {
 
     /// The regular file of this name.
     fn place(&self, name: &Path) -> Result<OwnedFd, Refused> {
+        check_local(name)?;
         let place = match self {
-            FileAccess::Closed => return Err(closed()),
             FileAccess::Any(folder) => {
                 let path = folder
                     .as_deref()
@@ -234,7 +283,10 @@ impl FileAccess {
                 let flags = OFlags::PATH | OFlags::CLOEXEC;
                 rustix::fs::openat(CWD, &path, flags, Mode::empty())?
             }
-            FileAccess::Below(root) => resolve(root, &below(root, name))?,
+            FileAccess::Opened(opened) => {
+                let root = opened.folder.as_deref().ok_or_else(closed)?;
+                resolve(root, &below(root, name))?
+            }
         };
         check_regular(&place, name)?;
         Ok(place)
@@ -245,8 +297,8 @@ impl FileAccess {
     /// # Errors
     /// As [`FileAccess::open`].
     pub fn new_file(&self, name: &Path) -> Result<NamedFile, Refused> {
+        check_local(name)?;
         match self {
-            FileAccess::Closed => Err(closed()),
             FileAccess::Any(folder) => Ok(NamedFile {
                 path: folder
                     .as_deref()
@@ -254,7 +306,8 @@ impl FileAccess {
                     .join(name),
                 _held: None,
             }),
-            FileAccess::Below(root) => {
+            FileAccess::Opened(opened) => {
+                let root = opened.folder.as_deref().ok_or_else(closed)?;
                 let inner = below(root, name);
                 let (Some(last), Some(folder)) = (inner.file_name(), inner.parent()) else {
                     return Err(outside(name));
@@ -304,7 +357,7 @@ mod tests {
             .arg(root.join("pipe"))
             .status();
         assert!(pipe.expect("mkfifo runs").success());
-        let access = FileAccess::Below(root.clone().into());
+        let access = FileAccess::below(root.clone());
         let whole = root.join("sub/a.csv");
         for name in [
             "sub/a.csv",
@@ -329,7 +382,7 @@ mod tests {
         ] {
             assert!(read(&access, name).is_err(), "{name}");
             assert_eq!(
-                read(&FileAccess::Closed, name).map_err(|e| e.contains("closed")),
+                read(&FileAccess::closed(), name).map_err(|e| e.contains("closed")),
                 Err(true)
             );
         }

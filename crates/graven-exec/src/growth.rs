@@ -129,6 +129,11 @@ impl Growth {
         )
     }
 
+    /// When the statement must have ended.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        self.deadline
+    }
+
     /// Counts what is made on this thread from now on.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         CURRENT.with(|current| {

@@ -43,7 +43,7 @@ pub use batch::{BATCH_ROWS, Batch};
 pub use column::Column;
 pub use error::{ExecError, Result};
 pub use execution::{ExecContext, Execution, execute, execute_kept};
-pub use file_access::{FileAccess, NamedFile, Refused};
+pub use file_access::{FileAccess, NamedFile, Opened, Refused};
 pub use in_transactions::{Batches, execute_in_transactions};
 pub use physical::{PhysicalPlan, PhysicalPlans};
 pub use procedures::{Caller, MoreRows, NoProcedures, ProcedureResult, ProcedureRows, Procedures};

@@ -8,6 +8,7 @@ pub(crate) mod argument;
 pub(crate) mod build_path;
 pub(crate) mod cartesian_product;
 pub(crate) mod computed_label_scan;
+mod copy_target;
 pub(crate) mod copy_to;
 pub(crate) mod correlated_count;
 pub(crate) mod count_branch;

@@ -30,7 +30,7 @@ use crate::growth::{Growth, bytes_of_params};
 use crate::operators::AdjacencyCache;
 use crate::procedures::Procedures;
 use crate::property_array::DenseColumns;
-use crate::sources::Sources;
+use crate::sources::{Patience, Sources};
 use crate::tuning::Tuning;
 use crate::user_function::UserFunctions;
 use crate::value::Value;
@@ -183,6 +183,28 @@ impl QueryContext {
             shared: Arc::clone(&self.shared),
             growth: self.growth.for_worker(),
         }
+    }
+
+    /// How long the statement waits for others.
+    pub(crate) fn patience(&self) -> Patience {
+        Patience {
+            cancel: Arc::clone(&self.cancel),
+            deadline: self.growth.deadline(),
+        }
+    }
+
+    /// What was waited for; its error is that of the statement's end, where that ended the wait.
+    ///
+    /// # Errors
+    /// As [`QueryContext::check_cancelled`]; what failed.
+    pub(crate) fn unless_ended<T, E: Into<ExecError>>(
+        &self,
+        waited: std::result::Result<T, E>,
+    ) -> Result<T> {
+        waited.map_err(|error| match self.check_cancelled() {
+            Ok(()) => error.into(),
+            Err(ended) => ended,
+        })
     }
 
     /// # Errors

@@ -4,11 +4,13 @@
 //! # How it works
 //! The planner asks for the columns with the same function as the executor, so that both see the
 //! same source. Names may be patterns (`*`, `?`, `[abc]`), which are looked up within what the
-//! statement may name.
+//! statement may name. URLs name objects ([`inputs`]).
 //!
 //! # Invariants
 //! * FI-7 Files are opened through the policy of the connection only, when a statement is planned
 //!   and when it runs.
+
+mod inputs;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,8 @@ use crate::error::ExecError;
 use crate::file_access::{FileAccess, Refused};
 use crate::value::Value;
 use crate::value::convert::to_stored;
+pub(crate) use inputs::{Inputs, asking};
+pub use inputs::{Patience, Reach};
 
 /// What a statement has of sources besides files.
 #[derive(Debug, Default)]
@@ -72,7 +76,6 @@ impl Sources {
 }
 
 /// A source that has been looked at.
-#[derive(Debug)]
 pub struct Described {
     /// Where the rows come from.
     pub source: Source,
@@ -80,6 +83,8 @@ pub struct Described {
     pub options: Options,
     /// Its columns.
     pub description: Description,
+    /// Opens its files.
+    pub(crate) inputs: Inputs,
 }
 
 impl From<Error> for ExecError {
@@ -93,14 +98,11 @@ impl From<Error> for ExecError {
 }
 
 /// The path that a name or a `file:` URL means.
-fn path(name: &str) -> Result<String, Error> {
+pub(crate) fn path(name: &str) -> String {
     let of_url = name.strip_prefix("file://");
     match of_url.or_else(|| name.strip_prefix("file:")) {
-        Some(path) => Ok(crate::sources::decoded(path)),
-        None if name.contains("://") => Err(Error::Option(format!(
-            "{name}: only local files can be read; fetch it first"
-        ))),
-        None => Ok(name.to_owned()),
+        Some(path) => decoded(path),
+        None => name.to_owned(),
     }
 }
 
@@ -115,16 +117,6 @@ fn refused(name: &str, refused: Refused) -> Error {
             source,
         },
     }
-}
-
-/// Opens a file that a statement names.
-///
-/// # Errors
-/// It may not be named, or cannot be opened.
-pub fn open(files: &FileAccess, name: &str) -> Result<std::fs::File, Error> {
-    files
-        .open(Path::new(name))
-        .map_err(|why| refused(name, why))
 }
 
 /// Options as a plan has them.
@@ -154,18 +146,17 @@ pub fn options(given: &[(Arc<str>, OptionValue)]) -> Result<Options, Error> {
 const SHARE_OF_RECORD: u64 = 8;
 const RECORD_BYTES_MIN: usize = 256 << 10;
 
-/// Looks at a source, with so much memory as the limit.
+/// Looks at a source.
 ///
 /// # Errors
 /// It cannot be read, or is not what the statement says.
 pub fn describe(
     source: &LoadSource,
-    files: &FileAccess,
+    reach: &Reach<'_>,
     frames: &BTreeMap<Arc<str>, Frame>,
-    memory: u64,
 ) -> Result<Described, Error> {
     let mut options = options(&source.options)?;
-    let record = usize::try_from(memory / SHARE_OF_RECORD).unwrap_or(usize::MAX);
+    let record = usize::try_from(reach.memory / SHARE_OF_RECORD).unwrap_or(usize::MAX);
     options.record_bytes = record.clamp(RECORD_BYTES_MIN, options.record_bytes);
     let declared = source.columns.as_ref().map(|columns| {
         let column = |(name, kind): &(Arc<str>, Arc<str>)| {
@@ -186,11 +177,12 @@ pub fn describe(
             .collect::<Result<Vec<_>, Error>>()
     });
     let declared = declared.transpose()?;
+    let mut inputs = Inputs::of(reach, options.format);
     let from = match &source.files {
         FileNames::Texts(names) => {
             let mut all = Vec::new();
             for name in names {
-                all.extend(matching(&path(name)?, files)?);
+                all.extend(inputs.names(name)?);
             }
             Source::Files(all)
         }
@@ -204,16 +196,38 @@ pub fn describe(
             }
         },
     };
-    let open = |name: &str| open(files, name);
+    let open = |name: &str| inputs.open(name);
     let description = graven_files::describe(&from, &open, &options, declared.as_deref())?;
     Ok(Described {
         source: from,
         options,
         description,
+        inputs,
     })
 }
 
-/// The files that a name means, in order.
+/// What files are like, named as in a statement: local ones, patterns, URLs.
+///
+/// # Errors
+/// One that cannot be read, or is not what its name says.
+pub fn inspect(names: &[String], options: &Options) -> Result<Description, Error> {
+    /// Memory of a program that looks at files.
+    const MEMORY: u64 = 256 << 20;
+    let reach = Reach {
+        files: &FileAccess::default(),
+        memory: MEMORY,
+        patience: &Patience::default(),
+    };
+    let mut inputs = Inputs::of(&reach, options.format);
+    let mut all = Vec::new();
+    for name in names {
+        all.extend(inputs.names(name)?);
+    }
+    let open = |name: &str| inputs.open(name);
+    graven_files::describe(&Source::Files(all), &open, options, None)
+}
+
+/// The local files that a name means, in order.
 fn matching(name: &str, files: &FileAccess) -> Result<Vec<String>, Error> {
     let is_pattern = |part: &str| part.contains(['*', '?', '[']);
     // A file may be called so.
@@ -358,7 +372,7 @@ impl WrittenBytes {
 }
 
 /// The path of a URL, where `%20` stands for a blank.
-pub(crate) fn decoded(path: &str) -> String {
+fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let [first, after @ ..] = rest {
@@ -398,14 +412,14 @@ mod tests {
         for name in ["open/d2/a.csv", "open/d1/b.csv", "open/d1/a.csv", "out.csv"] {
             std::fs::write(folder.path().join(name), "1").expect("written");
         }
-        let below = FileAccess::Below(root.clone().into());
+        let below = FileAccess::below(root.clone());
         let found = matching("d*/*.csv", &below).expect("found");
         assert_eq!(found, ["d1/a.csv", "d1/b.csv", "d2/a.csv"]);
         let found = matching("d?/a.csv", &FileAccess::Any(Some(root.into()))).expect("found");
         assert_eq!(found, ["d1/a.csv", "d2/a.csv"]);
         assert!(matching("../*.csv", &below).is_err());
         assert!(matching("x*.csv", &below).is_err());
-        assert!(matching("*.csv", &FileAccess::Closed).is_err());
+        assert!(matching("*.csv", &FileAccess::closed()).is_err());
     }
 
     /// Goal: no user sees rows of another one, also where both leave out rows at the same time.

@@ -6,8 +6,6 @@
 //! texts only that are unlike each other, or, where columns are declared, where it has one of their
 //! names in its place.
 
-use std::fs::File;
-
 use crate::cast::{kind_of_text, of_text};
 use crate::column::Column;
 use crate::csv_dialect::{SAMPLE_BYTES, dialect};
@@ -16,11 +14,12 @@ use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
+use crate::ranges::Input;
 
 /// What the beginning of a file shows: how it is written, and its columns.
 pub(crate) fn sniff(
     name: &str,
-    open: &dyn Fn() -> Result<File>,
+    open: &dyn Fn() -> Result<Input>,
     options: &Options,
     declared: Option<&[Column]>,
 ) -> Result<(Dialect, Vec<Column>)> {
@@ -131,7 +130,12 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// From the first row on; `names`: those of the first file, which the others have to have, too.
-    pub(crate) fn open(name: &str, file: File, dialect: Dialect, names: &[String]) -> Result<Self> {
+    pub(crate) fn open(
+        name: &str,
+        file: Input,
+        dialect: Dialect,
+        names: &[String],
+    ) -> Result<Self> {
         let header = dialect.header;
         let mut records = Records::open(name, file, dialect)?;
         if header && records.next()? {

@@ -11,11 +11,10 @@
 //! * FI-14 A file that Graven wrote is never read with other quotes or escapes than it was written
 //!   with: by these, all of its records can be read.
 
-use std::fs::File;
-
 use crate::csv_records::{Dialect, Marks, Records};
 use crate::error::Result;
 use crate::options::Options;
+use crate::ranges::Input;
 
 /// Bytes looked at to find out how a file is written, and the types of its columns.
 pub(crate) const SAMPLE_BYTES: usize = 4 << 20;
@@ -26,7 +25,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Quotes and escapes, the likelier first; the usual ones aside.
 const OTHERS: [(u8, Option<u8>); 3] = [(b'"', Some(b'\\')), (b'\'', None), (b'\'', Some(b'\\'))];
 
-type Open<'a> = &'a dyn Fn() -> Result<File>;
+type Open<'a> = &'a dyn Fn() -> Result<Input>;
 
 /// How the file is written, but for its header.
 pub(crate) fn dialect(name: &str, open: Open<'_>, options: &Options) -> Result<Dialect> {

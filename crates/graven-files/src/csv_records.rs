@@ -11,13 +11,13 @@
 //! * FI-2 A record longer than [`Options::record_bytes`], or of more than [`COLUMNS_MAX`] fields,
 //!   is an error: memory stays bounded, whatever the file.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use crate::column::{AS_LIST, COLUMNS_MAX};
 use crate::error::{Error, Fault, Result};
 use crate::options::Options;
+use crate::ranges::{Cursor, Input};
 
 /// Bytes read at a time.
 const BLOCK: usize = 256 << 10;
@@ -104,14 +104,14 @@ pub(crate) struct Records {
 
 impl Records {
     /// Those of a file.
-    pub(crate) fn open(name: &str, file: File, dialect: Dialect) -> Result<Self> {
+    pub(crate) fn open(name: &str, file: Input, dialect: Dialect) -> Result<Self> {
         let io = |source| Error::Io {
             file: name.to_owned(),
             source,
         };
         let mut records = Records {
             name: name.to_owned(),
-            input: graven_import::unpacked(file).map_err(io)?,
+            input: graven_import::unpacked(Cursor::new(file, 0)).map_err(io)?,
             dialect,
             block: Vec::new(),
             at: 0,

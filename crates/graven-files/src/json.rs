@@ -9,7 +9,6 @@
 //! * FI-3 An object longer than four times [`Options::record_bytes`] is an error, and so is a key
 //!   that the columns lack: nothing is left out silently.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
+use crate::ranges::{Cursor, Input};
 
 /// An object with its keys in the order they are written.
 struct Pairs(Vec<(String, Json)>);
@@ -64,8 +64,8 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    pub(crate) fn open(name: &str, file: File, options: &Options) -> Result<Self> {
-        let input = graven_import::unpacked(file).map_err(|source| Error::Io {
+    pub(crate) fn open(name: &str, file: Input, options: &Options) -> Result<Self> {
+        let input = graven_import::unpacked(Cursor::new(file, 0)).map_err(|source| Error::Io {
             file: name.to_owned(),
             source,
         })?;
@@ -246,7 +246,7 @@ fn datum(json: &Json) -> Result<Datum, String> {
 }
 
 /// The columns that the first objects show.
-pub(crate) fn sniff(name: &str, file: File, options: &Options) -> Result<Vec<Column>> {
+pub(crate) fn sniff(name: &str, file: Input, options: &Options) -> Result<Vec<Column>> {
     let mut objects = Objects::open(name, file, options)?;
     let mut columns: Vec<Column> = Vec::new();
     let mut rows = 0;

@@ -19,8 +19,8 @@
 //! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet,
 //! read.
 //!
-//! This crate opens no file: the caller hands over a function that opens files and knows what the
-//! statement may name.
+//! This crate opens no file: the caller hands over a function that opens files ([`Ranges`]), local
+//! ones or objects, and knows what the statement may name.
 
 mod arrow_in;
 mod arrow_out;
@@ -34,6 +34,7 @@ mod csv_records;
 mod datum;
 mod error;
 mod foreign;
+mod ipc_blocks;
 mod ipc_size;
 mod json;
 mod kind;
@@ -43,6 +44,7 @@ mod npy_columns;
 mod options;
 mod parquet_pages;
 mod parquet_schema;
+mod ranges;
 mod shape;
 mod sink;
 mod source;
@@ -57,7 +59,8 @@ pub use datum::{Cells, Datum};
 pub use error::{Error, Fault, Result};
 pub use kind::Kind;
 pub use options::{Format, Options};
+pub use ranges::{Cursor, Input, Ranges, open_local};
 pub use shape::Shape;
-pub use sink::Sink;
+pub use sink::{Output, Sink};
 pub use source::{Chunk, Description, FAULTS_MAX, Open, Reader, Source, describe};
 pub use tables::Frame;

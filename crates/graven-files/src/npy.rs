@@ -1,6 +1,5 @@
 //! NumPy's arrays: one or two dimensions of numbers, a row for each element of the first.
 
-use std::fs::File;
 use std::io::{BufReader, Read};
 
 use graven_types::PropertyValue;
@@ -9,6 +8,7 @@ use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
+use crate::ranges::{Cursor, Input};
 
 /// Longest header.
 const HEADER_MAX: usize = 64 << 10;
@@ -18,7 +18,7 @@ const COLUMNS_MAX: usize = 4096;
 /// An array that is read row by row.
 pub(crate) struct Rows {
     name: String,
-    input: BufReader<File>,
+    input: BufReader<Cursor>,
     kind: char,
     size: usize,
     columns: usize,
@@ -27,12 +27,12 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn open(name: &str, file: File) -> Result<Self> {
+    pub(crate) fn open(name: &str, file: Input) -> Result<Self> {
         let wrong = |why: String| Error::File {
             file: name.to_owned(),
             why,
         };
-        let mut input = BufReader::with_capacity(256 << 10, file);
+        let mut input = BufReader::with_capacity(256 << 10, Cursor::new(file, 0));
         let mut take = |count: usize| -> Result<Vec<u8>> {
             let mut bytes = vec![0; count];
             input.read_exact(&mut bytes).map_err(|source| Error::Io {

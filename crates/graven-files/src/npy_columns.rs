@@ -4,13 +4,12 @@
 //! An array of one dimension is a column of its values, one of two dimensions a column of lists.
 //! All have the same number of rows. Rows are read from all files in step.
 
-use std::fs::File;
-
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::npy::Rows;
+use crate::ranges::Input;
 
 /// The files of a source, in the order of its columns.
 pub(crate) struct Beside {
@@ -20,7 +19,7 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// Opens all of them.
-    pub(crate) fn open(names: &[String], open: &dyn Fn(&str) -> Result<File>) -> Result<Beside> {
+    pub(crate) fn open(names: &[String], open: &dyn Fn(&str) -> Result<Input>) -> Result<Beside> {
         let mut files = Vec::new();
         let mut counts = Vec::new();
         for name in names {

@@ -36,6 +36,8 @@ impl Format {
     /// The format of a file by its name, that of the packed file for `.gz` and `.zst`.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Format> {
+        // The name of a URL shows in this way that it has a query.
+        let name = name.split("?...").next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
         let plain = [".gz", ".zst", ".zstd"];
         let plain = plain.iter().find_map(|end| name.strip_suffix(end));

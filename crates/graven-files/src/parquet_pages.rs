@@ -11,21 +11,24 @@
 //!   header. The library unpacks gzip and LZ4 to their end before it compares: a page of these that
 //!   unpacks to more than its header says takes what it unpacks to.
 
-use std::fs::File;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::ops::Range;
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::parquet_schema;
+use crate::ranges::{Cursor, Input};
 
 /// Bytes of a value of a list on its way, at least.
 const VALUE_BYTES: u64 = 4;
 
 /// See the file header.
+#[derive(Clone)]
 pub(crate) struct Pages {
-    file: File,
+    file: Input,
+    size: u64,
     limit: u64,
     /// A row may hold all values of a page: there are lists.
     pub(crate) nested: bool,
@@ -33,12 +36,21 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// Of this file, with at most so many bytes at a time.
-    pub(crate) fn new(file: File, limit: u64) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Its size is not known.
+    pub(crate) fn new(file: Input, limit: u64) -> Result<Self> {
+        Ok(Self {
+            size: file.size()?,
             file,
             limit,
             nested: true,
-        }
+        })
+    }
+
+    /// These column chunks will be read, row group by row group.
+    pub(crate) fn expect(&self, groups: &[Vec<Range<u64>>]) {
+        self.file.expect(groups);
     }
 
     /// Looks at how deep the columns nest, before the library does.
@@ -71,15 +83,19 @@ impl Pages {
 
 impl Length for Pages {
     fn len(&self) -> u64 {
-        self.file.len()
+        self.size
     }
 }
 
+/// Bytes that are looked at for the header of a page.
+const HEADER_BYTES: usize = 8 << 10;
+
 impl ChunkReader for Pages {
-    type T = BufReader<File>;
+    type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let mut reader = self.file.get_read(start)?;
+        let cursor = Cursor::new(self.file.clone(), start);
+        let mut reader = BufReader::with_capacity(HEADER_BYTES, cursor);
         if let Some(sizes) = sizes(reader.fill_buf()?) {
             self.check("a page", sizes.unpacked)?;
             if self.nested {
@@ -92,7 +108,10 @@ impl ChunkReader for Pages {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         self.check("a part of the file", length as u64)?;
-        self.file.get_bytes(start, length)
+        // In one read, so that an object is asked for all of it at once.
+        let mut bytes = vec![0; length];
+        Cursor::new(self.file.clone(), start).read_exact(&mut bytes)?;
+        Ok(bytes.into())
     }
 }
 

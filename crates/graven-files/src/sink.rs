@@ -11,7 +11,7 @@
 //!   format, for all storable values.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -37,11 +37,35 @@ const GROUP_ROWS: usize = 122_880;
 /// Bytes that the texts of one of Arrow's arrays can take: their places are signed 32-bit numbers.
 const ARRAY_BYTES: usize = i32::MAX as usize;
 
+/// Where the bytes of a file go.
+pub trait Output: Write + Send {
+    /// Brings all of them to where they last.
+    ///
+    /// # Errors
+    /// No room, or no answer.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl Output for File {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl<T: Output + ?Sized> Output for Box<T> {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        (*self).finish()
+    }
+}
+
+/// A file to be written.
+type Out = Box<dyn Output>;
+
 enum To {
-    Parquet(Box<ArrowWriter<File>>, Arc<Schema>),
-    Arrow(Box<FileWriter<BufWriter<File>>>, Arc<Schema>),
-    Csv(BufWriter<File>, Marks),
-    Json(BufWriter<File>),
+    Parquet(Box<ArrowWriter<Out>>, Arc<Schema>),
+    Arrow(Box<FileWriter<BufWriter<Out>>>, Arc<Schema>),
+    Csv(BufWriter<Out>, Marks),
+    Json(BufWriter<Out>),
 }
 
 /// What stands between and around fields.
@@ -75,7 +99,7 @@ impl Sink {
     /// A format that cannot be written; no room.
     pub fn create(
         name: &str,
-        file: File,
+        file: impl Output + 'static,
         options: &Options,
         columns: Vec<(String, Shape)>,
     ) -> Result<Sink> {
@@ -90,6 +114,7 @@ impl Sink {
             Arc::new(Schema::new(fields.collect::<Vec<_>>()))
         };
         let format = options.format.or_else(|| Format::of_name(name));
+        let file: Out = Box::new(file);
         let to = match format {
             Some(Format::Parquet) => {
                 let properties = WriterProperties::builder()
@@ -232,13 +257,13 @@ impl Sink {
         Ok(())
     }
 
-    /// Ends the file and brings it to the disk; how many rows it has.
+    /// Ends the file and brings it to where it lasts; how many rows it has.
     ///
     /// # Errors
     /// No room.
     pub fn finish(self) -> Result<u64> {
         let name = self.name;
-        let inner = |file: BufWriter<File>| file.into_inner().map_err(|e| failed(&name, e.error()));
+        let inner = |file: BufWriter<Out>| file.into_inner().map_err(|e| failed(&name, e.error()));
         let file = match self.to {
             To::Parquet(writer, _) => writer.into_inner().map_err(|e| failed(&name, e))?,
             To::Arrow(mut writer, _) => {
@@ -247,7 +272,7 @@ impl Sink {
             }
             To::Csv(file, _) | To::Json(file) => inner(file)?,
         };
-        file.sync_all().map_err(|e| failed(&name, e))?;
+        file.finish().map_err(|e| failed(&name, e))?;
         Ok(self.rows)
     }
 }

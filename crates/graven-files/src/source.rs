@@ -14,7 +14,7 @@
 
 mod describe;
 
-use std::fs::File;
+use std::cell::RefCell;
 
 use crate::bound::Bound;
 use crate::cast::cast;
@@ -26,6 +26,7 @@ use crate::kind::Kind;
 use crate::npy;
 use crate::npy_columns::Beside;
 use crate::options::{Format, Options};
+use crate::ranges::Input;
 use crate::tables::{Frame, Tables};
 use describe::skipped;
 pub use describe::{Description, describe};
@@ -43,7 +44,7 @@ pub enum Source {
 }
 
 /// Opens a file that a statement names, where it may.
-pub type Open<'a> = &'a dyn Fn(&str) -> Result<File>;
+pub type Open<'a> = &'a dyn Fn(&str) -> Result<Input>;
 
 /// Some rows of the wanted columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,8 @@ pub struct Reader {
     wanted: Vec<usize>,
     bounds: Vec<Bound>,
     current: Option<Current>,
+    /// The files that it reads.
+    inputs: Vec<Input>,
     next_file: usize,
     /// Rows that are still to be passed over, and those after which it ends.
     to_skip: u64,
@@ -124,6 +127,7 @@ impl Reader {
             options,
             description,
             current: None,
+            inputs: Vec::new(),
             next_file: 0,
             left_out: 0,
             faults: Vec::new(),
@@ -134,13 +138,15 @@ impl Reader {
     /// About how many bytes it holds besides the rows handed out.
     #[must_use]
     pub fn held(&self) -> usize {
-        match &self.current {
+        let inputs = self.inputs.iter().map(|input| input.held());
+        let current = match &self.current {
             None => 0,
             Some(Current::Csv(reader)) => reader.held(),
             Some(Current::Json(objects)) => objects.held(),
             Some(Current::Tables(tables)) => tables.held(),
             Some(Current::Npy(_) | Current::Beside(_)) => 256 << 10,
-        }
+        };
+        current + inputs.sum::<usize>()
     }
 
     fn open(&mut self, open: Open<'_>, rows: usize) -> Result<bool> {
@@ -152,6 +158,13 @@ impl Reader {
         };
         let at = self.next_file;
         self.next_file += 1;
+        self.inputs.clear();
+        let inputs = RefCell::new(Vec::new());
+        let open = |name: &str| -> Result<Input> {
+            let input = open(name)?;
+            inputs.borrow_mut().push(input.clone());
+            Ok(input)
+        };
         let current = match &self.source {
             Source::Frame(name, frame) if at == 0 => {
                 let limit = self.options.batch_bytes();
@@ -160,7 +173,7 @@ impl Reader {
             Source::Frame(..) => return Ok(false),
             Source::Files(_) if self.options.by_column && at > 0 => return Ok(false),
             Source::Files(files) if self.options.by_column => {
-                Current::Beside(Beside::open(files, open)?)
+                Current::Beside(Beside::open(files, &open)?)
             }
             Source::Files(files) => {
                 let Some(name) = files.get(at) else {
@@ -208,6 +221,7 @@ impl Reader {
             }
         };
         self.current = Some(current);
+        self.inputs = inputs.into_inner();
         Ok(true)
     }
 
@@ -276,7 +290,10 @@ impl Reader {
                 },
             };
             match chunk {
-                None => self.current = None,
+                None => {
+                    self.current = None;
+                    self.inputs.clear();
+                }
                 Some(chunk) => return Ok(Some(chunk)),
             }
         }

@@ -13,9 +13,10 @@
 //! # Invariants
 //! * FI-4 A damaged file is an error: what the libraries panic about is caught.
 
-use std::fs::File;
-use std::io::{BufReader, Read as _, Seek as _};
+use std::io::{BufReader, Seek as _};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
@@ -27,15 +28,18 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::file::metadata::ParquetMetaData;
 
 use crate::arrow_in;
 use crate::bound::Bound;
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::error::{Error, Result};
-use crate::ipc_size::{self, Refused};
+use crate::ipc_blocks::Blocks;
+use crate::ipc_size::{self, Refused, Summary};
 use crate::options::Format;
 use crate::parquet_pages::Pages;
+use crate::ranges::{Cursor, Input};
 
 /// A stream of Arrow's batches that a program hands over, to be read once.
 #[derive(Clone)]
@@ -90,9 +94,13 @@ fn columns(name: &str, schema: &SchemaRef) -> Result<Vec<Column>> {
 }
 
 fn file_error(name: &str, why: impl std::fmt::Display) -> Error {
+    let why = why.to_string();
+    // The libraries say so of what a file itself answers.
+    let own = ["External: ", "Io error: "];
+    let own = own.iter().find_map(|mark| why.split_once(mark));
     Error::File {
         file: name.to_owned(),
-        why: why.to_string(),
+        why: own.map_or(why.as_str(), |(_, why)| why).to_owned(),
     }
 }
 
@@ -105,55 +113,79 @@ fn guarded<T>(name: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
 /// The columns of a file, and its rows where it says so; at most `limit` bytes are read at a time.
 pub(crate) fn describe(
     name: &str,
-    file: File,
+    file: Input,
     format: Format,
     limit: usize,
 ) -> Result<(Vec<Column>, Option<u64>)> {
     guarded(name, || match format {
         Format::Parquet => {
-            let pages = Pages::new(file, limit as u64);
-            let builder = pages
-                .check_columns()
-                .and_then(|()| ParquetRecordBatchReaderBuilder::try_new(pages));
+            let builder = Pages::new(file, limit as u64).and_then(|pages| {
+                pages.check_columns()?;
+                ParquetRecordBatchReaderBuilder::try_new(pages)
+            });
             let builder = builder.map_err(|error| file_error(name, error))?;
             let rows = builder.metadata().file_metadata().num_rows();
             Ok((columns(name, builder.schema())?, u64::try_from(rows).ok()))
         }
         _ => {
-            let (batches, _) = ipc(name, file, None, limit)?;
-            Ok((columns(name, &batches.schema())?, None))
+            let summary = ipc_summary(name, &file, limit)?;
+            Ok((columns(name, &summary.schema)?, None))
         }
     })
 }
 
-/// The batches of an IPC file or stream, and the bytes that reading them takes.
+/// Why an IPC file is not read.
+fn ipc_refused(name: &str, refused: Refused) -> Error {
+    match refused {
+        Refused::Io(source) => Error::Io {
+            file: name.to_owned(),
+            source,
+        },
+        Refused::Why(why) => file_error(name, why),
+    }
+}
+
+/// What an IPC file or stream says of itself.
+fn ipc_summary(name: &str, file: &Input, limit: usize) -> Result<Summary> {
+    let summary = ipc_size::summary(&mut Cursor::new(file.clone(), 0), limit as u64);
+    summary.map_err(|refused| ipc_refused(name, refused))
+}
+
+/// The batches of an IPC file or stream, and the bytes that reading them takes, which may become
+/// more.
 fn ipc(
     name: &str,
-    mut file: File,
-    projection: Option<Vec<usize>>,
+    file: &Input,
+    (summary, projection): (Summary, Vec<usize>),
     limit: usize,
-) -> Result<(Box<dyn RecordBatchReader + Send>, usize)> {
-    let mut magic = [0; 6];
+) -> Result<(Box<dyn RecordBatchReader + Send>, Arc<AtomicU64>)> {
     let io = |source| Error::Io {
         file: name.to_owned(),
         source,
     };
-    let wrong = |error: ArrowError| file_error(name, format!("is no Arrow IPC file: {error}"));
-    // Descriptors of one file share their place in it.
-    file.rewind().map_err(io)?;
-    let is_file = file.read_exact(&mut magic).is_ok() && magic == *ipc_size::MAGIC;
-    let held =
-        ipc_size::held(&mut file, is_file, limit as u64).map_err(|refused| match refused {
-            Refused::Io(source) => io(source),
-            Refused::Why(why) => file_error(name, why),
-        })?;
+    if summary.is_file {
+        let blocks = Blocks::new(file.clone(), summary, projection.clone(), limit as u64);
+        let (blocks, held) = blocks.map_err(|refused| ipc_refused(name, refused))?;
+        let batches = FileReader::try_new(blocks, Some(projection));
+        let batches = batches.map_err(|error| not_ipc(name, error))?;
+        return Ok((Box::new(batches), held));
+    }
+    // Sizes stand all over a stream.
+    let mut file = Cursor::new(Arc::new(file.local().map_err(io)?), 0);
+    let held = ipc_size::held(&mut file, limit as u64);
+    let held = held.map_err(|refused| ipc_refused(name, refused))?;
     file.rewind().map_err(io)?;
     let file = BufReader::with_capacity(256 << 10, file);
-    let batches: Box<dyn RecordBatchReader + Send> = match is_file {
-        true => Box::new(FileReader::try_new(file, projection).map_err(wrong)?),
-        false => Box::new(StreamReader::try_new(file, projection).map_err(wrong)?),
-    };
-    Ok((batches, usize::try_from(held).unwrap_or(usize::MAX)))
+    let batches = StreamReader::try_new(file, Some(projection));
+    let batches = batches.map_err(|error| not_ipc(name, error))?;
+    Ok((Box::new(batches), Arc::new(AtomicU64::new(held))))
+}
+
+fn not_ipc(name: &str, error: ArrowError) -> Error {
+    match error {
+        ArrowError::IoError(_, error) => file_error(name, error),
+        other => file_error(name, format!("is no Arrow IPC file: {other}")),
+    }
 }
 
 enum Batches {
@@ -171,9 +203,9 @@ pub(crate) struct Tables {
     places: Vec<(usize, bool)>,
     /// Rows of the batches before the current one.
     before: u64,
-    /// Bytes that reading takes, and whether the current batch is part of them.
+    /// Bytes that reading takes, besides the current batch; or with it.
     held: usize,
-    with_batch: bool,
+    with_batch: Option<Arc<AtomicU64>>,
     /// Bytes that are read at a time, and that a row may take.
     limit: usize,
     /// Row groups read and passed over.
@@ -184,7 +216,7 @@ impl Tables {
     /// The tables of a file; at most `limit` bytes of it are read at a time.
     pub(crate) fn open(
         name: &str,
-        file: File,
+        file: Input,
         format: Format,
         (wanted, bounds): (&[String], &[Bound]),
         (rows, limit): (usize, usize),
@@ -192,14 +224,12 @@ impl Tables {
         guarded(name, || match format {
             Format::Parquet => Self::parquet(name, file, (wanted, bounds), (rows, limit)),
             _ => {
-                let again = file.try_clone().map_err(|e| file_error(name, e))?;
-                let (schema, _) = ipc(name, again, None, limit)?;
-                let places = places(name, &schema.schema(), wanted)?;
-                drop(schema);
+                let summary = ipc_summary(name, &file, limit)?;
+                let places = places(name, &summary.schema, wanted)?;
                 let projection = places.iter().map(|(at, _)| *at).collect();
-                let (batches, held) = ipc(name, file, Some(projection), limit)?;
+                let (batches, held) = ipc(name, &file, (summary, projection), limit)?;
                 let mut tables = Self::of(name, Batches::Others(batches), wanted, limit)?;
-                (tables.held, tables.with_batch) = (held, true);
+                tables.with_batch = Some(held);
                 Ok(tables)
             }
         })
@@ -233,7 +263,7 @@ impl Tables {
             current: None,
             before: 0,
             held: 0,
-            with_batch: false,
+            with_batch: None,
             limit,
             groups: (0, 0),
         })
@@ -241,12 +271,12 @@ impl Tables {
 
     fn parquet(
         name: &str,
-        file: File,
+        file: Input,
         (wanted, bounds): (&[String], &[Bound]),
         (rows, limit): (usize, usize),
     ) -> Result<Self> {
         let failed = |error: parquet::errors::ParquetError| file_error(name, error);
-        let mut pages = Pages::new(file, limit as u64);
+        let mut pages = Pages::new(file, limit as u64).map_err(failed)?;
         pages.check_columns().map_err(failed)?;
         let found = ArrowReaderMetadata::load(&pages, ArrowReaderOptions::new());
         let found = found.map_err(failed)?;
@@ -256,11 +286,13 @@ impl Tables {
         let views = ArrowReaderOptions::new().with_schema(with_views(found.schema()));
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), views);
         let metadata = metadata.map_err(failed)?;
+        let announced = pages.clone();
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
         let all = builder.metadata().num_row_groups();
         let kept = kept_groups(&builder, bounds);
         let roots = places.iter().map(|(at, _)| *at);
         let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+        announced.expect(&chunks(builder.metadata(), &kept, &mask));
         // Unpacked bytes of the wanted columns of each group.
         let sizes = |group: usize| {
             let columns = builder.metadata().row_group(group).columns();
@@ -303,10 +335,10 @@ impl Tables {
     pub(crate) fn held(&self) -> usize {
         let current = self.current.as_ref();
         let batch = current.map_or(0, |(batch, _)| batch.get_array_memory_size());
-        match self.with_batch {
-            true => self.held,
+        match &self.with_batch {
+            Some(held) => usize::try_from(held.load(Ordering::Relaxed)).unwrap_or(usize::MAX),
             // Half of it are unpacked pages, which texts of the batch may stand in.
-            false => self.held.max(self.held / 2 + batch),
+            None => self.held.max(self.held / 2 + batch),
         }
     }
 
@@ -428,6 +460,20 @@ fn with_views(schema: &SchemaRef) -> SchemaRef {
     }
     let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The column chunks that are read of each row group.
+fn chunks(file: &ParquetMetaData, groups: &[usize], mask: &ProjectionMask) -> Vec<Vec<Range<u64>>> {
+    let of_group = |group: &usize| {
+        let columns = file.row_group(*group).columns().iter().enumerate();
+        let read = columns.filter(|(leaf, _)| mask.leaf_included(*leaf));
+        read.map(|(_, column)| {
+            let (start, length) = column.byte_range();
+            start..start.saturating_add(length)
+        })
+        .collect()
+    };
+    groups.iter().map(of_group).collect()
 }
 
 /// Row groups in which values may meet all conditions.

@@ -108,7 +108,7 @@ impl<R: Read> Read for Counted<R> {
 ///
 /// # Errors
 /// What the operating system says.
-pub fn unpacked(file: File) -> io::Result<Box<dyn Read + Send>> {
+pub fn unpacked(file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     plain_text(file, &ByteCount::default(), WINDOW_LOG)
 }
 
@@ -123,7 +123,11 @@ fn open_text(path: &Path, count: &ByteCount, window_log: u32) -> io::Result<Box<
     plain_text(File::open(path)?, count, window_log)
 }
 
-fn plain_text(file: File, count: &ByteCount, window_log: u32) -> io::Result<Box<dyn Read + Send>> {
+fn plain_text(
+    file: impl Read + Send + 'static,
+    count: &ByteCount,
+    window_log: u32,
+) -> io::Result<Box<dyn Read + Send>> {
     let counted = Counted {
         inner: file,
         count: count.clone(),

@@ -109,6 +109,28 @@ pub enum Error {
     /// A setting cannot work.
     #[error("{0}")]
     Setting(String),
+    /// An object that a statement names cannot be read or written.
+    #[error("{url}: {why}")]
+    Object {
+        /// Its URL, without what may be secret.
+        url: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// The statement may not name the URL.
+    #[error("{url}: {why}")]
+    Forbidden {
+        /// The URL.
+        url: String,
+        /// Why not.
+        why: String,
+    },
+    /// The wait for a store was ended by what asked.
+    #[error("{url}: the wait for it was ended")]
+    Stopped {
+        /// What was asked for.
+        url: String,
+    },
 }
 
 impl Error {
@@ -157,8 +179,27 @@ impl Error {
     }
 }
 
+impl Error {
+    pub(crate) fn object(url: impl Into<String>, why: impl Into<String>) -> Error {
+        Error::Object {
+            url: url.into(),
+            why: why.into(),
+        }
+    }
+
+    /// What is wrong, without the URL.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match self {
+            Error::Object { why, .. } | Error::Forbidden { why, .. } => why.clone(),
+            Error::Stopped { .. } => "the wait for it was ended".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// The error with its causes, each said once.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -1,4 +1,4 @@
-//! Immutable files in object storage: published in chunks, read by ranges.
+//! Immutable files in object storage: published in chunks, read by ranges; and single objects.
 //!
 //! # How it works
 //! [`Location`] is a URL: a bucket and a prefix in S3, Google Cloud Storage or Azure, a folder
@@ -14,6 +14,9 @@
 //! [`open`] reads pointer and manifest and gives an [`ObjectFile`]: a [`graven_io::File`] that
 //! turns reads into requests for ranges, of which many are under way at once. [`gc`] deletes what
 //! neither the pointer nor a reader that is behind it may need.
+//!
+//! Beside databases there are single objects, which statements name as files: [`Object`] reads one
+//! by ranges, [`Upload`] writes one, [`ObjectUrl`] names them, and patterns of them.
 //!
 //! # Invariants
 //! * OB-1: a chunk and a manifest are never changed; their names are the hashes of their bytes.
@@ -33,24 +36,36 @@
 #![warn(missing_docs)]
 
 mod attempts;
+mod clients;
 mod disk_tier;
 mod error;
 mod fetch;
 mod gc;
+mod hints;
 mod location;
 mod manifest;
+mod object;
 mod object_file;
+mod object_url;
+mod patterns;
 mod publish;
 mod range_queue;
 mod ranges;
 mod runtime;
 mod traffic;
+mod upload;
+mod windows;
 
 pub use disk_tier::{DiskTier, TierUse};
 pub use error::{Error, Result};
 pub use gc::{Collected, GRACE, gc};
 pub use location::{Location, is_url};
 pub use manifest::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Manifest, Pointer};
+pub use object::{Asking, Object};
 pub use object_file::{ObjectFile, newest, open};
+pub use object_url::{Allowed, ObjectUrl, Store};
+pub use patterns::Fits;
 pub use publish::{CHUNK_BYTES, Published, Snapshot, UPLOADS, Verify, publish};
+pub use runtime::Stop;
 pub use traffic::{Traffic, TrafficCounts};
+pub use upload::{PART_BYTES_MIN, Upload};

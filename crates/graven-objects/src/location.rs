@@ -93,7 +93,7 @@ impl Location {
                     .to_owned(),
             )
         })?;
-        let store = store(scheme, &parsed).map_err(|error| wrong(error.to_string()))?;
+        let store = store(scheme, &parsed, &retries()).map_err(|error| wrong(error.to_string()))?;
         Ok(Location {
             store,
             prefix,
@@ -283,12 +283,18 @@ fn is_set(store: &str, key: ClientConfigKey) -> bool {
     std::env::var_os(name).is_some()
 }
 
-fn store(
+/// Another part of the program may have chosen a library for TLS: then that is used.
+pub(crate) fn choose_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The client of the store that `url` leads to.
+pub(crate) fn store(
     scheme: ObjectStoreScheme,
     url: &Url,
+    retries: &RetryConfig,
 ) -> std::result::Result<Arc<dyn ObjectStore>, object_store::Error> {
-    // Another part of the program may have chosen one: then that is used.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    choose_tls();
     Ok(match scheme {
         ObjectStoreScheme::Local => Arc::new(LocalFileSystem::new().with_fsync(true)),
         ObjectStoreScheme::AmazonS3 => {
@@ -298,7 +304,7 @@ fn store(
                     builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
                 }
             }
-            Arc::new(builder.with_retry(retries()).build()?)
+            Arc::new(builder.with_retry(retries.clone()).build()?)
         }
         ObjectStoreScheme::GoogleCloudStorage => {
             let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str());
@@ -307,7 +313,7 @@ fn store(
                     builder = builder.with_config(GoogleConfigKey::Client(key), value);
                 }
             }
-            Arc::new(builder.with_retry(retries()).build()?)
+            Arc::new(builder.with_retry(retries.clone()).build()?)
         }
         ObjectStoreScheme::MicrosoftAzure => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str());
@@ -316,7 +322,7 @@ fn store(
                     builder = builder.with_config(AzureConfigKey::Client(key), value);
                 }
             }
-            Arc::new(builder.with_retry(retries()).build()?)
+            Arc::new(builder.with_retry(retries.clone()).build()?)
         }
         ObjectStoreScheme::Http => {
             let mut builder =
@@ -326,7 +332,7 @@ fn store(
             }
             // A folder of a web server needs no secrecy by itself: pages are checked.
             builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
-            Arc::new(builder.with_retry(retries()).build()?)
+            Arc::new(builder.with_retry(retries.clone()).build()?)
         }
         other => {
             return Err(object_store::Error::NotImplemented {

@@ -7,10 +7,18 @@
 //! leaves the other alone.
 
 use std::future::Future;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::AbortHandle;
+
+/// Says whether a wait is to end: the statement was cancelled, or its time is over.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Pauses between two looks at a [`Stop`].
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Threads for requests: they copy and hash little, the store does the work.
 const THREADS: usize = 2;
@@ -60,4 +68,49 @@ pub(crate) fn wait<T: Send + 'static>(
     })?;
     let answer = receiver.recv();
     answer.map_err(|_| std::io::Error::other("a request ended without an answer"))
+}
+
+/// A task under way; dropping it ends the task.
+#[derive(Debug)]
+pub(crate) struct Pending<T> {
+    receiver: mpsc::Receiver<T>,
+    task: AbortHandle,
+}
+
+impl<T> Drop for Pending<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl<T: Send + 'static> Pending<T> {
+    /// Starts `task`.
+    pub(crate) fn start(
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> std::io::Result<Pending<T>> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let task = handle()?.spawn(async move {
+            // What waited may have gone.
+            let _ = sender.send(task.await);
+        });
+        Ok(Pending {
+            receiver,
+            task: task.abort_handle(),
+        })
+    }
+
+    /// What the task gives; none if `stop` says so first.
+    pub(crate) fn wait(self, stop: &Stop) -> std::io::Result<Option<T>> {
+        use mpsc::RecvTimeoutError as Failed;
+        loop {
+            match self.receiver.recv_timeout(LOOK) {
+                Ok(answer) => return Ok(Some(answer)),
+                Err(Failed::Timeout) if stop() => return Ok(None),
+                Err(Failed::Timeout) => {}
+                Err(Failed::Disconnected) => {
+                    return Err(std::io::Error::other("a request ended without an answer"));
+                }
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use graven::{Database, Error};
+use graven::{Access, Database, Error, Role};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -143,6 +143,8 @@ impl Server {
             open_to_all: options.open_to_all,
         });
         let files = options.files.as_deref().map(folder).transpose()?;
+        // Before the first client asks.
+        Access::without_files(Role::Reader).with_urls_below(&options.urls)?;
         allow_descriptors(options.connections_max);
         let runtime = Builder::new_multi_thread()
             .worker_threads(IO_THREADS)
@@ -163,6 +165,7 @@ impl Server {
             user: options.user,
             open_to_all: options.open_to_all,
             files,
+            urls: options.urls,
             attempts: LoginThrottle::default(),
             timeouts: Timeouts {
                 transaction: options.transaction_timeout,

@@ -81,6 +81,9 @@ pub struct Options {
     pub open_to_all: bool,
     /// The folder below which clients may name files; none: they may name none.
     pub files: Option<PathBuf>,
+    /// URLs below which clients may name objects and files of web servers; none: they may name
+    /// none.
+    pub urls: Vec<String>,
     /// Connections at a time that have logged in; more are told that the server is full.
     pub connections_max: usize,
     /// The certificate, which makes TLS possible on the same port; none: no TLS.
@@ -112,6 +115,7 @@ impl Default for Options {
             user: None,
             open_to_all: false,
             files: None,
+            urls: Vec::new(),
             connections_max: CONNECTIONS,
             tls: None,
             tls_only: false,

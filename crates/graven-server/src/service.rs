@@ -26,6 +26,8 @@ pub(crate) struct Service {
     pub(crate) open_to_all: bool,
     /// Below which clients may name files.
     pub(crate) files: Option<Arc<Path>>,
+    /// Below which they may name URLs.
+    pub(crate) urls: Vec<String>,
     pub(crate) attempts: LoginThrottle,
     pub(crate) timeouts: Timeouts,
     /// Longest message of a client that has logged in.
@@ -48,6 +50,7 @@ impl Service {
         if let Databases::Folder(folder) = &self.databases {
             access = access.with_users_of(folder.system())?;
         }
+        let access = access.with_urls_below(&self.urls)?;
         Ok(match &self.files {
             Some(folder) => access.with_files_below(folder),
             None => access,

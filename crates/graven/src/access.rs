@@ -4,9 +4,9 @@
 //! A [`Connection`](crate::Connection) has an [`Access`]; a program's own may do everything. A
 //! server gives each client's connection that of its user. What a statement needs is known with its
 //! plan ([`Right`]) and compared before it runs; a procedure's right stands in its table and is
-//! compared when it is called. A statement may name the files that its access has ([`FileAccess`]),
-//! whatever clause or procedure names them. A user of the database is looked up at the beginning of
-//! each statement: a role that is taken away is gone at once.
+//! compared when it is called. A statement may name the files and URLs that its access has
+//! ([`FileAccess`]), whatever clause or procedure names them. A user of the database is looked up at
+//! the beginning of each statement: a role that is taken away is gone at once.
 //!
 //! # Invariants
 //! * AC-1 A process that attaches, or a client of a server, gets at most the access that was asked
@@ -16,7 +16,8 @@ use graven_storage::Store;
 use std::path::Path;
 use std::sync::Arc;
 
-use graven_exec::FileAccess;
+use graven_exec::{FileAccess, Opened};
+use graven_objects::Allowed;
 use graven_storage::{Role, UserDescription};
 
 use crate::error::{Error, READ_MODE};
@@ -72,7 +73,7 @@ impl Access {
     pub fn without_files(role: Role) -> Access {
         Access {
             role,
-            files: FileAccess::Closed,
+            files: FileAccess::closed(),
             ..Access::default()
         }
     }
@@ -96,8 +97,38 @@ impl Access {
     /// Files below this folder may be named.
     #[must_use]
     pub fn with_files_below(mut self, folder: &Path) -> Access {
-        self.files = FileAccess::Below(folder.into());
+        let urls = match self.files {
+            FileAccess::Opened(opened) => opened.urls,
+            FileAccess::Any(_) => Allowed::none(),
+        };
+        self.files = FileAccess::Opened(Opened {
+            folder: Some(folder.into()),
+            urls,
+        });
         self
+    }
+
+    /// Of URLs, those that lie below these may be named, and these: buckets, folders in them, web
+    /// servers, folders of these.
+    ///
+    /// # Errors
+    /// `Config.Invalid` for what is no such URL.
+    ///
+    /// # Examples
+    /// ```
+    /// use graven::{Access, Role};
+    /// let access = Access::without_files(Role::Reader).with_urls_below(&["s3://data/in/"])?;
+    /// assert!(Access::without_files(Role::Reader).with_urls_below(&["data/in"]).is_err());
+    /// # Ok::<(), graven::Error>(())
+    /// ```
+    pub fn with_urls_below<T: AsRef<str>>(mut self, urls: &[T]) -> Result<Access, Error> {
+        let urls = Allowed::below(urls).map_err(|error| Error::config(error.to_string()))?;
+        let folder = match self.files {
+            FileAccess::Opened(opened) => opened.folder,
+            FileAccess::Any(_) => None,
+        };
+        self.files = FileAccess::Opened(Opened { folder, urls });
+        Ok(self)
     }
 
     /// Nothing may be changed, whatever the role.
@@ -111,8 +142,8 @@ impl Access {
     pub(crate) fn within(mut self, other: &Access) -> Access {
         self.role = self.role.min(other.role);
         self.reads_only |= other.reads_only;
-        if other.files == FileAccess::Closed {
-            self.files = FileAccess::Closed;
+        if other.files == FileAccess::closed() {
+            self.files = FileAccess::closed();
         }
         self
     }

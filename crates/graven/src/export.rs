@@ -49,9 +49,23 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
 
 /// The folder of that name, where the connection may name it.
 fn place(connection: &Connection, name: &str) -> Result<PathBuf, Error> {
+    if graven_objects::is_url(name) {
+        return Err(wrong(format!(
+            "{name} is a URL, and a database is exported to a folder of this machine and imported \
+                from one: copy the folder, or write single files with COPY (...) TO"
+        )));
+    }
+    let closed = || {
+        Error::new(
+            "Security.Forbidden",
+            "files of the server are closed to clients; the server opens a folder to them with \
+                --files DIR",
+        )
+    };
     match &connection.access().files {
         FileAccess::Any(from) => Ok(from.as_deref().unwrap_or(Path::new("")).join(name)),
-        FileAccess::Below(root) => {
+        FileAccess::Opened(opened) => {
+            let root = opened.folder.as_deref().ok_or_else(closed)?;
             let plain = Path::new(name).components().all(|part| {
                 matches!(
                     part,
@@ -72,11 +86,6 @@ fn place(connection: &Connection, name: &str) -> Result<PathBuf, Error> {
                 )),
             }
         }
-        FileAccess::Closed => Err(Error::new(
-            "Security.Forbidden",
-            "files of the server are closed to clients; the server opens a folder to them with \
-                --files DIR",
-        )),
     }
 }
 
@@ -475,8 +484,8 @@ pub(crate) fn import(
     ];
     let mut access = connection.access().clone();
     access.files = match access.files {
-        FileAccess::Below(_) => FileAccess::Below(Arc::from(folder.as_path())),
-        _ => FileAccess::Any(Some(Arc::from(folder.as_path()))),
+        FileAccess::Opened(_) => FileAccess::below(folder.as_path()),
+        FileAccess::Any(_) => FileAccess::Any(Some(Arc::from(folder.as_path()))),
     };
     let connection = connection.clone().with_access(access);
     let run = |text: &str| {

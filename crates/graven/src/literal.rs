@@ -8,6 +8,7 @@ use graven_cypher::{
     parse_and_plan,
 };
 use graven_exec::FileAccess;
+use graven_exec::sources::{Patience, Reach};
 
 use crate::procedures;
 use crate::procedures::registered::Registry;
@@ -82,7 +83,14 @@ pub(crate) struct NoSchema {
 impl SchemaView for NoSchema {
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
         match &self.files {
-            Some(files) => describe(source, (files, &Arc::default(), MEMORY_MIN)),
+            Some(files) => {
+                let reach = Reach {
+                    files,
+                    memory: MEMORY_MIN,
+                    patience: &Patience::default(),
+                };
+                describe(source, (reach, &Arc::default()))
+            }
             None => Err(SourceFault::Wrong(format!("{source} cannot be read here"))),
         }
     }

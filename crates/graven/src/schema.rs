@@ -11,7 +11,8 @@ use graven_cypher::{
     FunctionView, IndexView, LabelIndex, Named, ProcedureView, SchemaView, SourceFault, SourceView,
     Stored, StoredSize, TableView, ValueCounts,
 };
-use graven_exec::{FileAccess, Tuning, UserFunctions, sources};
+use graven_exec::sources::{self, Reach};
+use graven_exec::{Tuning, UserFunctions};
 use graven_files::Frame;
 use graven_storage::{
     Catalog, Direction, IndexDescription, LabelId, PropertyValue, SchemaEntity, Snapshot,
@@ -55,19 +56,18 @@ type OfServer<'a> = (&'a Path, Option<&'a dyn DatabaseManager>);
 /// The procedures that are registered, and the functions of the connection.
 type OfProgram<'a> = (&'a Registry, &'a UserFunctions);
 
-/// The files that the statement may name, its frames, and the memory limit.
-type OfFiles<'a> = (&'a FileAccess, &'a Arc<BTreeMap<Arc<str>, Frame>>, u64);
+/// What the statement reaches, and its frames.
+type OfFiles<'a> = (Reach<'a>, &'a Arc<BTreeMap<Arc<str>, Frame>>);
 
 /// What a source of rows is like.
 pub(crate) fn describe(
     source: &LoadSource,
-    (files, frames, memory): OfFiles<'_>,
+    (reach, frames): OfFiles<'_>,
 ) -> Result<SourceView, SourceFault> {
-    let described =
-        sources::describe(source, files, frames, memory).map_err(|error| match error {
-            graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
-            other => SourceFault::Wrong(other.to_string()),
-        })?;
+    let described = sources::describe(source, &reach, frames).map_err(|error| match error {
+        graven_files::Error::Forbidden { .. } => SourceFault::Forbidden(error.to_string()),
+        other => SourceFault::Wrong(other.to_string()),
+    })?;
     let columns = described.description.columns.iter();
     let column = |column: &graven_files::Column| {
         let set = sources::type_set(&column.kind);

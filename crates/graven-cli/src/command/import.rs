@@ -197,6 +197,17 @@ impl Import {
                  PATH, --generate social, or --nodes LABEL=FILE and --relationships TYPE=FILE",
             ));
         }
+        let tables = self.nodes.iter().chain(&self.relationships);
+        if let Some(url) = tables
+            .flat_map(|it| &it.files)
+            .find(|it| graven::is_url(it))
+        {
+            let url = url.display();
+            return Err(Failure::usage(format!(
+                "{url}: an import reads local files; fetch it, or load it into a database with \
+                 COPY ... FROM '{url}'"
+            )));
+        }
         let quote = match self.quote.as_str() {
             "none" | "" => None,
             text => Some(argument::one_byte(text).map_err(Failure::usage)?),

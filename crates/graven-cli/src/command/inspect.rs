@@ -1,10 +1,9 @@
 //! `graven inspect`: what a file holds, and the statement that copies it into a database.
 
-use std::fs::File;
 use std::io::Write as _;
 
 use clap::Args;
-use graven_files::{Error, Format, Options, Source, describe, literal};
+use graven_files::{Format, Options, literal};
 
 use crate::failure::Failure;
 
@@ -12,13 +11,14 @@ use crate::failure::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   graven inspect people.csv
-  graven inspect trips.parquet
+  graven inspect 's3://bucket/trips/*.parquet'
+  graven inspect https://example.org/people.csv.gz
 
 CSV (also packed by gzip or zstd), Parquet, JSON, Arrow IPC and NumPy files. Of CSV and JSON the \
 first
-records are looked at.")]
+records are looked at. URLs are those of LOAD FROM, with credentials from the environment.")]
 pub(crate) struct Inspect {
-    /// The files, which have the same columns
+    /// The files, patterns of them, or URLs, which have the same columns
     #[arg(required = true)]
     files: Vec<String>,
     /// What they are, where their names do not say it: csv, parquet, json, arrow or npy
@@ -36,14 +36,7 @@ impl Inspect {
             format: format.transpose()?,
             ..Options::default()
         };
-        let open = |name: &str| {
-            File::open(name).map_err(|source| Error::Io {
-                file: name.to_owned(),
-                source,
-            })
-        };
-        let source = Source::Files(self.files.clone());
-        let found = describe(&source, &open, &options, None).map_err(Failure::failed)?;
+        let found = graven::inspect(&self.files, &options).map_err(Failure::failed)?;
         let mut out = std::io::stdout().lock();
         let name = found.format.map_or("", Format::name);
         write!(out, "{}: {name}", self.files.join(", "))?;

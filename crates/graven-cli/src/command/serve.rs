@@ -59,10 +59,11 @@ pub(crate) struct Serve {
     /// Require no login: any client that reaches the address may read and change everything
     #[arg(long, conflicts_with = "user")]
     open_to_all: bool,
-    /// A folder below which LOAD CSV and graven.backup of clients may name files [default: they may
-    /// name none]
-    #[arg(long, value_name = "DIR")]
-    files: Option<PathBuf>,
+    /// A folder below which statements of clients may name files, and URLs below which they may
+    /// name objects: s3://BUCKET/FOLDER/, gs://, az://, https://HOST/FOLDER/; once for each
+    /// [default: they may name none]
+    #[arg(long, value_name = "DIR|URL")]
+    files: Vec<String>,
     /// A certificate in PEM form, followed by those that lead to the one that clients trust: TLS on
     /// the same port
     #[arg(
@@ -211,6 +212,20 @@ fn first_user(served: &Served) -> Result<Option<User>, Failure> {
 }
 
 impl Serve {
+    /// The folder and the URLs that are opened to clients.
+    fn opened_files(&self) -> Result<(Option<PathBuf>, Vec<String>), Failure> {
+        let all = self.files.iter().cloned();
+        let (urls, folders): (Vec<String>, Vec<String>) =
+            all.partition(|name| graven::is_url(name));
+        match folders.as_slice() {
+            [] => Ok((None, urls)),
+            [folder] => Ok((Some(PathBuf::from(folder)), urls)),
+            _ => Err(Failure::usage(
+                "--files opens one folder, and any number of URLs: name one folder",
+            )),
+        }
+    }
+
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut options = Options::default();
         options.user = self.user()?;
@@ -219,7 +234,7 @@ impl Serve {
         options.connections_max = self.connections;
         options.metrics.clone_from(&self.metrics);
         options.metrics_hosts.clone_from(&self.metrics_host);
-        options.files.clone_from(&self.files);
+        (options.files, options.urls) = self.opened_files()?;
         options.transaction_timeout = self.transaction_timeout;
         options.idle_timeout = self.idle_timeout.0;
         options.tls = self.tls();

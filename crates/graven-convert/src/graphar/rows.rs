@@ -8,12 +8,12 @@
 //! # Costs
 //! A batch of each file.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use graven::PropertyValue;
 use graven_files::{
     Cells, Chunk, Datum, Fault, Format, Kind, Options, Reader, Source, describe, literal,
+    open_local,
 };
 
 use super::types::read_as;
@@ -55,13 +55,6 @@ pub(super) struct Rows {
     row: u64,
 }
 
-fn open(name: &str) -> graven_files::Result<File> {
-    File::open(name).map_err(|source| graven_files::Error::Io {
-        file: name.to_owned(),
-        source,
-    })
-}
-
 impl Rows {
     /// Opens a file for these columns, and those of `optional` that it has: they come last.
     pub(super) fn open(
@@ -80,7 +73,7 @@ impl Rows {
             header: (format == Format::Csv).then_some(true),
             ..Options::default()
         };
-        let mut description = describe(&source, &open, &options, None)?;
+        let mut description = describe(&source, &open_local, &options, None)?;
         let mut names = Vec::new();
         let all = wanted.iter().map(|column| (column, false));
         for (column, is_optional) in all.chain(optional.iter().map(|column| (column, true))) {
@@ -132,7 +125,7 @@ impl Rows {
     pub(super) fn next(&mut self) -> Result<Option<Vec<Datum>>> {
         while self.batch.as_ref().is_none_or(|batch| self.at >= batch.len) {
             self.at = 0;
-            self.batch = self.reader.next(&open, BATCH.0, BATCH.1)?;
+            self.batch = self.reader.next(&open_local, BATCH.0, BATCH.1)?;
             if self.batch.is_none() {
                 return Ok(None);
             }

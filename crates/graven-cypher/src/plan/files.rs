@@ -44,13 +44,25 @@ pub struct ColumnBound {
     pub value: Expr,
 }
 
+/// The name without the query of a URL, which may hold a signature.
+fn shown(name: &str) -> String {
+    let is_of_web = |it: &str| {
+        let scheme = it.split("://").next().unwrap_or_default();
+        scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+    };
+    match name.split_once('?') {
+        Some((path, _)) if is_of_web(path) => format!("{path}?..."),
+        _ => name.to_owned(),
+    }
+}
+
 impl std::fmt::Display for LoadSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.files {
             FileNames::Parameter(name) => write!(f, "${name}"),
             FileNames::Texts(names) => match names.as_slice() {
-                [only] => write!(f, "'{only}'"),
-                [first, rest @ ..] => write!(f, "'{first}' and {} more", rest.len()),
+                [only] => write!(f, "'{}'", shown(only)),
+                [first, rest @ ..] => write!(f, "'{}' and {} more", shown(first), rest.len()),
                 [] => f.write_str("nothing"),
             },
         }

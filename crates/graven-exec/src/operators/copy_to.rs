@@ -1,26 +1,19 @@
-//! `COPY (query) TO 'file'`: rows to a file.
+//! `COPY (query) TO 'file'`: rows to a file or an object.
 //!
 //! # How it works
 //! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
 //! are known when the last value is. As many rows go to the file at a time as there is room for
-//! what they take there, where a text is written once for each list that has it. The file is
-//! written beside its place, brought to the disk, and renamed: it is there as a whole or not at
-//! all.
-//!
-//! # Invariants
-//! * FI-8 A file that is written appears under its name when it is complete and on the disk. A
-//!   statement that fails leaves none.
+//! what they take there, where a text is written once for each list that has it. The file is there
+//! as a whole or not at all ([`Target`], FI-8).
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use graven_cypher::Span;
 use graven_files::{Cells, Format, Options, Shape, Sink};
 
+use super::copy_target::Target;
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
-use crate::file_access::{NamedFile, Refused};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
@@ -46,21 +39,6 @@ pub(crate) struct CopyTo {
     memory: Memory,
     /// The file was written.
     done: bool,
-}
-
-/// A file that is there only while it is written.
-struct Unfinished {
-    named: NamedFile,
-    finished: bool,
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if !self.finished {
-            // What cannot be removed is named as what it is.
-            let _ = std::fs::remove_file(self.named.path());
-        }
-    }
 }
 
 impl CopyTo {
@@ -140,7 +118,6 @@ impl CopyTo {
     }
 
     fn run(&mut self, rt: &QueryContext) -> Result<()> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let format = self.options.format.or_else(|| Format::of_name(&self.file));
         if self.file.ends_with(".gz") || self.file.ends_with(".zst") {
             let message = format!("COPY: {}: packed text is read, not written", self.file);
@@ -149,27 +126,7 @@ impl CopyTo {
         let mut options = self.options.clone();
         options.format = format;
         // Refused before the rows are computed.
-        let named = |name: &Path| {
-            rt.files.new_file(name).map_err(|refused| {
-                let message = format!("COPY: {}: {refused}", self.file);
-                match refused {
-                    Refused::Policy(_) => ExecError::Forbidden { message },
-                    Refused::System(_) => ExecError::Argument { message },
-                }
-            })
-        };
-        let name = Arc::clone(&self.file);
-        let failed = |error: std::io::Error| ExecError::Argument {
-            message: format!("COPY: {name}: cannot be written: {error}"),
-        };
-        let target = named(Path::new(&*self.file))?;
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let beside = format!("{}.{}-{number}.part", self.file, std::process::id());
-        let mut unfinished = Unfinished {
-            named: named(Path::new(&beside))?,
-            finished: false,
-        };
-        let file = std::fs::File::create_new(unfinished.named.path()).map_err(failed)?;
+        let (target, output) = Target::begin(&self.file, rt)?;
         let mut shapes = vec![Shape::default(); self.columns.len()];
         while let Some(batch) = self.input.next(rt)? {
             rt.check_cancelled()?;
@@ -186,21 +143,14 @@ impl CopyTo {
         self.memory.set(sink_bytes)?;
         let headings = self.columns.iter().map(|(heading, _)| heading.to_string());
         let columns = headings.zip(shapes).collect();
-        let mut sink = Sink::create(&self.file, file, &options, columns)?;
+        let mut sink = Sink::create(&self.file, output, &options, columns)?;
         while let Some(batch) = self.rows.next(rt)? {
             self.in_parts(&batch, sink_bytes, rt, |columns, rows| {
-                sink.write(&columns, rows).map_err(ExecError::from)
+                rt.unless_ended(sink.write(&columns, rows))
             })?;
         }
-        sink.finish()?;
-        std::fs::rename(unfinished.named.path(), target.path()).map_err(failed)?;
-        unfinished.finished = true;
-        let folder = target.path().parent().map(Path::to_path_buf);
-        let folder = folder.filter(|it| !it.as_os_str().is_empty());
-        let folder = folder.unwrap_or_else(|| PathBuf::from("."));
-        std::fs::File::open(folder)
-            .and_then(|it| it.sync_all())
-            .map_err(failed)
+        rt.unless_ended(sink.finish())?;
+        target.appear()
     }
 }
 

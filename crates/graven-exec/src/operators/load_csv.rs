@@ -8,12 +8,11 @@
 //! it a plain character, and the field may span lines. Quotes and backslashes within other fields
 //! are text. An empty field without quotes is null.
 
-use crate::sources::decoded;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::Span;
+use graven_files::{Cursor, Error, Format, Input};
 use graven_import::unpacked;
 
 use super::row_expander::{RowExpander, gather_with};
@@ -21,11 +20,11 @@ use crate::batch::Batch;
 use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
-use crate::file_access::{FileAccess, Refused};
 use crate::growth::{Items, Share, ask, charge, work};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
+use crate::sources::{Inputs, Reach};
 use crate::value::Value;
 
 /// Longest record, in bytes.
@@ -95,7 +94,15 @@ impl LoadCsv {
             }
         };
         match urls.value(row) {
-            Value::String(url) => Records::open(&url, &rt.files, terminator, self.source.headers),
+            Value::String(url) => {
+                let reach = Reach {
+                    files: &rt.files,
+                    memory: rt.budget.limit(),
+                    patience: &rt.patience(),
+                };
+                let opened = Records::open(&url, &reach, terminator, self.source.headers);
+                rt.unless_ended(opened)
+            }
             other => Err(ExecError::Type {
                 message: format!("LOAD CSV reads a file named by a String, not {other}"),
             }),
@@ -132,12 +139,14 @@ impl PhysicalOperator for LoadCsv {
             let records = self.records.as_mut().expect("just opened");
             let (mut values, mut lines) = (Vec::new(), Vec::new());
             self.memory.clear();
-            let at_end = records
-                .take(&mut values, &mut lines, rt)
+            let taken = records.take(&mut values, &mut lines, rt);
+            let at_end = rt
+                .unless_ended(taken)
                 .map_err(|error| error.at(source.at))?;
             let mut share = Share::default();
             let bytes = values.iter().map(|value| share.of(value)).sum::<usize>();
-            self.memory.set(bytes + size_of_val(&values[..]))?;
+            let held = records.input.held() + size_of_val(&values[..]);
+            self.memory.set(bytes + held)?;
             let file = Value::text(&records.path);
             let number = u32::try_from(row).expect("a batch is small");
             let rows = vec![number; values.len()];
@@ -194,6 +203,7 @@ impl Place {
 /// Records of one file.
 struct Records {
     path: String,
+    input: Input,
     lines: BufReader<Box<dyn Read + Send>>,
     /// 1-based number of the line read last.
     line: u64,
@@ -213,29 +223,25 @@ fn unreadable(message: String) -> ExecError {
 }
 
 impl Records {
-    fn open(url: &str, files: &FileAccess, terminator: char, headers: bool) -> Result<Self> {
-        let of_url = url.strip_prefix("file://");
-        let path = match of_url.or_else(|| url.strip_prefix("file:")) {
-            Some(path) => decoded(path),
-            None => url.to_owned(),
+    fn open(url: &str, reach: &Reach<'_>, terminator: char, headers: bool) -> Result<Self> {
+        let cannot = |path: &str, why: &dyn std::fmt::Display| {
+            format!("LOAD CSV: {path}: cannot be opened: {why}")
         };
-        if path.contains("://") {
-            let message = format!("LOAD CSV reads local files only, not {url}");
-            return Err(unreadable(message));
-        }
-        let cannot =
-            |why: &dyn std::fmt::Display| format!("LOAD CSV: {path}: cannot be opened: {why}");
-        let file = files
-            .open(Path::new(&path))
-            .map_err(|refused| match refused {
-                Refused::Policy(why) => ExecError::Forbidden {
-                    message: cannot(&why),
+        let (path, input) = Inputs::of(reach, Some(Format::Csv))
+            .one(url)
+            .map_err(|error| match error {
+                Error::Forbidden { file, why } => ExecError::Forbidden {
+                    message: cannot(&file, &why),
                 },
-                Refused::System(why) => unreadable(cannot(&why)),
+                Error::Io { file, source } => unreadable(cannot(&file, &source)),
+                Error::File { file, why } => unreadable(cannot(&file, &why)),
+                other => unreadable(format!("LOAD CSV: {other}")),
             })?;
-        let file = unpacked(file).map_err(|e| unreadable(cannot(&e)))?;
+        let file = unpacked(Cursor::new(input.clone(), 0));
+        let file = file.map_err(|e| unreadable(cannot(&path, &e)))?;
         let mut records = Self {
             path,
+            input,
             lines: BufReader::new(file),
             line: 0,
             first: 0,

@@ -22,7 +22,7 @@ use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
-use crate::sources::{self, Described};
+use crate::sources::{self, Described, Inputs, Reach};
 
 /// A condition by which parts of files are passed over.
 pub(crate) struct Condition {
@@ -41,7 +41,7 @@ pub(crate) struct LoadFrom {
     conditions: Arc<[Condition]>,
     /// What the columns are compared with, for the rows of the batch.
     limits: Vec<Arc<Column>>,
-    reader: Option<Reader>,
+    reader: Option<(Reader, Inputs)>,
     memory: Memory,
 }
 
@@ -70,17 +70,19 @@ impl LoadFrom {
         }
     }
 
-    fn open(&self, row: usize, rt: &QueryContext) -> Result<Reader> {
+    fn open(&self, row: usize, rt: &QueryContext) -> Result<(Reader, Inputs)> {
+        let reach = Reach {
+            files: &rt.files,
+            memory: rt.budget.limit(),
+            patience: &rt.patience(),
+        };
+        let described = sources::describe(&self.source, &reach, &rt.sources.frames);
         let Described {
             source,
             options,
             description,
-        } = sources::describe(
-            &self.source,
-            &rt.files,
-            &rt.sources.frames,
-            rt.budget.limit(),
-        )?;
+            inputs,
+        } = rt.unless_ended(described)?;
         let bounds = self.conditions.iter().zip(&self.limits);
         let bounds = bounds.filter_map(|(condition, limit)| {
             Some(Bound {
@@ -106,12 +108,14 @@ impl LoadFrom {
             .iter()
             .map(|(name, _)| name.to_string())
             .collect();
-        Ok(Reader::new(source, options, description, &wanted, bounds)?)
+        let reader = Reader::new(source, options, description, &wanted, bounds)?;
+        Ok((reader, inputs))
     }
 
     /// Notes rows that were left out.
     fn note(&mut self, rt: &QueryContext) {
-        let Some(reader) = self.reader.take().filter(|reader| reader.left_out > 0) else {
+        let reader = self.reader.take().map(|(reader, _)| reader);
+        let Some(reader) = reader.filter(|reader| reader.left_out > 0) else {
             return;
         };
         let left_out = (reader.left_out, reader.faults);
@@ -138,11 +142,10 @@ impl PhysicalOperator for LoadFrom {
                 self.memory.clear();
                 self.reader = Some(self.open(row, rt).map_err(|error| error.at(self.at))?);
             }
-            let reader = self.reader.as_mut().expect("just opened");
-            let open = |name: &str| sources::open(&rt.files, name);
-            let chunk = reader
-                .next(&open, rt.batch_rows(), rt.batch_bytes())
-                .map_err(|error| crate::error::ExecError::from(error).at(self.at))?;
+            let (reader, inputs) = self.reader.as_mut().expect("just opened");
+            let open = |name: &str| inputs.open(name);
+            let chunk = reader.next(&open, rt.batch_rows(), rt.batch_bytes());
+            let chunk = rt.unless_ended(chunk).map_err(|error| error.at(self.at))?;
             let Some(chunk) = chunk else {
                 self.note(rt);
                 self.input.step();

@@ -5,20 +5,12 @@ mod errors;
 mod found_out;
 mod round_trip;
 
-use std::fs::File;
 use std::path::Path;
 
 use graven_files::{
-    Bound, Cells, Column, Datum, Description, Error, Options, Reader, Result, Source, describe,
+    Bound, Cells, Column, Datum, Description, Options, Reader, Result, Source, describe,
+    open_local as open,
 };
-
-/// Opens a file wherever it lies.
-fn open(name: &str) -> Result<File> {
-    File::open(name).map_err(|source| Error::Io {
-        file: name.to_owned(),
-        source,
-    })
-}
 
 fn source(path: &Path) -> Source {
     Source::Files(vec![path.to_str().expect("text").to_owned()])

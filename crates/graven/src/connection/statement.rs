@@ -16,6 +16,7 @@ use crate::within::{Fate, Within};
 use graven_cypher::{
     ParameterNames, Stop, parse_and_plan, parse_and_plan_logical, parse_and_plan_until,
 };
+use graven_exec::sources::{Patience, Reach};
 use graven_exec::{Deadline, ExecContext, ExecError, Sources, UserFunctions, execute_kept};
 use graven_storage::{CheckpointOptions, Snapshot};
 use std::path::Path;
@@ -365,7 +366,8 @@ impl Connection {
                 let plan = |schema: &Schema<'_>, _: &Arc<UserFunctions>| {
                     parse_and_plan(text, schema, &ParameterNames::Any).map(drop)
                 };
-                self.with_schema(&inner, &Params::new(), &snapshot, plan)
+                let deadline = self.deadline();
+                self.with_schema(&inner, (&Params::new(), deadline), &snapshot, plan)
                     .0?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
@@ -383,10 +385,11 @@ impl Connection {
     ) -> Result<String, Error> {
         let _reserved = plan_cache::reserved(text, LOGICAL_PLAN_BYTES, &inner.budget)?;
         let ended = self.ended(deadline);
-        let (plan, _) = self.with_schema(inner, &Params::new(), snapshot, |schema, _| {
-            let stop = stop_when(ended.clone());
-            parse_and_plan_logical(text, schema, &ParameterNames::Any, stop)
-        });
+        let (plan, _) =
+            self.with_schema(inner, (&Params::new(), deadline), snapshot, |schema, _| {
+                let stop = stop_when(ended.clone());
+                parse_and_plan_logical(text, schema, &ParameterNames::Any, stop)
+            });
         // A text that was given up is no wrong one.
         ended()?;
         Ok(plan?.to_json())
@@ -406,12 +409,20 @@ impl Connection {
     fn with_schema<T>(
         &self,
         inner: &Instance,
-        params: &Params,
+        (params, deadline): (&Params, Option<Deadline>),
         snapshot: &Snapshot,
         plan: impl FnOnce(&Schema<'_>, &Arc<UserFunctions>) -> T,
     ) -> (T, Asked) {
         let asked = Asked::default();
-        let files = (&self.access.files, params.frames(), inner.budget.limit());
+        let reach = Reach {
+            files: &self.access.files,
+            memory: inner.budget.limit(),
+            patience: &Patience {
+                cancel: self.cancel.flag(),
+                deadline,
+            },
+        };
+        let files = (reach, params.frames());
         let functions = self.functions.now();
         let own = (&inner.registered, &*functions);
         let schema = Schema(
@@ -459,7 +470,7 @@ impl Connection {
         };
         let ended = self.ended(deadline);
         let ((plan, functions), asked) =
-            self.with_schema(inner, params, snapshot, |schema, functions| {
+            self.with_schema(inner, (params, deadline), snapshot, |schema, functions| {
                 let stop = stop_when(ended.clone());
                 let plan = parse_and_plan_until(text, schema, &known, stop);
                 (plan, Arc::clone(functions))

@@ -9,8 +9,10 @@ use graven_storage::{Durability, Durable, Isolation, TransactionOptions, WriteCo
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use graven_exec::FileAccess;
+use graven_exec::{FileAccess, Opened};
+use graven_objects::Allowed;
 use graven_storage::Role;
 
 use super::wire::{Decoded, Malformed, Reader, Writer};
@@ -155,12 +157,17 @@ pub(super) fn put_access(w: &mut Writer, access: &Access) {
     w.bool(access.reads_only);
     let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
     let (kind, folder) = match &access.files {
-        FileAccess::Any(folder) => (0, folder.as_deref().map(path)),
-        FileAccess::Below(folder) => (1, Some(path(folder))),
-        FileAccess::Closed => (2, None),
+        FileAccess::Any(folder) => (0, folder),
+        FileAccess::Opened(opened) => (1, &opened.folder),
     };
     w.u8(kind);
-    w.option(folder.as_deref(), Writer::bytes);
+    w.option(folder.as_deref().map(path).as_deref(), Writer::bytes);
+    // All of them, for the first kind.
+    let urls = match access.files.urls() {
+        Allowed::All => Arc::default(),
+        Allowed::Below(urls) => urls,
+    };
+    w.list(urls.iter(), |w, url| w.text(url));
 }
 
 pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
@@ -174,10 +181,13 @@ pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
     let kind = r.u8()?;
     let folder = r.option(Reader::bytes)?;
     let folder = folder.map(|bytes| Path::new(OsStr::from_bytes(bytes)).into());
-    let files = match (kind, folder) {
-        (0, folder) => FileAccess::Any(folder),
-        (1, Some(folder)) => FileAccess::Below(folder),
-        (2, None) => FileAccess::Closed,
+    let urls = r.list(Reader::shared)?;
+    let files = match kind {
+        0 => FileAccess::Any(folder),
+        1 => FileAccess::Opened(Opened {
+            folder,
+            urls: Allowed::Below(urls.into()),
+        }),
         _ => return Err(Malformed(format!("{kind} is no kind of access to files"))),
     };
     Ok(Access {

@@ -189,7 +189,7 @@ fn what_is_wrong_is_named() {
         ),
         ("LOAD FROM '@/*.xyz' RETURN 1", &["no file has such a name"]),
         ("LOAD FROM $x RETURN 1", &["$x", "was not given"]),
-        ("LOAD FROM 'http://x/a.csv' RETURN 1", &["only local files"]),
+        ("LOAD FROM 'ftp://x/a.csv' RETURN 1", &["no store has this"]),
         (
             "COPY (MATCH (n) RETURN n) TO '@/x.csv'",
             &["`n` holds no value", "n.name"],

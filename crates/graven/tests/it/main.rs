@@ -40,6 +40,7 @@ mod serialisable;
 mod small_memory;
 mod tables;
 mod timeouts;
+mod urls;
 mod used_database;
 mod warm;
 mod weighted_paths;

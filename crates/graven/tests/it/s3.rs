@@ -2,9 +2,9 @@
 //! late, never, in part or wrongly never becomes an answer: requests are repeated, and where that
 //! does not help the error names URL, object and range.
 
-mod http;
+pub(crate) mod http;
 mod proxy;
-mod store;
+pub(crate) mod store;
 
 use std::process::{Command, Stdio};
 
@@ -136,7 +136,7 @@ fn every(every: usize, of: &'static str, fault: Fault) -> Plan {
 
 #[test]
 fn what_goes_wrong_on_the_way_never_becomes_an_answer() {
-    let store = store::serve();
+    let store = store::serve().port;
     let proxy = Proxy::before(store);
     let mut lines = client(&proxy, "publish 1");
     let answers = lines.split_off(1);
@@ -172,7 +172,7 @@ fn what_goes_wrong_on_the_way_never_becomes_an_answer() {
 
 #[test]
 fn what_does_not_stop_going_wrong_is_told_with_object_and_range() {
-    let store = store::serve();
+    let store = store::serve().port;
     let proxy = Proxy::before(store);
     client(&proxy, "publish 1");
     std::thread::scope(|scope| {
@@ -224,7 +224,7 @@ fn a_publish_survives_what_goes_wrong() {
         Fault::WrongBytes,
         Fault::Truncated,
     ] {
-        let proxy = Proxy::before(store::serve());
+        let proxy = Proxy::before(store::serve().port);
         proxy.go_wrong(every(3, "", fault));
         let mut lines = client(&proxy, "publish 3");
         let answers = lines.split_off(3);
@@ -243,7 +243,7 @@ fn a_publish_survives_what_goes_wrong() {
 /// Goal: a publish of which the last answer is lost has been done, and says so.
 #[test]
 fn a_publish_with_a_lost_answer_is_done() {
-    let proxy = Proxy::before(store::serve());
+    let proxy = Proxy::before(store::serve().port);
     proxy.go_wrong(every(2, "PUT current.json", Fault::Reset));
     let mut lines = client(&proxy, "publish 3");
     let answers = lines.split_off(3);
@@ -257,7 +257,7 @@ fn a_publish_with_a_lost_answer_is_done() {
 
 #[test]
 fn an_old_pointer_leads_to_an_old_snapshot_that_is_whole() {
-    let proxy = Proxy::before(store::serve());
+    let proxy = Proxy::before(store::serve().port);
     // The second publish reads the pointer of the first one, which comes for ever from then on.
     let newest = client(&proxy, "publish 2").split_off(2);
     assert_eq!(client(&proxy, "ask"), twice(&newest));
