@@ -5,8 +5,8 @@
 //! server gives each client's connection that of its user. What a statement needs is known with its
 //! plan ([`Right`]) and compared before it runs; a procedure's right stands in its table and is
 //! compared when it is called. A statement may name the files and URLs that its access has
-//! ([`FileAccess`]), whatever clause or procedure names them. A user of the database is looked up at
-//! the beginning of each statement: a role that is taken away is gone at once.
+//! ([`FileAccess`]), whatever clause or procedure names them. A user of the database is looked up
+//! at the beginning of each statement: a role that is taken away is gone at once.
 //!
 //! # Invariants
 //! * AC-1 A process that attaches, or a client of a server, gets at most the access that was asked

@@ -170,7 +170,8 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.rel.type" "apoc.rel.type" 1..1 STR;
     "apoc.schema.node.constraintExists" "apoc.schema.node.constraintexists" 2..2 BOOL;
     "apoc.schema.node.indexExists" "apoc.schema.node.indexexists" 2..2 BOOL;
-    "apoc.schema.relationship.constraintExists" "apoc.schema.relationship.constraintexists" 2..2 BOOL;
+    "apoc.schema.relationship.constraintExists"
+        "apoc.schema.relationship.constraintexists" 2..2 BOOL;
     "apoc.schema.relationship.indexExists" "apoc.schema.relationship.indexexists" 2..2 BOOL;
     "apoc.scoring.existence" "apoc.scoring.existence" 2..2 FLOAT;
     "apoc.scoring.pareto" "apoc.scoring.pareto" 4..4 FLOAT;
