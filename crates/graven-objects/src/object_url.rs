@@ -237,8 +237,13 @@ impl Allowed {
         };
         // Some servers take these for what stands between two parts of a path.
         let hidden = url.web.is_some() && {
-            let path = path.to_ascii_lowercase();
-            path.contains("%2f") || path.contains("%5c")
+            let path = path.to_ascii_lowercase().replace("%2e", ".");
+            let leaves = |part: &str| part.split(';').next() == Some("..") && part != "..";
+            // The last two: a part that some servers cut at its `;`, and what is decoded twice.
+            path.contains("%2f")
+                || path.contains("%5c")
+                || path.contains("%25")
+                || path.split('/').any(leaves)
         };
         // Of a pattern, the folders before its first part that is one.
         let fixed = match path.find(['*', '?', '[']).filter(|_| url.is_pattern()) {
@@ -313,6 +318,16 @@ mod tests {
             assert_eq!(allowed.allows(&parsed), wanted, "{url}");
             assert!(Allowed::All.allows(&parsed));
             assert!(!Allowed::none().allows(&parsed));
+        }
+        for part in [
+            "..;/secret",
+            "%2e%2e;x/secret",
+            "a%252f..%252fb",
+            "..%2fsecret",
+            "..%5cb",
+        ] {
+            let url = ObjectUrl::parse(&format!("https://example.org/open/{part}")).unwrap();
+            assert!(!allowed.allows(&url), "{part}");
         }
         assert!(Allowed::below(&["s3://data/*"]).is_err());
         assert!(Allowed::below(&["https://h/a?b"]).is_err());

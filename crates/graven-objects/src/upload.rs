@@ -146,6 +146,9 @@ impl Upload {
 
     fn collect(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
+            if self.part.is_empty() {
+                self.part.reserve_exact(self.part_bytes);
+            }
             let room = self.part_bytes - self.part.len();
             let (now, later) = bytes.split_at(room.min(bytes.len()));
             self.part.extend_from_slice(now);
@@ -171,10 +174,12 @@ impl Upload {
             }
         }
         let (client, url) = (self.client.clone(), self.url.clone());
+        // Without a stop: whether the object is there has to be known.
+        let never: Stop = Arc::new(|| false);
         match self.upload.take() {
             None => {
                 let payload = PutPayload::from(std::mem::take(&mut self.part));
-                wait(&self.url, &self.stop, async move {
+                wait(&self.url, &never, async move {
                     let put = client
                         .store
                         .put_opts(&client.path, payload, PutOptions::default());
@@ -183,8 +188,6 @@ impl Upload {
                 })?;
             }
             Some(mut upload) => {
-                // Without a stop: whether the object is there has to be known.
-                let never: Stop = Arc::new(|| false);
                 let (upload, done) = wait(&self.url, &never, async move {
                     let done = upload.complete().await;
                     let done = done.map_err(|error| explained(&url, "writing", &error));

@@ -164,6 +164,11 @@ impl Checkpointer {
         self.running.lock()
     }
 
+    /// As [`Checkpointer::pause`], but nothing where it would wait.
+    pub(crate) fn pause_if_idle(&self) -> Option<MutexGuard<'_, ()>> {
+        self.running.try_lock()
+    }
+
     /// Registers a thread that waits for a checkpoint from now on.
     pub(crate) fn unpaced(&self) -> UnpacedGuard<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -92,6 +92,8 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
 /// Whether a procedure does something besides giving rows.
 pub(crate) fn acts(name: &str, registry: &Registry) -> bool {
     match find(name) {
+        // An export needs its right for the file that it writes, which its arguments name.
+        Some(procedure) if procedure.name.starts_with("apoc.export.") => true,
         Some(procedure) => procedure.right > Right::Read && !procedure.writes(),
         None => (registry.find(name)).is_some_and(|procedure| procedure.right > Right::Read),
     }

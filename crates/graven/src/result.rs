@@ -306,9 +306,9 @@ impl LocalCursor {
         self.commit = Some(commit);
     }
 
-    /// Nodes and relationships that the statement made.
-    pub(crate) fn created(&self) -> u64 {
-        self.counters.nodes_created + self.counters.relationships_created
+    /// Nodes that the statement made.
+    pub(crate) fn nodes_created(&self) -> u64 {
+        self.counters.nodes_created
     }
 
     /// Notes what the batches of a subquery in transactions did before what is left of the

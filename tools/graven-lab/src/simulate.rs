@@ -318,7 +318,7 @@ fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loa
     let started = thread_seconds();
     let trace = graven_trace::read_with(path, options)?;
     let read = thread_seconds();
-    if trace.pages.is_empty() {
+    if trace.pages.is_empty() || accesses == Some(0) {
         return Err(LabError::Setting(format!(
             "{}: the trace is empty",
             path.display()

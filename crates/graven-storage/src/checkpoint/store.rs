@@ -13,8 +13,25 @@ impl Store {
     /// writing give. Nothing is lost: the changes stay in memory and in the log.
     pub fn checkpoint(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
         self.check_writable()?;
+        let _running = self.checkpointer().pause();
+        self.checkpoint_now(options)
+    }
+
+    /// As [`Store::checkpoint`]; nothing where a checkpoint, a check or a backup is under way.
+    ///
+    /// # Errors
+    /// As [`Store::checkpoint`].
+    pub fn checkpoint_if_idle(&self, options: CheckpointOptions) -> Result<()> {
+        self.check_writable()?;
+        let Some(_running) = self.checkpointer().pause_if_idle() else {
+            return Ok(());
+        };
+        self.checkpoint_now(options).map(drop)
+    }
+
+    /// While no other one runs.
+    fn checkpoint_now(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
         let checkpointer = self.checkpointer();
-        let _running = checkpointer.pause();
         let _working = checkpointer.activity().begin();
         let Some(frozen) = self.freeze()? else {
             return self.reclaim(options);

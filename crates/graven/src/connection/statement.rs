@@ -24,8 +24,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Nodes and relationships from which on a statement that loads them ends with a checkpoint.
+/// A statement that loads nodes ends with a checkpoint if it has made so many,
 const LOADED: u64 = 10_000;
+/// and they are at least this part of all: many loads of few rows make few checkpoints.
+const LOADED_SHARE: u64 = 16;
 
 /// What a byte of a statement may come to in its logical plan and in that plan's text.
 const LOGICAL_PLAN_BYTES: u64 = 1024;
@@ -38,9 +40,13 @@ fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
 /// Makes a checkpoint after a statement that has loaded many rows: a later statement that looks
 /// them up, say for the table of relationships, finds them in packed pages.
 fn fold(inner: &Instance, loads: bool, done: &LocalCursor) {
-    if loads && done.created() >= LOADED {
+    let made = done.nodes_created();
+    if loads && made >= LOADED && made >= inner.store.snapshot().node_count() / LOADED_SHARE {
+        let mut options = CheckpointOptions::default();
+        // The statement waits for it.
+        (options.paced, options.compact) = (false, false);
         // The statement is committed. A checkpoint that fails is tried again, and reported then.
-        let _ = inner.store.checkpoint(CheckpointOptions::default());
+        let _ = inner.store.checkpoint_if_idle(options);
     }
 }
 

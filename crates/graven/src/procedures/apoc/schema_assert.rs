@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
-use graven_storage::{Catalog, ConstraintKind, KeyId, SchemaEntity};
+use graven_storage::{Catalog, ConstraintKind, IndexKind, KeyId, SchemaEntity};
 
 use super::super::Rows;
 use super::super::contents::quoted;
@@ -100,7 +100,8 @@ impl Wanted {
 struct Found {
     name: Arc<str>,
     place: Place,
-    is_node: bool,
+    /// It can be one of those wanted: of nodes, and no text or point index.
+    counts: bool,
     /// What it is called in a command.
     kind: &'static str,
     unique: bool,
@@ -115,7 +116,6 @@ fn assert(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let mut rows = Rows::new();
     settle(call, &plain, &mut indexes, drops, &mut rows)?;
     let mut made = Vec::new();
-    // Constraints go first: an index is refused where a constraint has one.
     let mut of_constraints = Rows::new();
     settle(
         call,
@@ -163,7 +163,7 @@ fn settle(
     rows: &mut Rows,
 ) -> Result<(), ExecError> {
     for own in found {
-        let kept = (own.is_node && wanted.meets(&own.place)) || !drops;
+        let kept = (own.counts && wanted.meets(&own.place)) || !drops;
         if !kept {
             let text = format!("DROP {} {}", own.kind, quoted(&own.name));
             call.rows(&text, Vec::new())?;
@@ -226,7 +226,7 @@ fn found_indexes(catalog: &Catalog) -> Vec<Found> {
         Found {
             name: Arc::clone(&index.name),
             place,
-            is_node,
+            counts: is_node && index.kind == IndexKind::Range,
             kind: "INDEX",
             unique: false,
         }
@@ -252,7 +252,7 @@ fn found_constraints(catalog: &Catalog) -> Vec<Found> {
         Found {
             name: Arc::clone(&constraint.name),
             place,
-            is_node: is_node && unique,
+            counts: is_node && unique,
             kind: "CONSTRAINT",
             unique: true,
         }
