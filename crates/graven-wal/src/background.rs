@@ -39,12 +39,12 @@ struct Shared {
     wake: Condvar,
 }
 
-/// The work that can wait, and the thread that does it; stopped and joined on drop, the work left
-/// undone.
+/// The work that can wait, and the thread that does it; stopped and joined at the latest on drop,
+/// the work left undone.
 #[derive(Debug)]
 pub(crate) struct Background {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Background {
@@ -61,7 +61,20 @@ impl Background {
                 .spawn(move || shared.run())
                 .expect("the system starts a thread")
         });
-        Background { shared, thread }
+        Background {
+            shared,
+            thread: Mutex::new(thread),
+        }
+    }
+
+    /// Ends the thread: nothing is written in the background any more.
+    pub(crate) fn stop(&self) {
+        self.shared.change(|due| due.stop = true);
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            // A panic there has been reported; the log goes on without it.
+            let _ = thread.join();
+        }
     }
 
     /// Adds a region soon.
@@ -104,11 +117,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.shared.change(|due| due.stop = true);
-        if let Some(thread) = self.thread.take() {
-            // A panic there has been reported; the log goes on without it.
-            let _ = thread.join();
-        }
+        self.stop();
     }
 }
 

@@ -315,7 +315,10 @@ impl Log {
     /// [`Error::Failed`].
     pub fn close(&self) -> Result<Lsn> {
         self.inner.lock_buffer().closed = true;
-        self.sync()
+        let end = self.sync();
+        // The file may be removed now, or be another process's.
+        self.background().stop();
+        end
     }
 }
 
