@@ -194,7 +194,8 @@ fn of_a_parquet_file_only_what_is_needed_is_asked_for() {
     let (_, one) = ask("LOAD FROM 'FILE' RETURN count(DISTINCT c3)");
     assert!(one < size / 5, "{one} of {size}");
     let (_, some) = ask("LOAD FROM 'FILE' WHERE id < 1000 RETURN count(c0 + c1)");
-    assert!(some < size / 8, "{some} of {size}");
+    // Three of nine columns, of one row group of several.
+    assert!(some < size / 5, "{some} of {size}");
     let (requests, none) = ask("LOAD FROM 'FILE' RETURN count(*)");
     assert!(
         none < size / 20 && requests <= 12,
