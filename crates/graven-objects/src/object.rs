@@ -44,7 +44,7 @@ const REQUESTS: usize = 8;
 /// Bytes copied at a time into a file.
 const COPIED: usize = 1 << 20;
 
-/// Who asks for objects: what may be named, and when waiting ends.
+/// What a statement asks for objects with: what it may name, and when its waiting ends.
 #[derive(Clone)]
 pub struct Asking {
     /// The URLs that may be named.
