@@ -71,7 +71,7 @@ impl Trace {
         if trace.pages.is_empty() {
             return Err(usage(py, format!("{name}: the trace is empty")));
         }
-        let trace = py.detach(|| ReplayTrace::new(trace, None));
+        let trace = py.detach(|| ReplayTrace::new(&trace));
         Ok(Self { name, trace })
     }
 

@@ -95,6 +95,17 @@ pub struct Detail {
 }
 
 impl Trace {
+    /// Keeps the first `accesses` accesses.
+    pub fn truncate(&mut self, accesses: usize) {
+        self.pages.truncate(accesses);
+        if let Some(flags) = &mut self.flags {
+            flags.truncate(accesses);
+        }
+        if let Some(details) = &mut self.details {
+            details.truncate(accesses);
+        }
+    }
+
     /// How many accesses pinned for writing; `None` where the trace does not say.
     #[must_use]
     pub fn writes(&self) -> Option<u64> {

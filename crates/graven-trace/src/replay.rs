@@ -23,12 +23,10 @@ const PARTS: usize = 128;
 #[derive(Clone, Debug)]
 pub struct ReplayTrace {
     dense: Dense,
-    accesses: usize,
     /// Hint of every access, where the trace has any.
     hints: Option<Vec<Hint>>,
     /// The transaction of every access and whether it is its last, where the trace names queries.
     transactions: Option<Vec<(u32, bool)>>,
-    writes: Option<u64>,
 }
 
 /// What a replay counted.
@@ -63,23 +61,13 @@ pub enum ReplayError {
 }
 
 impl ReplayTrace {
-    /// Numbers the pages of the first `accesses` accesses.
+    /// Numbers the pages of a trace.
     #[must_use]
-    pub fn new(mut trace: Trace, accesses: Option<usize>) -> Self {
-        let most = accesses.unwrap_or(usize::MAX);
-        trace.pages.truncate(most);
-        if let Some(flags) = &mut trace.flags {
-            flags.truncate(most);
-        }
-        if let Some(details) = &mut trace.details {
-            details.truncate(most);
-        }
+    pub fn new(trace: &Trace) -> Self {
         Self {
             dense: dense::map(&trace.pages),
-            accesses: trace.pages.len(),
             hints: trace.flags.as_deref().and_then(hints),
             transactions: trace.details.as_deref().and_then(transactions),
-            writes: trace.writes(),
         }
     }
 
@@ -92,41 +80,27 @@ impl ReplayTrace {
     /// The first `count` accesses.
     #[must_use]
     pub fn first(&self, count: usize) -> Self {
-        let pages = self.dense.pages[..count.min(self.accesses)].to_vec();
+        let pages = self.dense.pages[..count.min(self.accesses())].to_vec();
         // Pages are numbered in the order in which they come.
         let unique = pages.iter().max().map_or(0, |most| *most as usize + 1);
         let until = pages.len();
         Self {
-            accesses: until,
             dense: Dense { pages, unique },
             hints: (self.hints.as_ref()).map(|hints| hints[..until].to_vec()),
             transactions: (self.transactions.as_ref()).map(|of| with_ends(of[..until].to_vec())),
-            writes: None,
         }
-    }
-
-    /// Keeps what is known of the trace and lets its accesses go.
-    pub fn forget_accesses(&mut self) {
-        self.dense.pages = Vec::new();
-        (self.hints, self.transactions) = (None, None);
     }
 
     /// Accesses.
     #[must_use]
     pub fn accesses(&self) -> usize {
-        self.accesses
+        self.dense.pages.len()
     }
 
     /// Different pages.
     #[must_use]
     pub fn unique(&self) -> usize {
         self.dense.unique
-    }
-
-    /// Accesses for writing, where the trace says.
-    #[must_use]
-    pub fn writes(&self) -> Option<u64> {
-        self.writes
     }
 
     /// Replays the trace in an empty cache of `capacity` pages; `seed` is for policies that draw,
@@ -289,9 +263,11 @@ mod tests {
 
     #[test]
     fn the_first_accesses_are_replayed_as_a_trace_that_ends_there() {
-        let whole = ReplayTrace::new(trace(), None);
+        let whole = ReplayTrace::new(&trace());
         for count in [0, 1, 30, 777, 5_000] {
-            let (cut, first) = (ReplayTrace::new(trace(), Some(count)), whole.first(count));
+            let mut cut = trace();
+            cut.truncate(count);
+            let (cut, first) = (ReplayTrace::new(&cut), whole.first(count));
             assert_eq!(cut.pages(), first.pages());
             assert_eq!(cut.unique(), first.unique());
             assert_eq!(cut.transactions, first.transactions);
@@ -303,14 +279,11 @@ mod tests {
 
     #[test]
     fn flags_of_a_trace_are_hints() {
-        let with = ReplayTrace::new(trace(), None);
+        let with = ReplayTrace::new(&trace());
         let plain = Trace {
             flags: None,
             ..trace()
         };
-        assert_ne!(
-            hits(&with, "lru"),
-            hits(&ReplayTrace::new(plain, None), "lru")
-        );
+        assert_ne!(hits(&with, "lru"), hits(&ReplayTrace::new(&plain), "lru"));
     }
 }

@@ -139,10 +139,12 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// A trace in memory with what reading it took.
-struct Loaded {
+/// What is known of a trace, and what reading it took.
+struct Facts {
     name: String,
-    trace: ReplayTrace,
+    accesses: usize,
+    unique: usize,
+    writes: Option<u64>,
     read_seconds: f64,
     map_seconds: f64,
 }
@@ -169,22 +171,22 @@ impl Simulation {
         let specs = self.specs()?;
         let mut runs = Vec::new();
         for path in &self.traces {
-            let trace = load(path, &self.read_options(), self.accesses)?;
-            let jobs = self.jobs(&trace, &specs)?;
-            let counted = self.replay_all(&trace, &jobs, progress)?;
-            runs.extend(self.results(&trace, &jobs, &counted));
+            let (facts, trace) = load(path, &self.read_options(), self.accesses)?;
+            let jobs = self.jobs(&facts, &specs)?;
+            let counted = self.replay_all((&facts.name, &trace), &jobs, progress)?;
+            runs.extend(self.results(&facts, &jobs, &counted));
         }
         Ok(runs)
     }
 
     /// The runs asked for, each put against the two yardsticks of its size.
-    fn results(&self, trace: &Loaded, jobs: &[Job], counted: &[Replayed]) -> Vec<Run> {
+    fn results(&self, facts: &Facts, jobs: &[Job], counted: &[Replayed]) -> Vec<Run> {
         let per_size = self.policies.len() + 2;
         let mut runs = Vec::new();
         for (jobs, counted) in jobs.chunks(per_size).zip(counted.chunks(per_size)) {
             let bounds = (counted[0].hits, counted[1].hits);
             let asked = jobs.iter().zip(counted).skip(2);
-            runs.extend(asked.map(|(job, counted)| self.result(trace, job, counted, bounds)));
+            runs.extend(asked.map(|(job, counted)| self.result(facts, job, counted, bounds)));
         }
         runs
     }
@@ -207,12 +209,12 @@ impl Simulation {
     }
 
     /// Yardsticks first, then the policies asked for, size by size.
-    fn jobs(&self, trace: &Loaded, specs: &[(String, Spec)]) -> Result<Vec<Job>, LabError> {
+    fn jobs(&self, facts: &Facts, specs: &[(String, Spec)]) -> Result<Vec<Job>, LabError> {
         let yardstick = |name: &str| Ok::<_, PolicyError>((name.to_owned(), Spec::parse(name)?));
         let yardsticks = [yardstick("min")?, yardstick(BASELINE)?];
         let mut jobs = Vec::new();
         for size in &self.sizes {
-            let capacity = size.pages(trace.trace.unique(), self.page_bytes)?;
+            let capacity = size.pages(facts.unique, self.page_bytes)?;
             let all = yardsticks.iter().chain(specs);
             jobs.extend(all.map(|(policy, spec)| Job {
                 policy: policy.clone(),
@@ -225,33 +227,31 @@ impl Simulation {
 
     fn replay_all(
         &self,
-        trace: &Loaded,
+        (name, trace): (&str, &ReplayTrace),
         jobs: &[Job],
         progress: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Replayed>, LabError> {
         let total = jobs.len() as u64;
         let mut report = |done| {
             progress(Progress {
-                trace: &trace.name,
+                trace: name,
                 done,
                 total,
             })
         };
         parallel::run(jobs, self.threads, &mut report, |job| {
             let Job { spec, capacity, .. } = job;
-            let replayed = trace
-                .trace
-                .replay(spec, *capacity, self.seed, thread_seconds);
-            replayed.map_err(|error| LabError::Setting(format!("{}: {error}", trace.name)))
+            let replayed = trace.replay(spec, *capacity, self.seed, thread_seconds);
+            replayed.map_err(|error| LabError::Setting(format!("{name}: {error}")))
         })
     }
 
-    fn result(&self, trace: &Loaded, job: &Job, counted: &Replayed, bounds: (u64, u64)) -> Run {
-        let accesses = trace.trace.accesses() as u64;
+    fn result(&self, facts: &Facts, job: &Job, counted: &Replayed, bounds: (u64, u64)) -> Run {
+        let accesses = facts.accesses as u64;
         let (best, baseline) = (bounds.0 as f64, bounds.1 as f64);
         let hits = counted.hits as f64;
         Run {
-            trace: trace.name.clone(),
+            trace: facts.name.clone(),
             policy: job.policy.clone(),
             spec: job.spec.to_string(),
             seed: self.seed,
@@ -259,8 +259,8 @@ impl Simulation {
             capacity_bytes: job.capacity as u64 * self.page_bytes,
             page_bytes: self.page_bytes,
             accesses,
-            unique: trace.trace.unique() as u64,
-            writes: trace.trace.writes(),
+            unique: facts.unique as u64,
+            writes: facts.writes,
             hits: counted.hits,
             faults: accesses - counted.hits,
             evictions: counted.evictions,
@@ -272,10 +272,10 @@ impl Simulation {
             accesses_per_second: ratio(accesses as f64, counted.seconds),
             total_accesses_per_second: ratio(
                 accesses as f64,
-                counted.seconds + trace.read_seconds + trace.map_seconds,
+                counted.seconds + facts.read_seconds + facts.map_seconds,
             ),
-            read_seconds: trace.read_seconds,
-            map_seconds: trace.map_seconds,
+            read_seconds: facts.read_seconds,
+            map_seconds: facts.map_seconds,
             figures: counted.figures.iter().map(Figure::of).collect(),
         }
     }
@@ -314,23 +314,34 @@ pub fn trace_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LabError> {
     Ok(files)
 }
 
-fn load(path: &Path, options: &ReadOptions, accesses: Option<u64>) -> Result<Loaded, LabError> {
+/// Reads the first `accesses` accesses of a trace.
+fn load(
+    path: &Path,
+    options: &ReadOptions,
+    accesses: Option<u64>,
+) -> Result<(Facts, ReplayTrace), LabError> {
     let started = thread_seconds();
-    let trace = graven_trace::read_with(path, options)?;
+    let mut trace = graven_trace::read_with(path, options)?;
+    if let Some(most) = accesses {
+        trace.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
     let read = thread_seconds();
-    if trace.pages.is_empty() || accesses == Some(0) {
+    if trace.pages.is_empty() {
         return Err(LabError::Setting(format!(
             "{}: the trace is empty",
             path.display()
         )));
     }
-    let most = accesses.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-    Ok(Loaded {
+    let replayed = ReplayTrace::new(&trace);
+    let facts = Facts {
         name: graven_trace::name_of(path),
-        trace: ReplayTrace::new(trace, most),
+        accesses: replayed.accesses(),
+        unique: replayed.unique(),
+        writes: trace.writes(),
         read_seconds: read - started,
         map_seconds: thread_seconds() - read,
-    })
+    };
+    Ok((facts, replayed))
 }
 
 /// Processor seconds of the calling thread.

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use graven_trace::replay::Replayed;
 use serde::{Deserialize, Serialize};
 
-use super::{Job, Loaded, Run, Simulation, load};
+use super::{Facts, Job, Run, Simulation, load};
 use crate::error::LabError;
 
 /// The module of the package for Python that spreads the jobs.
@@ -60,13 +60,12 @@ impl Simulation {
     /// As [`Simulation::run`]; [`LabError::Setting`] with what Python said where it fails.
     pub fn run_on(&self, spark: &Spark) -> Result<Vec<Run>, LabError> {
         let specs = self.specs()?;
-        let mut traces: Vec<(Loaded, Vec<Job>)> = Vec::new();
+        let mut traces: Vec<(Facts, Vec<Job>)> = Vec::new();
         let mut paths = Vec::new();
         for path in &self.traces {
-            let mut trace = load(path, &self.read_options(), self.accesses)?;
-            let jobs = self.jobs(&trace, &specs)?;
-            trace.trace.forget_accesses();
-            traces.push((trace, jobs));
+            let (facts, _) = load(path, &self.read_options(), self.accesses)?;
+            let jobs = self.jobs(&facts, &specs)?;
+            traces.push((facts, jobs));
             let whole = path.canonicalize();
             paths.push(whole.map_err(LabError::io(path, "opening"))?);
         }
@@ -85,9 +84,9 @@ impl Simulation {
         };
         let mut counted = spark.ask(&request)?.into_iter();
         let mut runs = Vec::new();
-        for (trace, jobs) in &traces {
+        for (facts, jobs) in &traces {
             let of_trace: Vec<Replayed> = counted.by_ref().take(jobs.len()).collect();
-            runs.extend(self.results(trace, jobs, &of_trace));
+            runs.extend(self.results(facts, jobs, &of_trace));
         }
         Ok(runs)
     }

@@ -236,7 +236,7 @@ fn what_executors_count_makes_the_same_runs() {
     let mut expected = simulation.run(&mut |_| ControlFlow::Continue(())).unwrap();
     // The program answers what a replay of the jobs counts: two yardsticks and two policies a size.
     let trace = graven_trace::read(&simulation.traces[0]).unwrap();
-    let trace = ReplayTrace::new(trace, None);
+    let trace = ReplayTrace::new(&trace);
     let mut answers = Vec::new();
     for pages in [4, trace.unique() / 2 + trace.unique() % 2] {
         for policy in ["min", BASELINE, "lru", "clock"] {
