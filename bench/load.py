@@ -2,11 +2,12 @@
 
     python3 load.py --graven ../target/release/graven --out ../docs/runs/load.json
 
-Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint and closes.  Kuzu, Ladybug
-and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table for each file, with primary keys and
-without other indexes.  After the first load the rows of all tables are counted and compared.
+Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint (Graven does so when it
+closes) and closes.  Kuzu, Ladybug and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table
+for each file, with primary keys and without other indexes.  After the first load the rows of all tables are counted and compared.
 """
 import argparse
+import dataclasses
 import importlib
 import json
 import os
@@ -24,125 +25,95 @@ from run import GRAPHS, processor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KINDS = ("parquet", "csv")
-SQL_TYPES = {"INT64": "BIGINT", "STRING": "VARCHAR", "STRING[]": "VARCHAR[]"}
 
 
-def connected(folder):
-    """The tables of a graph as views of DuckDB."""
-    import duckdb
-    source = duckdb.connect()
-    for name, file in peers.folder_tables(folder).items():
-        source.execute(f"CREATE VIEW {name} AS SELECT * FROM '{file}'")
-    return source
+def plain(table):
+    """Without the columns that are lists: CSV has no form of them that all systems read."""
+    columns = tuple(c for c in table.columns if not c[1].endswith("[]"))
+    if len(columns) == len(table.columns):
+        return table
+    query = f"SELECT {', '.join(name for name, _ in columns)} FROM ({table.query})"
+    return dataclasses.replace(table, columns=columns, query=query)
 
 
-def layout(source, folder):
-    """What is to be loaded: (kind, name, columns with types, ends, query) of each file."""
-    have = peers.folder_tables(folder)
-    made = {label for label, (table, _) in peers.KUZU_NODES.items() if table in have}
-    files = []
-    for label, (table, columns) in peers.KUZU_NODES.items():
-        if label not in made:
-            continue
-        known = [d[0] for d in source.execute(f"SELECT * FROM {table} LIMIT 0").description]
-        columns = [c.split() for c in columns.split(", ") if c.split()[0] in known]
-        query = ", ".join(f"CAST({name} AS {SQL_TYPES[kind]}) AS {name}" for name, kind in columns)
-        files.append(("node", label, columns, None, f"SELECT {query} FROM {table}"))
-    for name, (properties, pairs) in peers.KUZU_RELS.items():
-        columns = [c.split() for c in properties.split(", ") if c]
-        for a, b, query in pairs:
-            if a in made and b in made:
-                files.append(("relationship", name, columns, (a, b), query))
-    filled = []
-    for file in files:
-        if source.execute(f"SELECT count(*) FROM ({file[4]})").fetchone()[0]:
-            filled.append(file)
-    return filled
+def path_of(folder, table, kind):
+    return os.path.join(folder, key_of(table) + "." + kind)
 
 
-def path_of(folder, file, kind):
-    _, name, _, ends, _ = file
-    return os.path.join(folder, "-".join([name, *(ends or [])]) + "." + kind)
+def key_of(table):
+    return "-".join([table.name, *table.ends])
 
 
 def prepare(args, graph):
-    """Writes each file in both forms; returns the layout and the rows of each file."""
+    """Writes each table that has rows in both forms: where they are, the tables, and the rows of each."""
     data, definitions = GRAPHS[graph]
     raw = os.path.join(args.work, graph, "parquet")
     tables.parquet(os.path.join(args.shared, "data", data), raw, definitions)
-    source, folder = connected(raw), os.path.join(args.work, graph, "load")
+    source, folder = peers.views(raw), os.path.join(args.work, graph, "load")
     os.makedirs(folder, exist_ok=True)
-    files, rows = layout(source, raw), {}
-    for file in files:
+    found, rows = [], {}
+    for table in map(plain, peers.graph_tables(source, raw)):
+        count = source.execute(f"SELECT count(*) FROM ({table.query})").fetchone()[0]
+        if not count:
+            continue
+        found.append(table)
+        rows[key_of(table)] = count
         for kind in KINDS:
-            path = path_of(folder, file, kind)
+            path = path_of(folder, table, kind)
             if not os.path.exists(path):
                 options = "FORMAT parquet" if kind == "parquet" else "FORMAT csv, HEADER"
-                source.execute(f"COPY ({file[4]}) TO '{path}.part' ({options})")
+                source.execute(f"COPY ({table.query}) TO '{path}.part' ({options})")
                 os.rename(path + ".part", path)
-        rows[path_of("", file, "")] = source.execute(f"SELECT count(*) FROM ({file[4]})").fetchone()[0]
-    return folder, files, rows
+    return folder, found, rows
 
 
-def graph_statements(folder, files, kind):
+def graph_statements(folder, found, kind):
     """The statements of Kuzu, Ladybug and Graven."""
-    options = ["HEADER=true"] if kind == "csv" else []
-    for sort, label, columns, _, _ in files:
-        if sort == "node":
-            yield f"CREATE NODE TABLE {label}({', '.join(' '.join(c) for c in columns)}, PRIMARY KEY(id))"
-    pairs = {}
-    for sort, name, columns, ends, _ in files:
-        if sort == "relationship":
-            pairs.setdefault((name, tuple(map(tuple, columns))), []).append(ends)
-    for (name, columns), ends in pairs.items():
-        parts = [f"FROM {a} TO {b}" for a, b in ends] + [" ".join(c) for c in columns]
-        yield f"CREATE REL TABLE {name}({', '.join(parts)})"
-    several = {name for (name, _), ends in pairs.items() if len(ends) > 1}
-    for file in files:
-        _, name, _, ends, _ = file
-        wanted = options + ([f"from='{ends[0]}'", f"to='{ends[1]}'"] if name in several else [])
-        yield f"COPY {name} FROM '{path_of(folder, file, kind)}'" + (f" ({', '.join(wanted)})" if wanted else "")
-    yield "CHECKPOINT"
+    yield from peers.table_statements(found)
+    # Kuzu looks for quotes in the first rows only.
+    options = ["HEADER=true", "QUOTE='\"'", "ESCAPE='\"'"] if kind == "csv" else []
+    for table in found:
+        yield peers.copy_statement(found, table, path_of(folder, table, kind), options)
 
 
-def sql_statements(folder, files, kind):
+def sql_statements(folder, found, kind):
     """The statements of DuckDB."""
-    for file in files:
-        sort, name, columns, ends, _ = file
-        table = "_".join([name, *(ends or [])])
-        columns = [f"{c} {SQL_TYPES[t]}" for c, t in columns]
-        if sort == "node":
-            columns[0] += " PRIMARY KEY"
-        else:
+    options = "FORMAT csv, HEADER" if kind == "csv" else "FORMAT parquet"
+    for table in found:
+        columns = [f"{name} {peers.SQL_TYPES[of]}" for name, of in table.columns]
+        if table.ends:
             columns = ["a BIGINT", "b BIGINT"] + columns
-        yield f'CREATE TABLE "{table}" ({", ".join(columns)})'
-        options = "FORMAT csv, HEADER" if kind == "csv" else "FORMAT parquet"
-        yield f"COPY \"{table}\" FROM '{path_of(folder, file, kind)}' ({options})"
-    yield "CHECKPOINT"
+        else:
+            columns[0] += " PRIMARY KEY"
+        yield f'CREATE TABLE "{key_of(table)}" ({", ".join(columns)})'
+        yield f"COPY \"{key_of(table)}\" FROM '{path_of(folder, table, kind)}' ({options})"
 
 
-def load_peer(system, db, statements):
-    """Runs in a process of its own."""
+def answers(system, db, texts):
+    """What statements answer, the first value of each; in a process of its own, for two systems may not share one."""
     if system == "duckdb":
         import duckdb
         con = duckdb.connect(db, config={"threads": 2, "memory_limit": f"{peers.MEMORY >> 20}MB"})
-        for statement in statements:
-            con.execute(statement)
-        con.close()
-        return
-    module = importlib.import_module(system)
-    database = module.Database(db, buffer_pool_size=peers.MEMORY, max_num_threads=2)
-    con = module.Connection(database, num_threads=2)
-    for statement in statements:
-        con.execute(statement)
+
+        def ask(text):
+            return con.execute(text).fetchone()
+    else:
+        module = importlib.import_module(system)
+        database = module.Database(db, buffer_pool_size=peers.MEMORY, max_num_threads=2)
+        con = module.Connection(database, num_threads=2)
+
+        def ask(text):
+            result = con.execute(text)
+            return result.get_next() if result.has_next() else None
+    found = [(ask(text) or [None])[0] for text in texts]
     con.close()
-    database.close()
+    return found
 
 
 def command(args, system, db, script):
     if system == "graven":
         return [args.graven, "shell", db, "--memory", "2GiB"], open(script)
-    return [sys.executable, os.path.abspath(__file__), "--one", system, db, script], subprocess.DEVNULL
+    return [sys.executable, os.path.abspath(__file__), "--answer", system, db], open(script)
 
 
 def measured(args, system, db, script):
@@ -163,26 +134,24 @@ def measured(args, system, db, script):
     return {"seconds": round(time.monotonic() - begun, 3), "peak_bytes": usage.ru_maxrss * 1024, "file_bytes": size}
 
 
-def counted(args, system, db, files):
+def counted(args, system, db, found):
     """Rows of each table in a loaded database."""
-    names = {path_of("", f, ""): f for f in files}
-    if system == "duckdb":
-        import duckdb
-        con = duckdb.connect(db, read_only=True)
-        ask = lambda f: con.execute(f'SELECT count(*) FROM "{"_".join([f[1], *(f[3] or [])])}"').fetchone()[0]
-        return {key: ask(f) for key, f in names.items()}
-    def text(f):
-        pattern = f"(n:{f[1]})" if f[0] == "node" else f"(:{f[3][0]})-[n:{f[1]}]->(:{f[3][1]})"
+    def text(table):
+        if system == "duckdb":
+            return f'SELECT count(*) FROM "{key_of(table)}"'
+        pattern = f"(:{table.ends[0]})-[n:{table.name}]->(:{table.ends[1]})" if table.ends else f"(n:{table.name})"
         return f"MATCH {pattern} RETURN count(n) AS n"
+
     if system == "graven":
-        def ask(f):
-            out = subprocess.run([args.graven, "query", db, text(f), "--format", "json"], capture_output=True, text=True, check=True).stdout
+        def ask(text):
+            out = subprocess.run([args.graven, "query", db, text, "--format", "json"], capture_output=True, text=True, check=True).stdout
             return json.loads(out)["rows"][0][0]
+        values = [ask(text(table)) for table in found]
     else:
-        module = importlib.import_module(system)
-        con = module.Connection(module.Database(db))
-        ask = lambda f: con.execute(text(f)).get_next()[0]
-    return {key: ask(f) for key, f in names.items()}
+        texts = "".join(f"{text(table)};\n" for table in found)
+        words = [sys.executable, os.path.abspath(__file__), "--answer", system, db]
+        values = json.loads(subprocess.run(words, input=texts, capture_output=True, text=True, check=True).stdout)
+    return dict(zip(map(key_of, found), values, strict=True))
 
 
 def show(run):
@@ -211,7 +180,7 @@ def main():
     run = {"date": time.strftime("%Y-%m-%d"), "rounds": args.rounds, "loads": [],
            "machine": {"processor": processor(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.release()}"}}
     for graph in args.graphs.split(","):
-        folder, files, rows = prepare(args, graph)
+        folder, found, rows = prepare(args, graph)
         for kind in KINDS:
             results = {system: {"seconds": [], "peak_bytes": []} for system in args.systems.split(",")}
             for number in range(args.rounds):
@@ -224,7 +193,9 @@ def main():
                     statements = sql_statements if system == "duckdb" else graph_statements
                     script = os.path.join(folder, f"{system}-{kind}.cypher")
                     with open(script, "w") as out:
-                        out.writelines(f"{s};\n" for s in statements(folder, files, kind) if system != "graven" or s != "CHECKPOINT")
+                        out.writelines(f"{statement};\n" for statement in statements(folder, found, kind))
+                        if system != "graven":
+                            out.write("CHECKPOINT;\n")
                     db = os.path.join(args.work, graph, f"load-{system}.graven" if system == "graven" else f"load-{system}")
                     said = measured(args, system, db, script)
                     if "error" in said:
@@ -233,8 +204,8 @@ def main():
                     result["seconds"].append(said["seconds"])
                     result["peak_bytes"].append(said["peak_bytes"])
                     result["file_bytes"] = said["file_bytes"]
-                    if number == 0 and (found := counted(args, system, db, files)) != rows:
-                        differ = {k: (v, found.get(k)) for k, v in rows.items() if found.get(k) != v}
+                    if number == 0 and (have := counted(args, system, db, found)) != rows:
+                        differ = {k: (v, have.get(k)) for k, v in rows.items() if have.get(k) != v}
                         sys.exit(f"{system} has other rows than the files: {differ}")
             run["loads"].append({"graph": graph, "files": kind, "rows": sum(rows.values()), "results": results})
     show(run)
@@ -245,8 +216,8 @@ def main():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--one"]:
-        with open(sys.argv[4]) as text:
-            load_peer(sys.argv[2], sys.argv[3], [s for s in text.read().split(";\n") if s.strip()])
+    if sys.argv[1:2] == ["--answer"]:
+        texts = [text for text in sys.stdin.read().split(";\n") if text.strip()]
+        json.dump(answers(*sys.argv[2:4], texts), sys.stdout, default=str)
     else:
         main()

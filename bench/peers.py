@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import sqlite3
+from dataclasses import dataclass
 
 MEMORY = 2 << 30  # bytes of buffer pool, where one can be set: everything fits
 
@@ -53,6 +54,65 @@ KUZU_RELS = {
 }
 
 
+SQL_TYPES = {"INT64": "BIGINT", "STRING": "VARCHAR", "STRING[]": "VARCHAR[]"}
+
+
+@dataclass(frozen=True)
+class GraphTable:
+    """A table of nodes, or of relationships between two of these."""
+    name: str
+    columns: tuple  # (name, type in Kuzu's words)
+    ends: tuple     # labels of start and end; none for nodes
+    query: str      # its rows, over `views`
+
+
+def views(folder):
+    """The tables of a graph as views of DuckDB; persons have their lists, where there are any."""
+    import duckdb
+    source, have = duckdb.connect(), folder_tables(folder)
+    for name, file in have.items():
+        source.execute(f"CREATE VIEW {name} AS SELECT * FROM '{file}'")
+    if "person_email" in have:
+        source.execute("ALTER VIEW person RENAME TO single")
+        source.execute("CREATE VIEW person AS SELECT *, (SELECT list(e.email) FROM person_email e WHERE e.person = single.id) AS email, "
+                       "(SELECT list(l.language) FROM person_language l WHERE l.person = single.id) AS speaks FROM single")
+    return source
+
+
+def graph_tables(source, folder):
+    """The tables of a graph as Kuzu has them, nodes first."""
+    have, found = folder_tables(folder), []
+    for label, (table, columns) in KUZU_NODES.items():
+        if table in have:
+            known = [d[0] for d in source.execute(f"SELECT * FROM {table} LIMIT 0").description]
+            columns = tuple(tuple(c.split()) for c in columns.split(", ") if c.split()[0] in known)
+            query = ", ".join(f"CAST({name} AS {SQL_TYPES[kind]}) AS {name}" for name, kind in columns)
+            found.append(GraphTable(label, columns, (), f"SELECT {query} FROM {table}"))
+    made = {table.name for table in found}
+    for name, (properties, pairs) in KUZU_RELS.items():
+        columns = tuple(tuple(c.split()) for c in properties.split(", ") if c)
+        found += [GraphTable(name, columns, (a, b), query) for a, b, query in pairs if {a, b} <= made]
+    return found
+
+
+def table_statements(tables):
+    """What makes the tables, in the words of Kuzu, Ladybug and Graven."""
+    for table in tables:
+        if not table.ends:
+            yield f"CREATE NODE TABLE {table.name}({', '.join(' '.join(c) for c in table.columns)}, PRIMARY KEY(id))"
+    for name in dict.fromkeys(table.name for table in tables if table.ends):
+        same = [table for table in tables if table.name == name and table.ends]
+        parts = [f"FROM {a} TO {b}" for a, b in (table.ends for table in same)] + [" ".join(c) for c in same[0].columns]
+        yield f"CREATE REL TABLE {name}({', '.join(parts)})"
+
+
+def copy_statement(tables, table, path, options=()):
+    """What loads a file into a table."""
+    several = sum(other.name == table.name for other in tables) > 1
+    options = [*options] + ([f"from='{table.ends[0]}'", f"to='{table.ends[1]}'"] if several else [])
+    return f"COPY {table.name} FROM '{path}'" + (f" ({', '.join(options)})" if options else "")
+
+
 class Kuzu:
     """Kuzu and, with the same interface, Ladybug."""
     module = "kuzu"
@@ -69,38 +129,15 @@ class Kuzu:
         return self.m.__version__
 
     def load(self, graph, folder, path):
-        import duckdb
-        con, source = self.connect(path), duckdb.connect()
-        tables = folder_tables(folder)
-        for name, file in tables.items():
-            source.execute(f"CREATE VIEW {name} AS SELECT * FROM '{file}'")
-        if "person_email" in tables:
-            source.execute("ALTER VIEW person RENAME TO single")
-            source.execute("CREATE VIEW person AS SELECT *, (SELECT list(e.email) FROM person_email e WHERE e.person = single.id) AS email, "
-                           "(SELECT list(l.language) FROM person_language l WHERE l.person = single.id) AS speaks FROM single")
+        con, source = self.connect(path), views(folder)
+        tables = graph_tables(source, folder)
         part = os.path.join(os.path.dirname(path), self.module + "-part.parquet")
-
-        def copy(query, into, options=""):
-            source.execute(f"COPY ({query}) TO '{part}' (FORMAT parquet)")
-            con.execute(f"COPY {into} FROM '{part}' {options}")
+        for statement in table_statements(tables):
+            con.execute(statement)
+        for table in tables:
+            source.execute(f"COPY ({table.query}) TO '{part}' (FORMAT parquet)")
+            con.execute(copy_statement(tables, table, part))
             os.remove(part)
-        made = [label for label, (table, _) in KUZU_NODES.items() if table in tables]
-        for label, (table, columns) in KUZU_NODES.items():
-            if label not in made:
-                continue
-            have = [d[0] for d in source.execute(f"SELECT * FROM {table} LIMIT 0").description]
-            columns = [c for c in columns.split(", ") if c.split()[0] in have]
-            con.execute(f"CREATE NODE TABLE {label}({', '.join(columns)}, PRIMARY KEY(id))")
-            kinds = {"INT64": "BIGINT", "STRING": "VARCHAR", "STRING[]": "VARCHAR[]"}
-            names = ["CAST({0} AS {1}) AS {0}".format(c.split()[0], kinds[c.split()[1]]) for c in columns]
-            copy(f"SELECT {', '.join(names)} FROM {table}", label)
-        for name, (properties, pairs) in KUZU_RELS.items():
-            if pairs[0][0] not in made or pairs[0][1] not in made:
-                continue
-            ends = ", ".join(f"FROM {a} TO {b}" for a, b, _ in pairs)
-            con.execute(f"CREATE REL TABLE {name}({ends}{', ' + properties if properties else ''})")
-            for a, b, query in pairs:
-                copy(query, name, f"(from='{a}', to='{b}')" if len(pairs) > 1 else "")
         con.execute("CHECKPOINT")
         con.close()
         self.db.close()
