@@ -12,9 +12,13 @@
 //!
 //! # Invariants
 //! * OB-17: windows hold about as many bytes as they may; a part has one window, and that of the
-//!   same column in the group before it is dropped when the part is read.
+//!   same column in the group before it is dropped when the part is first read.
+//!
+//! # Costs
+//! A read looks for its part by bisection, and at no other one, but for the first of a part, which
+//! looks at all windows: there are a few for each column.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -53,7 +57,8 @@ struct Part {
     range: Range<u64>,
     group: usize,
     column: usize,
-    window: Option<Window>,
+    /// Something of it was read.
+    is_begun: bool,
 }
 
 /// Ranges that are to be asked for.
@@ -73,8 +78,10 @@ pub(crate) struct Windows {
     memory: u64,
     /// Ascending.
     parts: Vec<Part>,
-    /// Groups whose first windows were asked for.
-    begun: Vec<bool>,
+    /// The parts of each group whose first windows were not asked for.
+    waiting: Vec<Vec<usize>>,
+    /// The windows of parts.
+    held: BTreeMap<usize, Window>,
     /// Bytes of a window of a part.
     part_bytes: u64,
     /// Windows outside of parts, the oldest first.
@@ -91,7 +98,8 @@ impl Windows {
             size,
             memory,
             parts: Vec::new(),
-            begun: Vec::new(),
+            waiting: Vec::new(),
+            held: BTreeMap::new(),
             part_bytes: PART_MIN,
             loose: VecDeque::new(),
             end: u64::MAX,
@@ -102,18 +110,22 @@ impl Windows {
     /// These parts will be read, group by group.
     pub(crate) fn expect(&mut self, groups: &[Vec<Range<u64>>]) {
         self.parts.clear();
+        self.held.clear();
         for (group, ranges) in groups.iter().enumerate() {
             let parts = ranges.iter().enumerate().map(|(column, range)| Part {
                 range: range.start..range.end.min(self.size),
                 group,
                 column,
-                window: None,
+                is_begun: false,
             });
             // A damaged file may announce what it does not have.
             self.parts.extend(parts.filter(|it| !it.range.is_empty()));
         }
         self.parts.sort_by_key(|part| part.range.start);
-        self.begun = vec![false; groups.len()];
+        self.waiting = vec![Vec::new(); groups.len()];
+        for (number, part) in self.parts.iter().enumerate() {
+            self.waiting[part.group].push(number);
+        }
         let columns = groups.iter().map(Vec::len).max().unwrap_or(1) as u64;
         let share = self.memory / 2 / columns.max(1);
         self.part_bytes = share.clamp(PART_MIN, PART_MAX);
@@ -121,8 +133,7 @@ impl Windows {
 
     /// Bytes held.
     pub(crate) fn held(&self) -> usize {
-        let parts = self.parts.iter().filter_map(|part| part.window.as_ref());
-        let all = parts.chain(&self.loose);
+        let all = self.held.values().chain(&self.loose);
         all.map(|window| window.bytes.len()).sum()
     }
 
@@ -137,13 +148,10 @@ impl Windows {
     /// Copies what is there at `offset`; how many bytes.
     pub(crate) fn copy(&mut self, offset: u64, into: &mut [u8]) -> usize {
         if let Some(at) = self.part_at(offset) {
-            let (group, column) = (self.parts[at].group, self.parts[at].column);
-            let window = self.parts[at].window.as_ref();
+            let window = self.held.get(&at);
             let count = window.map_or(0, |window| window.copy(offset, into));
             if count > 0 {
-                let passed = self.parts.iter_mut();
-                let passed = passed.filter(|it| it.group < group && it.column == column);
-                passed.for_each(|part| part.window = None);
+                self.begin(at);
                 return count;
             }
         }
@@ -154,19 +162,24 @@ impl Windows {
             .unwrap_or(0)
     }
 
+    /// Drops the windows that the first read of a part makes useless.
+    fn begin(&mut self, at: usize) {
+        if std::mem::replace(&mut self.parts[at].is_begun, true) {
+            return;
+        }
+        let (parts, now) = (&self.parts, &self.parts[at]);
+        let passed = |it: &Part| it.group < now.group && it.column == now.column;
+        self.held.retain(|part, _| !passed(&parts[*part]));
+    }
+
     /// What to ask for, so that `wanted` bytes at `offset` come, of which none are there.
     pub(crate) fn next(&mut self, offset: u64, wanted: u64) -> Next {
         if let Some(at) = self.part_at(offset) {
             let mut ranges = vec![(at, self.part_window(at, offset, wanted))];
-            let group = self.parts[at].group;
-            if !std::mem::replace(&mut self.begun[group], true) {
-                let others = self.parts.iter().enumerate();
-                let others = others
-                    .filter(|(other, part)| *other != at && part.group == group)
-                    .map(|(other, part)| (other, self.part_window(other, part.range.start, 0)));
-                let others: Vec<_> = others.collect();
-                ranges.extend(others);
-            }
+            let others = std::mem::take(&mut self.waiting[self.parts[at].group]);
+            let others = others.into_iter().filter(|other| *other != at);
+            let first = |other: usize| self.part_window(other, self.parts[other].range.start, 0);
+            ranges.extend(others.map(|other| (other, first(other))));
             return Next::Parts(ranges);
         }
         let goes_on = offset == self.end;
@@ -197,7 +210,7 @@ impl Windows {
 
     /// Keeps bytes of a part, in the place of those that it had.
     pub(crate) fn put_part(&mut self, part: usize, start: u64, bytes: Bytes) {
-        self.parts[part].window = Some(Window { start, bytes });
+        self.held.insert(part, Window { start, bytes });
     }
 
     /// Keeps bytes outside of parts; the oldest go where there is no room.
