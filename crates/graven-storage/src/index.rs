@@ -8,6 +8,7 @@
 //! values. What was changed since the tree was written comes from the index's overlay, merged by
 //! key ([`IndexRange`]).
 
+mod find;
 pub(crate) mod key;
 pub(crate) mod page;
 mod range;
@@ -33,6 +34,7 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
+pub use find::FoundEach;
 pub use range::{IndexRange, IndexStep};
 use text_test::TextTest;
 

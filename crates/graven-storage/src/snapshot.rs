@@ -176,6 +176,14 @@ impl Snapshot {
         stored.saturating_add_signed(self.stack().nodes())
     }
 
+    /// Relationships in all, which is no read of them.
+    #[must_use]
+    pub fn relationship_count(&self) -> u64 {
+        let stored = self.root().catalog.statistics.relationships;
+        let changed = self.stack().counted(|counts| counts.relationships);
+        stored.saturating_add_signed(changed)
+    }
+
     /// Nodes with the label, for choosing a plan: that is no read of them.
     #[must_use]
     pub fn label_count(&self, label: LabelId) -> u64 {

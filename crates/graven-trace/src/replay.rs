@@ -240,9 +240,10 @@ impl<C: Fn() -> f64> Visitor<ArrayFrames> for Running<'_, C> {
 mod tests {
     use super::*;
 
-    /// A loop of 40 pages, of which queries of 25 accesses touch parts.
+    /// Scattered accesses to 40 pages by queries of 25 accesses.
     fn trace() -> Trace {
-        let pages: Vec<u64> = (0..1_000u64).map(|at| 7_000 + at * 11 % 40).collect();
+        let page = |at: u64| 7_000 + at * 7_919 % 1_009 % 40;
+        let pages: Vec<u64> = (0..1_000u64).map(page).collect();
         let flag = |at: usize| if at.is_multiple_of(9) { FLAG_SCAN } else { 0 };
         let detail = |at: usize| Detail {
             query: 1 + (at / 25) as u32,
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn the_first_accesses_are_replayed_as_a_trace_that_ends_there() {
         let whole = ReplayTrace::new(&trace());
-        for count in [0, 1, 30, 777, 5_000] {
+        for count in [1, 30, 777, 5_000] {
             let mut cut = trace();
             cut.truncate(count);
             let (cut, first) = (ReplayTrace::new(&cut), whole.first(count));
@@ -275,6 +276,13 @@ mod tests {
                 assert_eq!(hits(&cut, policy), hits(&first, policy), "{policy} {count}");
             }
         }
+    }
+
+    #[test]
+    fn no_access_at_all_is_replayed() {
+        let none = ReplayTrace::new(&trace()).first(0);
+        assert_eq!((none.accesses(), none.unique()), (0, 0));
+        assert_eq!(hits(&none, "lru"), 0);
     }
 
     #[test]

@@ -306,9 +306,10 @@ impl LocalCursor {
         self.commit = Some(commit);
     }
 
-    /// Nodes that the statement made.
-    pub(crate) fn nodes_created(&self) -> u64 {
-        self.counters.nodes_created
+    /// Nodes and relationships that the statement made.
+    pub(crate) fn created(&self) -> (u64, u64) {
+        let counters = &self.counters;
+        (counters.nodes_created, counters.relationships_created)
     }
 
     /// Notes what the batches of a subquery in transactions did before what is left of the

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::creation::{Created, Creation};
+use super::creation::{Created, Creation, Made};
 use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
@@ -20,28 +20,6 @@ pub(crate) struct Create {
     seen: bool,
     /// Of one row. Between rows it is empty and keeps its room.
     created: Created,
-}
-
-/// What all rows of a batch have created: ids, a list for each node and relationship of the
-/// pattern.
-#[derive(Default)]
-struct Made {
-    nodes: Vec<Vec<u64>>,
-    relationships: Vec<Vec<u64>>,
-}
-
-impl Made {
-    /// Adds what one row created.
-    fn add(&mut self, created: &Created) {
-        self.nodes.resize_with(created.nodes.len(), Vec::new);
-        (self.relationships).resize_with(created.relationships.len(), Vec::new);
-        for (column, id) in self.nodes.iter_mut().zip(&created.nodes) {
-            column.push(id.0);
-        }
-        for (column, id) in self.relationships.iter_mut().zip(&created.relationships) {
-            column.push(id.0);
-        }
-    }
 }
 
 impl Create {
@@ -70,11 +48,9 @@ impl PhysicalOperator for Create {
             rt,
             |rows, held| creation.prepare(rows, held, rt),
             |rows, prepared| {
-                if let Some(nodes) = creation.create_all(rows, &prepared, rt)? {
-                    match made.nodes.first_mut() {
-                        _ if !seen => {}
-                        Some(before) => before.extend(nodes),
-                        None => made.nodes.push(nodes),
+                if let Some(all) = creation.create_all(rows, &prepared, rt)? {
+                    if seen {
+                        made.append(all);
                     }
                     return Ok(());
                 }

@@ -1,4 +1,5 @@
-//! The nodes and relationships that one row creates: compiled once, created row by row.
+//! The nodes and relationships that one row creates: compiled once, created row by row, or of all
+//! rows at once where each creates one.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,14 +9,14 @@ use graven_cypher::plan::{self, Expr, VarId};
 use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
 
 use crate::batch::Batch;
-use crate::column::Column;
+use crate::column::{Column, NULL_ID};
 use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Compiler, Rows};
 use crate::growth::Held;
 use crate::layout::Layout;
 use crate::query_context::QueryContext;
 use crate::value::Value;
-use crate::writing::{Entity, gone, storable, written_names};
+use crate::writing::{Entity, deleted, gone, storable, written_names};
 
 /// A key, its name and an expression.
 type Entry = (KeyId, Arc<str>, Compiled);
@@ -95,6 +96,55 @@ impl Created {
     pub(crate) fn clear(&mut self) {
         self.nodes.clear();
         self.relationships.clear();
+    }
+}
+
+/// What all rows of a batch have created: ids, a list for each node and relationship of the
+/// pattern.
+#[derive(Default)]
+pub(crate) struct Made {
+    pub(crate) nodes: Vec<Vec<u64>>,
+    pub(crate) relationships: Vec<Vec<u64>>,
+}
+
+impl Made {
+    fn nodes(ids: Vec<u64>) -> Self {
+        Self {
+            nodes: vec![ids],
+            relationships: Vec::new(),
+        }
+    }
+
+    fn relationships(ids: Vec<u64>) -> Self {
+        Self {
+            nodes: Vec::new(),
+            relationships: vec![ids],
+        }
+    }
+
+    /// Adds what one row created.
+    pub(crate) fn add(&mut self, created: &Created) {
+        self.nodes.resize_with(created.nodes.len(), Vec::new);
+        (self.relationships).resize_with(created.relationships.len(), Vec::new);
+        for (column, id) in self.nodes.iter_mut().zip(&created.nodes) {
+            column.push(id.0);
+        }
+        for (column, id) in self.relationships.iter_mut().zip(&created.relationships) {
+            column.push(id.0);
+        }
+    }
+
+    /// Adds what further rows created.
+    pub(crate) fn append(&mut self, more: Made) {
+        let both = [
+            (&mut self.nodes, more.nodes),
+            (&mut self.relationships, more.relationships),
+        ];
+        for (columns, more) in both {
+            columns.resize_with(more.len(), Vec::new);
+            let columns = columns.iter_mut().zip(more);
+            columns.for_each(|(column, more)| column.extend(more));
+        }
     }
 }
 
@@ -192,39 +242,30 @@ impl Creation {
         Ok(Prepared(parts))
     }
 
-    /// Creates what all rows of the batch are to create, where that is one node a row with
-    /// properties named in the text. Their ids.
+    /// Creates what all rows of the batch are to create, where that is one node or one relationship
+    /// a row, with properties named in the text. Their ids.
     pub(crate) fn create_all(
         &self,
         batch: &Batch,
         prepared: &Prepared,
         rt: &QueryContext,
-    ) -> Result<Option<Vec<u64>>> {
-        let ([node], []) = (&*self.nodes, &*self.relationships) else {
-            return Ok(None);
-        };
+    ) -> Result<Option<Made>> {
         let [part] = &prepared.0[..] else {
             return Ok(None);
         };
-        let (Properties::Entries(entries), Computed::Entries(columns)) =
-            (&node.properties, &part.properties)
-        else {
-            return Ok(None);
-        };
-        if !node.computed.is_empty() {
-            return Ok(None);
+        match (&*self.nodes, &*self.relationships) {
+            ([node], []) if node.computed.is_empty() => {
+                let values = node.properties.all(&part.properties, batch.len(), rt);
+                let Some(values) = values.map_err(|error| error.at(node.at))? else {
+                    return Ok(None);
+                };
+                let transaction = rt.writer()?.transaction();
+                let nodes = transaction.create_nodes(&node.labels, batch.len(), values)?;
+                Ok(Some(Made::nodes(nodes)))
+            }
+            ([], [relationship]) => relationship.create_all(batch, &part.properties, rt),
+            _ => Ok(None),
         }
-        let mut values = Vec::with_capacity(entries.len());
-        for ((key, name, expr), column) in with_columns(entries, columns) {
-            let column = match column {
-                Some(column) => storable_column(column, batch.len(), name),
-                None => storable(known(expr, rt)?, name).map(|value| vec![value; batch.len()]),
-            };
-            values.push((*key, column.map_err(|error| error.at(node.at))?));
-        }
-        let transaction = rt.writer()?.transaction();
-        let created = transaction.create_nodes(&node.labels, batch.len(), values)?;
-        Ok(Some(created))
     }
 
     /// Creates what one row of the batch is to create, and adds it to `created`, which is empty.
@@ -308,6 +349,50 @@ impl Creation {
             }
         }
         None
+    }
+}
+
+impl Relationship {
+    /// See [`Creation::create_all`]; not where an end is missing, for the error names its row.
+    fn create_all(
+        &self,
+        batch: &Batch,
+        properties: &Computed,
+        rt: &QueryContext,
+    ) -> Result<Option<Made>> {
+        let nodes = |end: End| match end {
+            End::Column(slot) => match &**batch.column(slot) {
+                Column::Nodes(ids) => Some(&ids[..batch.len()]),
+                _ => None,
+            },
+            End::Created(_) => None,
+        };
+        let (RelType::Named(rel_type, _), Some(starts), Some(ends)) =
+            (&self.rel_type, nodes(self.start), nodes(self.end))
+        else {
+            return Ok(None);
+        };
+        if starts.contains(&NULL_ID) || ends.contains(&NULL_ID) {
+            return Ok(None);
+        }
+        let placed = |error: ExecError| error.at(self.at);
+        let values = self.properties.all(properties, batch.len(), rt);
+        let Some(values) = values.map_err(placed)? else {
+            return Ok(None);
+        };
+        let both = starts.iter().zip(ends);
+        let both: Vec<_> = both
+            .map(|(start, end)| (NodeId(*start), NodeId(*end)))
+            .collect();
+        let transaction = rt.writer()?.transaction();
+        let created = transaction.create_relationships(*rel_type, &both, values);
+        let created = created.map_err(|error| match error {
+            graven_storage::Error::NoSuchNode { node, .. } => {
+                placed(deleted(Entity::Node(NodeId(node))))
+            }
+            other => placed(other.into()),
+        })?;
+        Ok(Some(Made::relationships(created)))
     }
 }
 
@@ -417,6 +502,27 @@ impl Properties {
             }
             Self::Map(map) => Computed::Map(map.column_for(held, Rows::all(batch), rt)?),
         })
+    }
+
+    /// The properties of so many rows by column, if they are named in the text.
+    fn all(
+        &self,
+        computed: &Computed,
+        rows: usize,
+        rt: &QueryContext,
+    ) -> Result<Option<Vec<(KeyId, Vec<PropertyValue>)>>> {
+        let (Self::Entries(entries), Computed::Entries(columns)) = (self, computed) else {
+            return Ok(None);
+        };
+        let mut values = Vec::with_capacity(entries.len());
+        for ((key, name, expr), column) in with_columns(entries, columns) {
+            let column = match column {
+                Some(column) => storable_column(column, rows, name)?,
+                None => vec![storable(known(expr, rt)?, name)?; rows],
+            };
+            values.push((*key, column));
+        }
+        Ok(Some(values))
     }
 
     /// The properties of one row, nulls left out.

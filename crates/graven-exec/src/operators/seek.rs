@@ -2,17 +2,20 @@
 //! input row.
 //!
 //! # How it works
-//! The sought values are computed for a whole input batch; each row's matches are fetched when the
-//! row is reached, those of a range or of a single value as they are handed out. Without an index
+//! The sought values are computed for a whole input batch. Single values of an index are looked for
+//! together ([`graven_storage::Index::find_each`]), as many rows ahead as their values take little
+//! memory. Other matches are fetched when their row is reached, those of a range or of a value with
+//! many nodes as they are handed out. Without an index
 //! on (label, key), which the planner avoids but a plan may outlive, the label is scanned and
 //! compared.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use graven_cypher::plan::{IdForm, Inclusion};
-use graven_storage::{KeyId, LabelId};
+use graven_storage::{FoundEach, KeyId, LabelId};
 
 use super::row_expander::RowExpander;
 use crate::batch::{BATCH_ROWS, Batch};
@@ -23,8 +26,14 @@ use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::{Found, QueryContext};
 use crate::value::Value;
+use crate::value::convert::to_stored;
 use crate::value::equality::equals;
 use crate::value::order::{Comparison, compare};
+
+/// Fewer rows than this are looked for one by one.
+const AHEAD_MIN: usize = 4;
+/// Values of rows ahead take about so many bytes outside of themselves.
+const AHEAD_BYTES: u64 = 64 << 10;
 
 /// How nodes are sought.
 pub(crate) enum SeekBy {
@@ -58,6 +67,8 @@ pub(crate) struct NodeSeek {
     by: Arc<SeekBy>,
     /// Sought values of the current batch: one or two columns.
     sought: Vec<Option<Arc<Column>>>,
+    /// What was looked for ahead, and for which rows of the batch.
+    ahead: Option<(FoundEach, Range<usize>)>,
     /// Matches of the current row.
     matches: Option<Matches>,
     /// Charged for matches that are collected.
@@ -104,6 +115,7 @@ impl NodeSeek {
             slot,
             by,
             sought: Vec::new(),
+            ahead: None,
             matches: None,
             memory: Memory::new(
                 &rt.budget,
@@ -114,33 +126,61 @@ impl NodeSeek {
     }
 }
 
+impl NodeSeek {
+    /// Adds the nodes of a row that are looked for ahead, if there is room for all of them; whether
+    /// it did.
+    fn take_ahead(
+        &mut self,
+        row: usize,
+        room: usize,
+        ids: &mut Vec<u64>,
+        rt: &QueryContext,
+    ) -> Result<bool> {
+        let known = self.ahead.as_ref();
+        if known.is_none_or(|(_, rows)| rows.end <= row) {
+            let rows = row..self.input.batch().len().min(row + rt.batch_rows());
+            self.ahead = self.by.look_ahead(&self.sought, rows, rt)?;
+        }
+        let Some((found, rows)) = &self.ahead else {
+            return Ok(false);
+        };
+        let nodes = found.of(row - rows.start);
+        let nodes = nodes.filter(|nodes| nodes.len() <= room);
+        ids.extend_from_slice(nodes.unwrap_or_default());
+        Ok(nodes.is_some())
+    }
+}
+
 impl PhysicalOperator for NodeSeek {
     fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         let mut rows = Vec::new();
         let mut ids = Vec::new();
         loop {
-            let (by, sought) = (&self.by, &mut self.sought);
+            let (by, sought, ahead) = (&self.by, &mut self.sought, &mut self.ahead);
             if !self.input.advance(rt, |batch| {
                 *sought = by.sought(batch, rt)?;
+                *ahead = None;
                 Ok(())
             })? {
                 return Ok(None);
             }
             let row = self.input.row();
-            let mut matches = match self.matches.take() {
-                Some(matches) => matches,
-                None => self.by.matches(&self.sought, row, rt)?,
+            let room = rt.batch_rows() - ids.len();
+            let matches = match self.matches.take() {
+                None if self.take_ahead(row, room, &mut ids, rt)? => None,
+                None => Some(self.by.matches(&self.sought, row, rt)?),
+                begun => begun,
             };
-            if let Matches::Collected(nodes, 0) = &matches
-                && nodes.len() > BATCH_ROWS
-            {
-                self.memory.set(nodes.capacity() * size_of::<u64>())?;
+            if let Some(mut matches) = matches {
+                if let Matches::Collected(nodes, 0) = &matches
+                    && nodes.len() > BATCH_ROWS
+                {
+                    self.memory.set(nodes.capacity() * size_of::<u64>())?;
+                }
+                self.matches = matches.take(room, &mut ids)?.then_some(matches);
             }
-            let more = matches.take(rt.batch_rows() - ids.len(), &mut ids)?;
             rows.resize(ids.len(), u32::try_from(row).expect("a batch is small"));
-            if more {
-                self.matches = Some(matches);
-            } else {
+            if self.matches.is_none() {
                 self.input.step();
             }
             let column = match &*self.by {
@@ -158,6 +198,7 @@ impl PhysicalOperator for NodeSeek {
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.ahead = None;
         self.matches = None;
         self.memory.clear();
     }
@@ -174,6 +215,45 @@ impl SeekBy {
                 high.as_ref().map(|(e, _)| column(e)).transpose()?,
             ],
         })
+    }
+
+    /// What an index has for the single values of these rows, and for how many of the rows; nothing
+    /// where they are too few, or not looked for by an index.
+    fn look_ahead(
+        &self,
+        sought: &[Option<Arc<Column>>],
+        rows: Range<usize>,
+        rt: &QueryContext,
+    ) -> Result<Option<(FoundEach, Range<usize>)>> {
+        let Self::Value {
+            label: Some(label),
+            key: Some(key),
+            any: false,
+            ..
+        } = self
+        else {
+            return Ok(None);
+        };
+        let Some(column) = sought.first().and_then(Option::as_ref) else {
+            return Ok(None);
+        };
+        if rows.len() < AHEAD_MIN {
+            return Ok(None);
+        }
+        let values = || {
+            let (mut values, mut bytes) = (Vec::with_capacity(rows.len()), 0);
+            for row in rows.clone() {
+                let value = to_stored(&column.get(row)).unwrap_or_default();
+                bytes += value.heap_bytes();
+                values.push(value);
+                if bytes > AHEAD_BYTES {
+                    break;
+                }
+            }
+            values
+        };
+        let found = rt.index_find_each(*label, *key, values)?;
+        Ok(found.map(|(found, count)| (found, rows.start..rows.start + count)))
     }
 
     /// Matching nodes of one row, each once.

@@ -3,13 +3,31 @@
 use std::ops::Bound;
 
 use graven_cypher::plan::Inclusion;
-use graven_storage::{Index, IndexRange, KeyId, LabelId, PropertyValue};
+use graven_storage::{FoundEach, Index, IndexRange, KeyId, LabelId, PropertyValue};
 
 use super::QueryContext;
 use crate::error::Result;
 use crate::value::Value;
 
+/// This many nodes with one value are few.
+const FEW: usize = 16;
+
 impl QueryContext {
+    /// The nodes that the index on a property has for each value, where they are few, and how many
+    /// values there are; `None` if there is no such index.
+    pub(crate) fn index_find_each(
+        &self,
+        label: LabelId,
+        key: KeyId,
+        values: impl FnOnce() -> Vec<PropertyValue>,
+    ) -> Result<Option<(FoundEach, usize)>> {
+        let Some(index) = self.snapshot.index(label, key) else {
+            return Ok(None);
+        };
+        let values = values();
+        Ok(Some((index.find_each(&values, FEW)?, values.len())))
+    }
+
     /// Adds the nodes with the indexed property `value`, ascending, if they are few and there
     /// is such an index; `false` if not.
     pub(crate) fn index_find(
@@ -19,8 +37,6 @@ impl QueryContext {
         value: &Value,
         nodes: &mut Vec<u64>,
     ) -> Result<bool> {
-        /// This many are few.
-        const FEW: usize = 16;
         self.in_index(label, key, value, |index, value| {
             Ok(index.find(value, FEW, nodes)?)
         })

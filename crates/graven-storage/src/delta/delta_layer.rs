@@ -103,11 +103,21 @@ impl DeltaLayer {
     pub(crate) fn for_each_entry(&self, mut visit: impl FnMut(FilterKey<'_>)) {
         self.nodes.ids().for_each(|id| visit(FilterKey::Node(id)));
         for (of, values) in self.columns.iter() {
-            values.ids().for_each(|id| visit(FilterKey::owner(*of, id)));
+            let mut visit = |id| visit(FilterKey::owner(*of, id));
+            // Owners that came here are visited as such.
+            match of {
+                ColumnOf::Node(_) => values.ids_beside(&self.nodes).for_each(&mut visit),
+                ColumnOf::Relationship(..) => {
+                    values.ids_beside(&self.relationships).for_each(&mut visit);
+                }
+            }
         }
+        let mut start = None;
         for (id, it) in self.relationships.iter() {
             visit(FilterKey::Relationship(id));
-            visit(FilterKey::Node(it.start.0));
+            if start.replace(it.start.0) != Some(it.start.0) {
+                visit(FilterKey::Node(it.start.0));
+            }
             visit(FilterKey::Node(it.end.0));
         }
         for (index, entries) in self.indexes.iter() {
@@ -243,6 +253,40 @@ impl DeltaLayer {
         given
     }
 
+    /// Enters new relationships of one type with neighbouring ids, `first` and up, with their
+    /// entries in both directions (TX-1).
+    pub(crate) fn append_relationships(
+        &mut self,
+        first: RelId,
+        rel_type: TypeId,
+        ends: &[(NodeId, NodeId)],
+    ) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
+        counted(&mut self.relationships, &mut self.bytes, |relationships| {
+            let mut filler = relationships.filler();
+            for (id, (start, end)) in (first.0..).zip(ends) {
+                let added = RelationshipChange {
+                    rel_type,
+                    start: *start,
+                    end: *end,
+                    change: Change::Added,
+                };
+                filler.put(id, added);
+            }
+        });
+        self.bytes += ends.len() as u64 * RELATIONSHIP_BYTES;
+        for direction in [Direction::Out, Direction::In] {
+            let edges = self.adjacency.entry((rel_type, direction));
+            for (id, (start, end)) in (first.0..).zip(ends) {
+                let (node, other) = match direction {
+                    Direction::Out => (start.0, end.0),
+                    Direction::In => (end.0, start.0),
+                };
+                edges.put((node, other, id), Change::Added);
+            }
+        }
+    }
+
     /// Enters a relationship, with its entries in both directions (TX-1).
     pub(crate) fn put_relationship(&mut self, id: RelId, change: RelationshipChange) {
         debug_assert!(self.filter.is_none(), "the filter would not know of it");
@@ -355,14 +399,32 @@ impl DeltaLayer {
                 self.bytes = (self.bytes + more).saturating_sub(less);
             }
         }
-        for (id, change) in newer.relationships.iter() {
-            self.put_relationship(RelId(id), *change);
-        }
+        self.merge_relationships(newer);
         for (index, entries) in newer.indexes.iter() {
             for ((key, id), change) in entries.iter() {
                 self.put_index_entry(*index, key, *id, *change);
             }
         }
         self.counts.add(&newer.counts);
+    }
+
+    fn merge_relationships(&mut self, newer: &DeltaLayer) {
+        let mut chunks = newer.relationships.chunks();
+        if chunks.any(|(at, chunk)| self.relationships.meets(at, chunk)) {
+            // Some were added here and go now.
+            for (id, change) in newer.relationships.iter() {
+                self.put_relationship(RelId(id), *change);
+            }
+            return;
+        }
+        counted(&mut self.relationships, &mut self.bytes, |known| {
+            for (at, chunk) in newer.relationships.chunks() {
+                known.merge_chunk(at, chunk, |change, _| *change);
+            }
+        });
+        self.bytes += newer.relationships.len() as u64 * RELATIONSHIP_BYTES;
+        for (of, edges) in newer.adjacency.iter() {
+            self.adjacency.entry(*of).absorb(edges);
+        }
     }
 }

@@ -90,6 +90,16 @@ impl<V> Chunk<V> {
     }
 }
 
+/// The ids of a chunk that a mask names, ascending.
+fn ids(at: u64, mask: u16) -> impl Iterator<Item = u64> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let slot = (left != 0).then(|| u64::from(left.trailing_zeros()))?;
+        left &= left - 1;
+        Some(at * SLOTS + slot)
+    })
+}
+
 /// Chunks by their numbers.
 #[derive(Clone, Debug)]
 enum Chunks<V> {
@@ -205,6 +215,11 @@ impl<V> IdMap<V> {
         low <= high && self.chunks.any(low / SLOTS, high / SLOTS)
     }
 
+    /// Whether it has an entry of an id that a chunk of another map has one of, too.
+    pub(crate) fn meets<T>(&self, at: u64, other: &Chunk<T>) -> bool {
+        (self.chunks.get(at)).is_some_and(|chunk| chunk.mask & other.mask != 0)
+    }
+
     /// All entries, ids ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         let chunks = self.chunks.iter();
@@ -225,14 +240,20 @@ impl<V> IdMap<V> {
         self.chunks.iter()
     }
 
+    /// The ids that another map has no entries of, ascending.
+    pub(crate) fn ids_beside<'a, T>(
+        &'a self,
+        other: &'a IdMap<T>,
+    ) -> impl Iterator<Item = u64> + 'a {
+        self.chunks().flat_map(|(at, chunk)| {
+            let known = other.chunks.get(at).map_or(0, |known| known.mask);
+            ids(at, chunk.mask & !known)
+        })
+    }
+
     /// The entries of a chunk.
     pub(crate) fn entries(at: u64, chunk: &Chunk<V>) -> impl Iterator<Item = (u64, &V)> {
-        let mut left = chunk.mask;
-        chunk.values.iter().map(move |value| {
-            let slot = u64::from(left.trailing_zeros());
-            left &= left.wrapping_sub(1);
-            (at * SLOTS + slot, value)
-        })
+        ids(at, chunk.mask).zip(chunk.values.iter())
     }
 }
 
@@ -414,6 +435,13 @@ mod tests {
             }
             check(&map, &plain);
             check(&before, &plain_before);
+            for (at, chunk) in before.chunks() {
+                let of_chunk = IdMap::entries(at, chunk);
+                let meets = of_chunk.map(|(id, _)| id).any(|id| plain.contains_key(&id));
+                assert_eq!(map.meets(at, chunk), meets, "{at}");
+            }
+            let beside = plain_before.keys().filter(|id| !plain.contains_key(id));
+            assert!(before.ids_beside(&map).eq(beside.copied()));
             if round % 10 == 0 {
                 let first = plain.last_key_value().map_or(0, |(id, _)| id + 1);
                 let values: Vec<Option<u64>> = (0..random(40))

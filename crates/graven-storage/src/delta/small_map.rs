@@ -230,6 +230,24 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
         self.insert(key, value);
     }
 
+    /// Enters all entries of another map, none of which this one has.
+    pub(crate) fn absorb(&mut self, newer: &SmallMap<K, V>) {
+        if self.is_empty() {
+            self.clone_from(newer);
+            return;
+        }
+        let entries = newer
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()));
+        if newer.len() <= FEW || newer.len() < self.len() {
+            entries.for_each(|(key, value)| self.put(key, value));
+            return;
+        }
+        // A list of two runs is put in order by one pass, which is less than to enter so many.
+        let known = self.iter().map(|(key, value)| (key.clone(), value.clone()));
+        self.0 = Entries::Listed(Arc::new(Listed::new(known.chain(entries).collect())));
+    }
+
     /// Enters a value; the one before.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.plant();
@@ -409,5 +427,42 @@ mod tests {
         }
         assert!((30..270).contains(&trees), "{trees} of 300 are trees");
         assert!(lists > 10, "{lists} lists were read");
+    }
+
+    #[test]
+    fn a_map_absorbs_one_of_other_keys() {
+        let mut random = SplitMix64::new(12);
+        let mut random = move |below| random.below(below);
+        let mut kinds = [0; 3];
+        for round in 0..300u64 {
+            let mut plain = BTreeMap::new();
+            let [mut map, newer] = [0, 1].map(|odd| {
+                let mut made = SmallMap::default();
+                let most = [2, 20, 60][random(3) as usize];
+                for _ in 0..random(most) {
+                    let (key, value) = (2 * random(30) + odd, random(1000));
+                    plain.insert(key, value);
+                    match (round + odd) % 3 {
+                        0 => drop(made.insert(key, value)),
+                        _ => made.put(key, value),
+                    }
+                }
+                made
+            });
+            let before = map.clone();
+            let known: BTreeMap<u64, u64> = before.iter().map(|(k, v)| (*k, *v)).collect();
+            map.absorb(&newer);
+            check(&map, &plain);
+            check(&before, &known);
+            kinds[match map.0 {
+                Entries::Few(_) => 0,
+                Entries::Listed(_) => 1,
+                Entries::Many(_) => 2,
+            }] += 1;
+            map.put(3, 9);
+            plain.insert(3, 9);
+            check(&map, &plain);
+        }
+        assert!(kinds.iter().all(|count| *count > 30), "{kinds:?}");
     }
 }

@@ -122,15 +122,31 @@ impl<'a> IndexPage<'a> {
         })
     }
 
-    /// Index of the last restart whose key is below `key`, or 0.
-    fn restart_before(&self, key: &[u8]) -> Decoded<usize> {
-        let (mut low, mut high) = (0, self.count.div_ceil(RESTART));
-        while low < high {
-            let middle = low.midpoint(high);
-            let mut reader = self.restart(middle)?;
+    /// Index of the last restart whose key is below `key`, or 0; it is not before `from`.
+    fn restart_before(&self, key: &[u8], from: usize) -> Decoded<usize> {
+        let is_below = |index: usize| {
+            let mut reader = self.restart(index)?;
             reader.varint()?;
             let length = reader.length()?;
-            if reader.take(length)? < key {
+            Ok(reader.take(length)? < key)
+        };
+        let (mut low, mut high) = (from, self.count.div_ceil(RESTART));
+        if from > 0 {
+            // A key is mostly close to the one before.
+            let mut step = 1;
+            while low + step < high {
+                if !is_below(low + step)? {
+                    high = low + step;
+                    break;
+                }
+                low += step;
+                step *= 2;
+            }
+            low += 1;
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_below(middle)? {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -150,12 +166,24 @@ impl<'a> IndexPage<'a> {
     pub(crate) fn search(
         &self,
         key: &[u8],
+        visit: impl FnMut(Ordering, u64) -> Decoded<bool>,
+    ) -> Decoded<()> {
+        self.search_on(key, &mut 0, visit)
+    }
+
+    /// As [`IndexPage::search`] for keys that ascend: `from` is 0 for the first one, and says where
+    /// the search for the next one begins.
+    pub(crate) fn search_on(
+        &self,
+        key: &[u8],
+        from: &mut usize,
         mut visit: impl FnMut(Ordering, u64) -> Decoded<bool>,
     ) -> Decoded<()> {
         if self.count == 0 {
             return Ok(());
         }
-        let restart = self.restart_before(key)?;
+        let restart = self.restart_before(key, *from)?;
+        *from = restart;
         let mut reader = self.restart(restart)?;
         // Of the entry before: bytes of its key, how many of them are those of `key`, and where it
         // lies.
@@ -201,7 +229,7 @@ impl<'a> IndexPage<'a> {
         if self.count == 0 {
             return Ok(());
         }
-        let restart = self.restart_before(from)?;
+        let restart = self.restart_before(from, 0)?;
         let mut reader = self.restart(restart)?;
         let mut key = Vec::with_capacity(KEY_ROOM);
         for index in restart * RESTART..self.count {

@@ -66,6 +66,22 @@ fn seeks_and_ranges_agree_with_a_sorted_list() {
         let nodes = found[1..].iter().map(|id| NodeId(*id));
         assert!(nodes.eq(expected.into_iter().filter(|_| whole)), "{number}");
     }
+    for (count, most) in [(1, 8), (40, 0), (700, 8), (COUNT, 50)] {
+        // In no order, some twice, and some that no node has.
+        let sought: Vec<PropertyValue> = (0..count)
+            .map(|at| match at % 9 {
+                7 => PropertyValue::string(&format!("nobody {at}")),
+                8 => PropertyValue::Null,
+                _ => value(at * 1_009 % COUNT),
+            })
+            .collect();
+        let each = index.find_each(&sought, most).unwrap();
+        for (place, value) in sought.iter().enumerate() {
+            let mut found = Vec::new();
+            let whole = index.find(value, most, &mut found).unwrap();
+            assert_eq!(each.of(place), whole.then_some(&found[..]), "{value:?}");
+        }
+    }
     for (low, high) in [
         (6, 1206),
         (8, 902),

@@ -130,8 +130,9 @@ impl Allocator {
         NodeId(self.next_node.fetch_add(count, Ordering::Relaxed))
     }
 
-    pub(crate) fn relationship(&self) -> RelId {
-        RelId(self.next_relationship.fetch_add(1, Ordering::Relaxed))
+    /// The first of `count` neighbouring ids.
+    pub(crate) fn relationships(&self, count: u64) -> RelId {
+        RelId(self.next_relationship.fetch_add(count, Ordering::Relaxed))
     }
 
     /// A number that no other transaction in the log has.

@@ -60,7 +60,8 @@ impl Transaction {
         {
             for entry in layer.relationships() {
                 let (id, it) = entry?;
-                if it.rel_type == rel_type && it.change == Change::Added {
+                let concerned = it.rel_type == rel_type && it.change == Change::Added;
+                if concerned && !self.surely_fits(constraint, it.start, it.end)? {
                     self.check(constraint, id)?;
                 }
             }
@@ -134,6 +135,32 @@ impl Transaction {
         Ok(())
     }
 
+    /// Whether the labels of the ends of a relationship are all that a constraint asks for, and
+    /// they are as it says.
+    fn surely_fits(
+        &self,
+        constraint: &ConstraintDescription,
+        start: NodeId,
+        end: NodeId,
+    ) -> Result<bool> {
+        match &constraint.kind {
+            ConstraintKind::Ends(ends) if !ends.one_out && !ends.one_in => {
+                self.fits(ends, start, end)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a relationship may go from `start` to `end`.
+    fn fits(&self, ends: &RelationshipEnds, start: NodeId, end: NodeId) -> Result<bool> {
+        for (from, to) in &ends.pairs {
+            if self.view.has_label(start, *from)? && self.view.has_label(end, *to)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn check_type(
         &self,
         constraint: &ConstraintDescription,
@@ -178,11 +205,7 @@ impl Transaction {
             holder: holder_name(constraint.entity, id),
             what,
         };
-        let mut fits = false;
-        for (from, to) in &ends.pairs {
-            fits = fits || self.view.has_label(start, *from)? && self.view.has_label(end, *to)?;
-        }
-        if !fits {
+        if !self.fits(ends, start, end)? {
             let snapshot = self.snapshot();
             let name = |label: LabelId| {
                 snapshot

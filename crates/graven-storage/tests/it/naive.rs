@@ -272,10 +272,11 @@ impl Naive {
                 }
                 assert_eq!(down, up, "{low:?} {high:?}");
             }
-            for node in self.nodes.values() {
-                let Some(value) = node.properties.get(&key.0) else {
-                    continue;
-                };
+            let values = self.nodes.values();
+            let values = values.filter_map(|node| node.properties.get(&key.0));
+            let values: Vec<PropertyValue> = values.cloned().collect();
+            let each = index.find_each(&values, 3).unwrap();
+            for (place, value) in values.iter().enumerate() {
                 let Some(key) = graven_storage::key_bytes(value) else {
                     continue;
                 };
@@ -287,7 +288,9 @@ impl Naive {
                 found.sort_unstable();
                 assert_eq!(found, same, "{value:?}");
                 let mut at_once = vec![7];
-                match index.find(value, 3, &mut at_once).unwrap() {
+                let whole = index.find(value, 3, &mut at_once).unwrap();
+                assert_eq!(each.of(place), whole.then_some(&at_once[1..]), "{value:?}");
+                match whole {
                     true => assert_eq!(at_once[1..], same, "{value:?}"),
                     // More there are, or were before changes; or the key was cut.
                     false => assert_eq!(at_once, [7], "{value:?}"),

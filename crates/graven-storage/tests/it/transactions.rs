@@ -105,6 +105,7 @@ enum Step {
     /// More than goes into the layer of the newest commits.
     CreateMany(i64),
     CreateRelationship(u32, usize, usize, Vec<(u32, PropertyValue)>),
+    ConnectMany(u32, usize, usize),
     SetNode(usize, u32, PropertyValue),
     SetRelationship(usize, u32, PropertyValue),
     AddLabel(usize, u32),
@@ -151,6 +152,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Checkpoint),
         1 => Just(Step::FailingCheckpoint),
         1 => (0i64..9).prop_map(Step::CreateMany),
+        1 => (0..naive::TYPES, 0usize..64, 0usize..64).prop_map(|(of, a, b)| Step::ConnectMany(of, a, b)),
         3 => Just(Step::Commit),
         1 => Just(Step::Rollback),
     ]
@@ -227,6 +229,43 @@ impl Running {
         }
     }
 
+    /// Relationships given by column, some without the first property.
+    fn connect_many(&mut self, of: u32, a: usize, b: usize) {
+        let ends = (0..20).map(|at| Some((self.node(a + at)?, self.node(b + at / 7)?)));
+        let Some(ends) = ends.collect::<Option<Vec<_>>>() else {
+            return;
+        };
+        let weight = |at: usize| match at % 3 {
+            0 => PropertyValue::Null,
+            _ => PropertyValue::Integer(at as i64 % 5),
+        };
+        let name = |at: usize| PropertyValue::string(&format!("{of} {at}"));
+        let columns = vec![
+            (KeyId(0), (0..ends.len()).map(weight).collect()),
+            (KeyId(1), (0..ends.len()).map(name).collect()),
+        ];
+        let both: Vec<_> = (ends.iter())
+            .map(|(start, end)| (NodeId(*start), NodeId(*end)))
+            .collect();
+        let made = self
+            .transaction
+            .create_relationships(TypeId(of), &both, columns);
+        for (at, (id, (start, end))) in made.unwrap().into_iter().zip(ends).enumerate() {
+            let mut properties = std::collections::BTreeMap::new();
+            set(&mut properties, 0, &weight(at));
+            set(&mut properties, 1, &name(at));
+            let relationship = Relationship {
+                rel_type: of,
+                start,
+                end,
+                properties,
+            };
+            self.done(move |graph| {
+                graph.relationships.insert(id, relationship.clone());
+            });
+        }
+    }
+
     fn run(&mut self, step: &Step) {
         let it = &self.transaction;
         let keyed = |given: &[(u32, PropertyValue)]| -> Vec<(KeyId, PropertyValue)> {
@@ -262,6 +301,7 @@ impl Running {
                     self.create_many(label, *first + i64::from(label));
                 }
             }
+            Step::ConnectMany(of, a, b) => self.connect_many(*of, *a, *b),
             Step::CreateRelationship(of, a, b, given) => {
                 let (Some(start), Some(end)) = (self.node(*a), self.node(*b)) else {
                     return;

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A statement that loads nodes ends with a checkpoint if it has made so many,
+/// A statement that loads nodes or relationships ends with a checkpoint if it has made so many,
 const LOADED: u64 = 10_000;
 /// and they are at least this part of all: many loads of few rows make few checkpoints.
 const LOADED_SHARE: u64 = 16;
@@ -40,8 +40,13 @@ fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
 /// Makes a checkpoint after a statement that has loaded many rows: a later statement that looks
 /// them up, say for the table of relationships, finds them in packed pages.
 fn fold(inner: &Instance, loads: bool, done: &LocalCursor) {
-    let made = done.nodes_created();
-    if loads && made >= LOADED && made >= inner.store.snapshot().node_count() / LOADED_SHARE {
+    let (nodes, relationships) = done.created();
+    let snapshot = inner.store.snapshot();
+    let is_much = |made: u64, all: u64| made >= LOADED && made >= all / LOADED_SHARE;
+    let much = is_much(nodes, snapshot.node_count())
+        || is_much(relationships, snapshot.relationship_count());
+    drop(snapshot);
+    if loads && much {
         let mut options = CheckpointOptions::default();
         // The statement waits for it.
         (options.paced, options.compact) = (false, false);

@@ -311,6 +311,34 @@ fn files_are_copied_into_the_database() {
     }
 }
 
+/// Goal: what a copy of many rows made is in the data file when the statement ends, so that the
+/// next one finds it in packed pages; what a small one made is not.
+#[test]
+fn large_copies_end_with_a_checkpoint() {
+    let place = Place::new();
+    let rows = |rows: u32, row: &dyn Fn(u32) -> String| (1..=rows).map(row).collect::<String>();
+    place.file("p.csv", &rows(12_000, &|row| format!("{row}\n")));
+    place.file(
+        "k.csv",
+        &rows(20_000, &|row| {
+            format!("{},{}\n", row % 12_000 + 1, row % 7 + 1)
+        }),
+    );
+    let merged = |text: &str| {
+        place.rows(text).expect(text);
+        place.db.checkpoint().expect("made").is_none()
+    };
+    assert!(!merged("CREATE NODE TABLE P(id INT64, PRIMARY KEY(id))"));
+    assert!(!merged("CREATE REL TABLE K(FROM P TO P)"));
+    assert!(merged("COPY P FROM '@/p.csv'"));
+    assert!(merged("COPY K FROM '@/k.csv'"));
+    place.file("few.csv", "1,2\n");
+    assert!(!merged("COPY K FROM '@/few.csv'"));
+    let count = "MATCH (:P)-[k:K]->(p:P) RETURN count(*), sum(p.id)";
+    let sum: u32 = (1..=20_000).map(|row| row % 7 + 1).sum::<u32>() + 2;
+    assert_eq!(place.rows(count), ok(&[&format!("20001|{sum}")]));
+}
+
 #[test]
 fn results_become_files() {
     let place = Place::new();

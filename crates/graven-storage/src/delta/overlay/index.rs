@@ -27,9 +27,7 @@ impl IndexOverlay<'_> {
         committed_base.maps(|layer| layer.index(number))
     }
 
-    /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids
-    /// that there are now, ascending. Tells a serialisable transaction that the key is read. Stops
-    /// once there are more than `most`.
+    /// As [`EqualKeys::merge`] for one key.
     pub(crate) fn merge_equal(
         &self,
         key: &[u8],
@@ -37,16 +35,75 @@ impl IndexOverlay<'_> {
         most: usize,
         ids: &mut Vec<u64>,
     ) -> Result<()> {
-        let mut top = Vec::new();
-        if let Some(write_set) = &self.top.write_set {
-            write_set.read_index(self.number, key, Some(key));
-            top = self.top.own_maps(|layer| layer.index(self.number));
+        self.equal_keys().merge(key, from, most, ids)
+    }
+
+    /// For looking up keys.
+    pub(crate) fn equal_keys(&self) -> EqualKeys<'_> {
+        EqualKeys {
+            own: self.top.own_maps(|layer| layer.index(self.number)),
+            overlay: self,
         }
-        let about = FilterHash::from(FilterKey::Key(self.number, key));
-        let commit_tail = self.top.commit_tail.as_ref().filter(|it| it.touches(about));
+    }
+
+    /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low`
+    /// to `high` inclusive, cut; `None`: to the end.
+    pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
+        if let Some(write_set) = &self.top.write_set {
+            write_set.read_index(self.number, low, high);
+        }
+        let mut newest_first = self.top.maps(|layer| layer.index(self.number));
+        newest_first.extend(self.committed_base.iter().cloned());
+        IndexEntries { newest_first }
+    }
+}
+
+/// Changed entries of an index, for looking up keys.
+pub(crate) struct EqualKeys<'a> {
+    overlay: &'a IndexOverlay<'a>,
+    /// Of the own transaction, newest first.
+    own: Vec<DeltaPart<IndexKey, Change>>,
+}
+
+impl EqualKeys<'_> {
+    /// Tells a serialisable transaction that the key is read.
+    pub(crate) fn read(&self, key: &[u8]) {
+        if let Some(write_set) = &self.overlay.top.write_set {
+            write_set.read_index(self.overlay.number, key, Some(key));
+        }
+    }
+
+    /// Whether no key was changed.
+    pub(crate) fn are_unchanged(&self) -> bool {
+        let about = FilterKey::Index(self.overlay.number);
+        let commit_tail = self.overlay.top.commit_tail.as_ref();
+        self.own.is_empty()
+            && self.overlay.committed_base.is_empty()
+            && !commit_tail.is_some_and(|it| it.touches(about))
+    }
+
+    /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids
+    /// that there are now, ascending. Tells a serialisable transaction that the key is read. Stops
+    /// once there are more than `most`.
+    pub(crate) fn merge(
+        &self,
+        key: &[u8],
+        from: usize,
+        most: usize,
+        ids: &mut Vec<u64>,
+    ) -> Result<()> {
+        self.read(key);
+        let IndexOverlay {
+            committed_base,
+            top,
+            number,
+        } = *self.overlay;
+        let about = FilterHash::from(FilterKey::Key(number, key));
+        let commit_tail = top.commit_tail.as_ref().filter(|it| it.touches(about));
         let commit_tail = commit_tail.into_iter().flat_map(|it| it.newest_first());
-        top.extend(commit_tail.filter_map(|layer| DeltaView::Memory(layer).index(self.number)));
-        let newest_first = top.iter().chain(self.committed_base);
+        let commit_tail = commit_tail.filter_map(|layer| DeltaView::Memory(layer).index(number));
+        let commit_tail: Vec<_> = commit_tail.collect();
+        let newest_first = (self.own.iter()).chain(&commit_tail).chain(committed_base);
         let mut known: Vec<u64> = Vec::new();
         let mut few = true;
         // Most layers know nothing of a key, and to look for it takes a fifth of beginning a range.
@@ -79,17 +136,6 @@ impl IndexOverlay<'_> {
             ids[from..].sort_unstable();
         }
         Ok(())
-    }
-
-    /// The maps as of now. Tells a serialisable transaction the range that is read: keys from `low`
-    /// to `high` inclusive, cut; `None`: to the end.
-    pub(crate) fn entries(&self, low: &[u8], high: Option<&[u8]>) -> IndexEntries {
-        if let Some(write_set) = &self.top.write_set {
-            write_set.read_index(self.number, low, high);
-        }
-        let mut newest_first = self.top.maps(|layer| layer.index(self.number));
-        newest_first.extend(self.committed_base.iter().cloned());
-        IndexEntries { newest_first }
     }
 }
 
