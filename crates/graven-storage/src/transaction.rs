@@ -33,6 +33,7 @@ pub(crate) mod schema_change;
 mod sequence_change;
 pub(crate) mod spill;
 mod sync;
+mod unchecked_keys;
 mod write;
 pub(crate) mod write_set;
 
@@ -77,6 +78,8 @@ struct State {
     deleted: BTreeSet<u64>,
     /// How many of them had relationships when they were looked at last.
     connected: usize,
+    /// Unique indexes of which the layer has keys that were not compared.
+    unchecked: BTreeSet<u32>,
     schema_changed: bool,
     /// Names of sequences that were made, advanced or removed.
     sequences_changed: BTreeSet<Arc<str>>,
@@ -104,6 +107,7 @@ impl Store {
                 counters: WriteCounters::default(),
                 deleted: BTreeSet::new(),
                 connected: 0,
+                unchecked: BTreeSet::new(),
                 schema_changed: false,
                 sequences_changed: BTreeSet::new(),
             }),

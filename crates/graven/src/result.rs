@@ -254,6 +254,7 @@ impl LocalCursor {
                 batches.push(batch);
             }
         }
+        transaction.check_unique_keys()?;
         let deleted = self.execution.as_ref().map(|it| it.take_deleted());
         self.values = Materialiser::at_the_end(transaction.snapshot(), deleted.unwrap_or_default());
         let mut rows = Vec::new();

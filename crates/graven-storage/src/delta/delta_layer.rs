@@ -317,6 +317,23 @@ impl DeltaLayer {
         }
     }
 
+    /// Enters the keys of new entities with neighbouring ids, `first` and up.
+    pub(crate) fn append_index_entries(
+        &mut self,
+        index: u32,
+        first: u64,
+        keys: Vec<Option<Arc<[u8]>>>,
+    ) {
+        debug_assert!(self.filter.is_none(), "the filter would not know of it");
+        let entries = self.indexes.entry(index);
+        for (id, key) in (first..).zip(keys) {
+            if let Some(key) = key {
+                self.bytes += INDEX_BYTES + key.len() as u64;
+                entries.put((key, id), Change::Added);
+            }
+        }
+    }
+
     pub(crate) fn put_index_entry(&mut self, index: u32, key: &Arc<[u8]>, id: u64, change: Change) {
         debug_assert!(self.filter.is_none(), "the filter would not know of it");
         let entries = self.indexes.entry(index);

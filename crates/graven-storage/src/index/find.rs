@@ -111,29 +111,37 @@ impl Index {
         let key = |it: &Sought| &bytes[it.from..it.to];
         sought.sort_by(|a, b| (a.first.cmp(&b.first)).then_with(|| key(a).cmp(key(b))));
         let groups: Vec<&[Sought]> = sought.chunk_by(|a, b| key(a) == key(b)).collect();
-        let keys: Vec<Key<'_>> = (groups.iter().enumerate())
-            .map(|(number, group)| Key {
-                bytes: key(&group[0]),
-                number,
-            })
-            .collect();
+        let keys: Vec<&[u8]> = groups.iter().map(|group| key(&group[0])).collect();
+        let found = self.find_keys(&keys, most)?;
+        for (group, span) in groups.into_iter().zip(found.spans) {
+            (group.iter()).for_each(|it| spans[it.place].clone_from(&span));
+        }
+        let ids = found.ids;
+        Ok(FoundEach { ids, spans })
+    }
+
+    /// As [`Index::find_each`] for keys that ascend, none of them cut.
+    pub(crate) fn find_keys(&self, keys: &[&[u8]], most: usize) -> Result<FoundEach> {
         let mut found = Found {
             most,
             ..Found::default()
         };
+        let keys: Vec<Key<'_>> = (keys.iter().enumerate())
+            .map(|(number, bytes)| Key { bytes, number })
+            .collect();
         if let Some(root) = self.inner.description.root {
             self.find_keys_below(root, self.inner.description.height, &keys, &mut found)?;
         }
         let end = found.ids.len();
         found.spans.resize(keys.len(), end..end);
         self.put_changes_on_top(&keys, &mut found)?;
-        for (group, span) in groups.into_iter().zip(&found.spans) {
-            if span.len() <= most {
-                (group.iter()).for_each(|it| spans[it.place] = Some(span.clone()));
-            }
-        }
-        let ids = found.ids;
-        Ok(FoundEach { ids, spans })
+        let Found { ids, spans, .. } = found;
+        let spans = spans.into_iter();
+        let spans = spans.map(|span| (span.len() <= most).then_some(span));
+        Ok(FoundEach {
+            ids,
+            spans: spans.collect(),
+        })
     }
 
     /// Adds what the tree below a page has under each of the keys, which ascend.

@@ -47,7 +47,7 @@ pub(crate) fn class_bounds(key: &[u8]) -> (u8, u8) {
 }
 
 /// Adds the key of a value; `false` if it has none, and then some bytes may be added.
-pub(super) fn put_key(out: &mut Vec<u8>, value: &PropertyValue) -> bool {
+pub(crate) fn put_key(out: &mut Vec<u8>, value: &PropertyValue) -> bool {
     match value {
         PropertyValue::Null => return false,
         PropertyValue::Boolean(value) => out.push(0x50 + u8::from(*value)),

@@ -1,6 +1,7 @@
 //! Changes of nodes and relationships.
 
 use super::index_entries::Edits;
+use super::unchecked_keys::{MANY, is_cut, keys_of_rows};
 use super::{State, Transaction};
 use crate::adjacency::Neighbour;
 use crate::catalog::IndexDescription;
@@ -54,6 +55,39 @@ fn check_columns(count: usize, columns: &[(KeyId, Vec<PropertyValue>)]) {
         assert_eq!(values.len(), count, "one value for each row");
         let twice = columns[..at].iter().any(|(other, _)| other == key);
         assert!(!twice, "one column for each key");
+    }
+}
+
+/// Keys that an index gets.
+type NewKeys<'a> = (&'a IndexDescription, Vec<Option<Arc<[u8]>>>);
+
+/// The keys that rows have in each of the indexes; `None` where they must be compared as they come,
+/// one by one.
+fn keys_of_many<'a>(
+    indexes: impl Iterator<Item = &'a IndexDescription>,
+    columns: &[(KeyId, Vec<PropertyValue>)],
+    rows: usize,
+) -> Option<Vec<NewKeys<'a>>> {
+    let keys = indexes.map(|index| {
+        let keys = keys_of_rows(index, columns, rows);
+        let one_by_one = index.unique && (rows < MANY || keys.iter().any(is_cut));
+        (!one_by_one).then_some((index, keys))
+    });
+    keys.collect()
+}
+
+/// Enters keys of neighbouring ids, `first` and up.
+fn append_keys(
+    layer: &mut DeltaLayer,
+    unchecked: &mut BTreeSet<u32>,
+    first: u64,
+    keys: Vec<NewKeys<'_>>,
+) {
+    for (index, keys) in keys {
+        layer.append_index_entries(index.number, first, keys);
+        if index.unique {
+            unchecked.insert(index.number);
+        }
     }
 }
 
@@ -181,7 +215,8 @@ impl Transaction {
     }
 
     /// Creates `count` nodes whose properties are given by column, Null where a node lacks one: as
-    /// creating one after the other, only faster. Their ids.
+    /// creating one after the other, only faster. Their ids. Unique keys of many are compared at the
+    /// end of the statement ([`Transaction::check_unique_keys`]).
     ///
     /// # Errors
     /// As [`Transaction::create_node`]; the nodes before the one that fails are created.
@@ -198,22 +233,15 @@ impl Transaction {
         self.write(|state| {
             let labels = shared_set(labels);
             let schema = self.write_set.schema();
-            if of_label(&schema, &labels).any(|index| index.unique) {
-                // Each of them is compared with those before.
+            let indexes = of_label(&schema, &labels);
+            let Some(keys) = keys_of_many(indexes, &columns, count) else {
                 let created = (0..count)
                     .map(|at| self.create_one(state, &schema, &labels, row(&columns, at)));
                 return created.map(|node| Ok(node?.0)).collect();
-            }
+            };
             let mut values = columns.iter().flat_map(|(_, values)| values);
             values.try_for_each(check_depth)?;
             let first = self.write_set.allocator().nodes(count as u64).0;
-            let mut edits = Edits::default();
-            for index in of_label(&schema, &labels) {
-                for at in 0..count {
-                    let key = Self::key_of_values(index, |key| given(&row(&columns, at), key));
-                    self.edit(&mut edits, index, first + at as u64, None, key)?;
-                }
-            }
             let counters = &mut state.counters;
             self.write_set.change(|layer| {
                 layer.append_nodes(first, count, &labels);
@@ -221,7 +249,7 @@ impl Transaction {
                     counters.properties_set +=
                         put_column(layer, ColumnOf::Node(key), first, values);
                 }
-                edits.apply(layer);
+                append_keys(layer, &mut state.unchecked, first, keys);
             });
             counters.nodes_created += count as u64;
             counters.labels_added += (count * labels.len()) as u64;
@@ -289,8 +317,8 @@ impl Transaction {
     }
 
     /// Creates relationships of one type between nodes that exist, `ends` of each, whose properties
-    /// are given by column, Null where a relationship lacks one: as creating one after the other,
-    /// only faster. Their ids.
+    /// are given by column, Null where a relationship lacks one: as [`Transaction::create_nodes`].
+    /// Their ids.
     ///
     /// # Errors
     /// As [`Transaction::create_relationship`]; some of the relationships are created then.
@@ -306,26 +334,19 @@ impl Transaction {
         check_columns(ends.len(), &columns);
         self.write(|state| {
             let schema = self.write_set.schema();
-            if of_type(&schema, rel_type).any(|index| index.unique) {
-                // Each of them is compared with those before.
+            let indexes = of_type(&schema, rel_type);
+            let Some(keys) = keys_of_many(indexes, &columns, ends.len()) else {
                 let created = ends.iter().enumerate().map(|(at, ends)| {
                     let properties = row(&columns, at);
                     self.create_one_relationship(state, &schema, rel_type, *ends, &properties)
                 });
                 return created.map(|id| Ok(id?.0)).collect();
-            }
+            };
             let mut values = columns.iter().flat_map(|(_, values)| values);
             values.try_for_each(check_depth)?;
             let (LabelSets { sets, .. }, patterns) = self.patterns(ends)?;
             let count = ends.len() as u64;
             let first = self.write_set.allocator().relationships(count);
-            let mut edits = Edits::default();
-            for index in of_type(&schema, rel_type) {
-                for (at, id) in (first.0..).take(ends.len()).enumerate() {
-                    let key = Self::key_of_values(index, |key| given(&row(&columns, at), key));
-                    self.edit(&mut edits, index, id, None, key)?;
-                }
-            }
             let counters = &mut state.counters;
             self.write_set.change(|layer| {
                 layer.append_relationships(first, rel_type, ends);
@@ -337,7 +358,7 @@ impl Transaction {
                     let of = ColumnOf::Relationship(rel_type, key);
                     counters.properties_set += put_column(layer, of, first.0, values);
                 }
-                edits.apply(layer);
+                append_keys(layer, &mut state.unchecked, first.0, keys);
             });
             counters.relationships_created += count;
             Ok((first.0..).take(ends.len()).collect())

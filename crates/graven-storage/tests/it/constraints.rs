@@ -98,6 +98,69 @@ fn long_keys_that_differ_at_their_end_are_told_apart() {
     }
 }
 
+/// Many nodes at once are compared when the statement ends: with each other, with those of earlier
+/// batches, and with what is committed, in the file or not.
+#[test]
+fn many_keys_are_compared_when_the_statement_ends() {
+    let names = |numbers: std::ops::Range<u32>| -> Vec<PropertyValue> {
+        let name = |number| PropertyValue::string(&format!("name {}", number * 7_919 % 10_007));
+        numbers.map(name).collect()
+    };
+    let (store, label, key) = people();
+    let begin = || store.begin(TransactionOptions::default()).unwrap();
+    let create = |it: &graven_storage::Transaction, names: Vec<PropertyValue>| {
+        it.create_nodes(&[label], names.len(), vec![(key, names)])
+    };
+    let first = begin();
+    create(&first, names(0..500)).unwrap();
+    create(&first, names(500..5_000)).unwrap();
+    first.check_unique_keys().unwrap();
+    // One that came alone, and one that is taken back.
+    create(&first, names(5_000..5_001)).unwrap();
+    let wrong = create(&first, names(5_001..5_002)).unwrap()[0];
+    first.delete_node(graven_storage::NodeId(wrong)).unwrap();
+    create(&first, names(5_001..5_100)).unwrap();
+    first.commit().unwrap();
+    for folded in [false, true] {
+        if folded {
+            store.checkpoint(CheckpointOptions::default()).unwrap();
+        }
+        let twice = [
+            [names(6_000..6_100), names(6_000..6_001)],
+            [names(6_000..6_100), names(6_050..6_200)],
+            [names(6_000..6_100), names(4_999..5_070)],
+            [names(6_000..6_100), names(5_099..5_170)],
+        ];
+        for (at, [fresh, known]) in twice.into_iter().enumerate() {
+            let it = begin();
+            let all = [fresh.clone(), known.clone()].concat();
+            let made = create(&it, all).and_then(|_| it.check_unique_keys());
+            let Err(Error::Duplicate { values, .. }) = made else {
+                panic!("{at} {folded}: {made:?}");
+            };
+            assert!(known.contains(&values[0]), "{at} {folded}: {values:?}");
+            // It is not forgotten.
+            assert!(matches!(it.commit(), Err(Error::Duplicate { .. })));
+            // In two batches; the commit would find it, too.
+            let it = begin();
+            create(&it, fresh).unwrap();
+            let made = create(&it, known).and_then(|_| it.commit().map(|_| ()));
+            assert!(
+                matches!(made, Err(Error::Duplicate { .. })),
+                "{at} {folded}"
+            );
+        }
+    }
+    // Of two transactions at once the later one fails.
+    let (one, other) = (begin(), begin());
+    create(&one, names(7_000..7_100)).unwrap();
+    create(&other, names(7_099..7_200)).unwrap();
+    one.commit().unwrap();
+    assert!(other.commit().unwrap_err().is_retryable());
+    assert_eq!(store.snapshot().node_count(), 5_200);
+    assert_eq!(store.check().unwrap().problems, []);
+}
+
 fn typed(entity: SchemaEntity, key: KeyId, of: &str) -> ConstraintSpec {
     ConstraintSpec {
         name: None,

@@ -94,6 +94,16 @@ fn a_transaction_may_be_larger_than_memory() {
         for node in nodes.iter().step_by(100) {
             transaction.detach_delete_node(*node).unwrap();
         }
+        // Many at once, also after some of them went to temporary pages.
+        for first in (1..20).map(|at| at * 10 * NODES as i64) {
+            let keys: Vec<_> = (first..first + 500).map(PropertyValue::Integer).collect();
+            let texts = vec![PropertyValue::string(&"long text ".repeat(20)); 500];
+            let columns = vec![(key, keys), (text, texts)];
+            let made = transaction.create_nodes(&[label], 500, columns).unwrap();
+            for node in made {
+                transaction.delete_node(NodeId(node)).unwrap();
+            }
+        }
         let duplicate = [(key, PropertyValue::Integer(-1))];
         assert!(matches!(
             transaction.create_node(&[label], &duplicate),

@@ -1,0 +1,117 @@
+//! Unique keys of entities that were created many at once: compared when the statement ends.
+//!
+//! # How it works
+//! To ask an index for each new key, and each time look through what the transaction has added to
+//! it, is most of what loading a table costs. So the keys of a batch are only listed. When the
+//! statement ends, they are put in order once: neighbours are compared with each other, and runs of
+//! them go down the index together.
+//!
+//! # Invariants
+//! * TX-27: no transaction commits, and no layer of it goes to temporary pages, with keys that were
+//!   not compared; an index that failed is compared again by whatever comes next.
+//!
+//! # Costs
+//! A sort of the keys that the layer has, and a look at each leaf of the index that has one of
+//! them.
+
+use super::index_entries::duplicate;
+use super::{State, Transaction};
+use crate::Result;
+use crate::catalog::IndexDescription;
+use crate::delta::change::Change;
+use crate::delta::delta_layer::IndexMap;
+use crate::ids::KeyId;
+use crate::index::key::{KEY_BYTES_MAX, put_key};
+use graven_types::PropertyValue;
+use std::sync::Arc;
+
+/// Fewer entities than this are compared one by one, as they come.
+pub(super) const MANY: usize = 64;
+/// Keys that are looked for together.
+const TOGETHER: usize = 4096;
+
+/// The keys that rows have in an index; none of those that lack a property.
+pub(super) fn keys_of_rows(
+    index: &IndexDescription,
+    columns: &[(KeyId, Vec<PropertyValue>)],
+    rows: usize,
+) -> Vec<Option<Arc<[u8]>>> {
+    let column = |key: &KeyId| columns.iter().find(|(known, _)| known == key);
+    let values: Option<Vec<_>> = index.keys.iter().map(column).collect();
+    let Some(values) = values else {
+        return vec![None; rows];
+    };
+    let mut bytes = Vec::new();
+    let keys = (0..rows).map(|row| {
+        bytes.clear();
+        let has_all = values
+            .iter()
+            .all(|(_, values)| put_key(&mut bytes, &values[row]));
+        has_all.then(|| bytes[..].into())
+    });
+    keys.collect()
+}
+
+/// Whether a key is longer than the index holds.
+pub(super) fn is_cut(key: &Option<Arc<[u8]>>) -> bool {
+    key.as_ref().is_some_and(|key| key.len() >= KEY_BYTES_MAX)
+}
+
+impl Transaction {
+    /// Compares the keys that were created many at once. To be called at the end of every
+    /// statement.
+    ///
+    /// # Errors
+    /// [`crate::Error::Duplicate`].
+    pub fn check_unique_keys(&self) -> Result<()> {
+        self.check_unchecked(&mut self.state.lock())
+    }
+
+    pub(super) fn check_unchecked(&self, state: &mut State) -> Result<()> {
+        while let Some(number) = state.unchecked.first().copied() {
+            let schema = self.write_set.schema();
+            let entries = self.write_set.layer().indexes.get(&number).cloned();
+            let index = schema.indexes.iter().find(|index| index.number == number);
+            if let (Some(index), Some(entries)) = (index, entries) {
+                self.compare_keys(index, &entries)?;
+            }
+            state.unchecked.pop_first();
+        }
+        Ok(())
+    }
+
+    /// Compares the keys that the layer has added to an index with each other and with all others.
+    fn compare_keys(&self, index: &IndexDescription, entries: &IndexMap) -> Result<()> {
+        // Of longer ones the index does not say whether they are equal; those were compared when
+        // they came.
+        let added = entries
+            .iter()
+            .filter(|((key, _), change)| **change == Change::Added && key.len() < KEY_BYTES_MAX);
+        let added = added.map(|((key, id), _)| (&**key, *id));
+        let Some(whole) = self.view.index_on(index.entity, &index.keys) else {
+            return Ok(());
+        };
+        let mut run: Vec<(&[u8], u64)> = Vec::with_capacity(TOGETHER);
+        let mut added = added.peekable();
+        while added.peek().is_some() {
+            run.clear();
+            run.extend(added.by_ref().take(TOGETHER));
+            run.dedup_by_key(|(key, _)| *key);
+            let keys: Vec<&[u8]> = run.iter().map(|(key, _)| *key).collect();
+            // Each key has the one entity that was seen, or one too many.
+            let found = whole.find_keys(&keys, 8)?;
+            for (place, (_, id)) in run.iter().enumerate() {
+                let holders = found.of(place).unwrap_or_default();
+                if holders != [*id] {
+                    let holder = holders.iter().find(|holder| *holder != id);
+                    return Err(duplicate(
+                        &self.snapshot(),
+                        index,
+                        holder.copied().unwrap_or(*id),
+                    )?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
