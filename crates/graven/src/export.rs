@@ -14,6 +14,10 @@
 //! # Invariants
 //! * EI-1 What is exported and imported again is an equal graph: labels, types, ends, properties of
 //!   all types. Ids are given anew.
+//!
+//! # Cost
+//! The statements of an export, and the names in them, are charged as `export` until it ends; they
+//! grow with the number of sets of labels, of types and of their properties. Rows are not kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +26,7 @@ use std::sync::Arc;
 use graven_cypher::statement;
 use graven_exec::{Deadline, FileAccess, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
+use graven_pagecache::Reservation;
 use graven_storage::PropertyValue;
 
 use crate::charged_text::{ChargedText, NoText};
@@ -101,14 +106,19 @@ struct Work {
     transaction: Transaction,
     /// When the statement that asked for it must have ended.
     deadline: Option<Deadline>,
+    /// Holds the names and statements that are kept to the end.
+    memory: Reservation,
 }
 
 impl Work {
     fn begin(connection: &Connection, deadline: Option<Deadline>) -> Result<Work, Error> {
+        let budget = &connection.database().inner()?.budget;
+        let memory = budget.empty_reservation("export");
         let transaction = connection.begin()?;
         Ok(Work {
             transaction,
             deadline,
+            memory,
         })
     }
 
@@ -120,17 +130,39 @@ impl Work {
         self.transaction.query(text, &Params::new())
     }
 
-    fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>, Error> {
-        let rows = self.query(text)?;
-        rows.map(|row| row.map(|row| row.into_values())).collect()
+    /// Charges a text that is kept to the end.
+    fn keep(&mut self, text: &str) -> Result<(), Error> {
+        let bytes = text.len() + size_of::<String>();
+        Ok(self.memory.grow(bytes as u64)?)
+    }
+
+    /// The texts of each row of a query.
+    fn rows(&mut self, query: &str) -> Result<Vec<Vec<String>>, Error> {
+        let mut found = self.query(query)?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next_row()? {
+            let mut of_row = Vec::new();
+            row.values()
+                .iter()
+                .for_each(|value| texts(value, &mut of_row));
+            of_row.iter().try_for_each(|text| self.keep(text))?;
+            rows.push(of_row);
+        }
+        Ok(rows)
+    }
+
+    /// The texts of all rows of a query.
+    fn texts(&mut self, query: &str) -> Result<Vec<String>, Error> {
+        Ok(self.rows(query)?.into_iter().flatten().collect())
     }
 }
 
-fn texts(value: &Value) -> Vec<String> {
+/// Adds the texts of a value.
+fn texts(value: &Value, into: &mut Vec<String>) {
     match value {
-        Value::List(items) => items.iter().flat_map(texts).collect(),
-        Value::String(text) => vec![text.to_string()],
-        _ => Vec::new(),
+        Value::List(items) => items.iter().for_each(|item| texts(item, into)),
+        Value::String(text) => into.push(text.to_string()),
+        _ => {}
     }
 }
 
@@ -263,13 +295,7 @@ impl Export<'_> {
     /// Keys of the properties of what a pattern finds.
     fn keys(&mut self, pattern: &str) -> Result<Vec<String>, Error> {
         let query = format!("{pattern} UNWIND keys(x) AS k RETURN DISTINCT k ORDER BY k");
-        Ok(self
-            .work
-            .rows(&query)?
-            .iter()
-            .flatten()
-            .flat_map(texts)
-            .collect())
+        self.work.texts(&query)
     }
 
     fn nodes(&mut self) -> Result<Vec<String>, Error> {
@@ -279,8 +305,7 @@ impl Export<'_> {
             BY sorted";
         let sets = self.work.rows(sets)?;
         let mut statements = Vec::new();
-        for (number, set) in sets.iter().enumerate() {
-            let labels: Vec<String> = set.iter().flat_map(texts).collect();
+        for (number, labels) in sets.iter().enumerate() {
             let names: String = labels
                 .iter()
                 .map(|label| format!(":{}", quoted(label)))
@@ -298,23 +323,25 @@ impl Export<'_> {
             let source = self.file(&format!("nodes-{number}"), &query)?;
             let all = std::iter::once(&self.key).chain(&keys);
             let entries = all.map(|key| format!("{0}: {0}", quoted(key)));
-            statements.push(format!(
+            let statement = format!(
                 "{source} CREATE ({names}:{} {{{}}})",
                 quoted(&self.label),
                 entries.collect::<Vec<_>>().join(", ")
-            ));
+            );
+            self.work.keep(&statement)?;
+            statements.push(statement);
         }
         Ok(statements)
     }
 
     fn relationships(&mut self) -> Result<Vec<String>, Error> {
         let types = "MATCH ()-[r]->() RETURN DISTINCT type(r) AS t ORDER BY t";
-        let types = self.work.rows(types)?;
+        let types = self.work.texts(types)?;
         let (key, label) = (self.key.clone(), quoted(&self.label));
         let (from, to) = (quoted(&format!("{key}_from")), quoted(&format!("{key}_to")));
         let mut statements = Vec::new();
-        for (number, name) in types.iter().flatten().flat_map(texts).enumerate() {
-            let name = quoted(&name);
+        for (number, name) in types.iter().enumerate() {
+            let name = quoted(name);
             let pattern = format!("MATCH (a)-[x:{name}]->(b)");
             let keys = self.keys(&pattern)?;
             let columns = keys
@@ -333,10 +360,12 @@ impl Export<'_> {
             // The nodes are named so that no column is called the same.
             let [a, b] = ["a", "b"].map(|end| quoted(&format!("{key}_{end}")));
             let key = quoted(&key);
-            statements.push(format!(
+            let statement = format!(
                 "{source} MATCH ({a}:{label} {{{key}: {from}}}), ({b}:{label} {{{key}: {to}}}) \
                     CREATE ({a})-[:{name}{properties}]->({b})"
-            ));
+            );
+            self.work.keep(&statement)?;
+            statements.push(statement);
         }
         Ok(statements)
     }
@@ -390,7 +419,7 @@ fn export_to(
     let mut work = Work::begin(connection, deadline)?;
     let names = "MATCH (x) UNWIND keys(x) + labels(x) AS k RETURN DISTINCT k \
         UNION MATCH ()-[x]->() UNWIND keys(x) AS k RETURN DISTINCT k";
-    let taken: Vec<String> = work.rows(names)?.iter().flatten().flat_map(texts).collect();
+    let taken = work.texts(names)?;
     let free = |wanted: &str| {
         let mut name = wanted.to_owned();
         while taken.iter().any(|known| known.starts_with(&name)) {
@@ -406,7 +435,7 @@ fn export_to(
         "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL \
             AND type <> 'LOOKUP' RETURN createStatement",
     ] {
-        schema.extend(work.rows(of)?.iter().flatten().flat_map(texts));
+        schema.extend(work.texts(of)?);
     }
     let mut export = Export {
         work,

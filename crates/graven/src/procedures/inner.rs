@@ -201,11 +201,10 @@ impl Call<'_> {
         let mut memory = self.on.database.budget.empty_reservation("result");
         let mut rows = Rows::new();
         while let Some(next) = started.next()? {
-            let bytes = next
-                .iter()
-                .flatten()
-                .map(|v| v.heap_bytes() + size_of::<Value>());
-            memory.grow(bytes.sum::<usize>() as u64).map_err(no_room)?;
+            let values = next.iter().flatten();
+            let values = values.map(|v| v.heap_bytes() + size_of::<Value>());
+            let bytes = next.len() * size_of::<Vec<Value>>() + values.sum::<usize>();
+            memory.grow(bytes as u64).map_err(no_room)?;
             rows.extend(next);
         }
         Ok(rows)

@@ -1,7 +1,7 @@
 //! Goal: what does not fit is written out, and gives what it gives in a large memory: groups of
 //! pairs that come in runs, which several threads make chunk by chunk; distinct rows, groups, sorts
 //! and joins of texts, dates and lists. Method: limits from 1 to 8 MiB on two threads, and one that
-//! changes while operators are kept.
+//! changes while operators are kept; exports, which are charged.
 
 use graven::{Config, Connection, Database, Params, Value};
 use graven_pagecache::PageKind;
@@ -183,5 +183,85 @@ fn kept_operators_follow_the_limit() {
         assert_eq!(ask(), whole, "{memory} MiB");
         assert_eq!(rows(&connection, text), whole, "{memory} MiB");
         assert_eq!(read_back(&db) > before, spills, "{memory} MiB");
+    }
+}
+
+/// The error of an export, which has to be that of the memory limit.
+fn no_room_for(connection: &Connection, text: &str) {
+    let error = connection.query(text, &Params::new());
+    let error = error.and_then(|result| result.collect::<Result<Vec<_>, _>>());
+    let error = error.expect_err(text);
+    assert!(error.code().starts_with("Memory."), "{text}: {error}");
+    let said = error.render().to_string();
+    assert!(said.contains("export asked for"), "{text}: {said}");
+}
+
+#[test]
+fn what_an_export_keeps_is_charged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("many.graven");
+    let db = open(&path, 64 << 20);
+    let make = "UNWIND range(1, 60000) AS i CREATE (:N {i: i})-[:R]->(:N)";
+    rows(&db.connect(), make);
+    db.checkpoint().expect("folds");
+    drop(db);
+    let db = open(&path, 4 << 20);
+    let connection = db.connect();
+    for form in ["cypher", "graphml"] {
+        let before = std::fs::read_dir(folder.path()).expect("a folder").count();
+        let to = folder.path().join(format!("{form}.txt"));
+        let export = |query: &str| {
+            let name = to.to_str().expect("a name");
+            format!("CALL apoc.export.{form}.query('{query}', '{name}', {{}}) YIELD nodes, source")
+        };
+        // The ids of what is exported do not fit.
+        no_room_for(&connection, &export("MATCH (n) RETURN n"));
+        no_room_for(&connection, &export("MATCH p = ()-->() RETURN p"));
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("a folder").count(),
+            before
+        );
+        let some = export("MATCH (n:N) RETURN n LIMIT 2000") + " RETURN nodes";
+        assert_eq!(rows(&connection, &some), [[Value::Integer(2000)]], "{form}");
+    }
+    // A file of all needs no ids.
+    let all = format!(
+        "CALL apoc.export.json.all('{}', {{}}) YIELD nodes, relationships \
+            RETURN nodes, relationships",
+        folder.path().join("all.json").display()
+    );
+    let counts = [120_000, 60_000].map(Value::Integer);
+    assert_eq!(rows(&connection, &all), [counts]);
+}
+
+#[test]
+fn the_text_of_an_export_is_charged_while_it_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, forms) = (texts(folder.path()), ["json", "csv", "graphml", "cypher"]);
+    let little = open(&path, 4 << 20);
+    for form in forms {
+        let all = format!("CALL apoc.export.{form}.all(null, {{stream: true}}) YIELD nodes");
+        no_room_for(&little.connect(), &all);
+    }
+    drop(little);
+    let db = open(&path, 16 << 20);
+    let connection = db.connect();
+    for form in forms {
+        let some = format!(
+            "CALL apoc.export.{form}.query('MATCH (n:T) RETURN n LIMIT 2000', null, \
+                {{stream: true}}) YIELD source RETURN source"
+        );
+        let mut found = connection.query(&some, &Params::new()).expect(form);
+        assert!(found.next_row().expect(form).is_some());
+        let held = || {
+            let holders = db.info().expect("known").holders;
+            let of_export = holders.into_iter().find(|(name, _)| name == "export");
+            of_export.map_or(0, |(_, bytes)| bytes)
+        };
+        let bytes = held();
+        assert!(bytes > 500_000, "{form}: {bytes}");
+        assert!(found.next_row().expect(form).is_none());
+        drop(found);
+        assert_eq!(held(), 0, "{form}");
     }
 }

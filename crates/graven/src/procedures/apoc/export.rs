@@ -9,7 +9,10 @@
 //! * PR-4 A file is there whole or not at all: it gets its name when it is finished.
 //!
 //! # Cost
-//! A file takes the memory of a batch of rows. A text in a column is charged as it grows.
+//! A file takes the memory of a batch of rows, and of a row as text. What is kept is charged as
+//! `export`: the names of properties, a text in a column ([`text`]) until the next row is asked
+//! for, and for `cypher.query` and `graphml.query` the ids of what the statement gives, 24 bytes
+//! each and 72 while they are made a list.
 
 mod config;
 mod csv;
@@ -18,19 +21,24 @@ mod graphml;
 mod json;
 mod subject;
 mod target;
+mod text;
 
 use std::time::Instant;
 
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, Value};
+use graven_exec::{ExecError, MoreRows, Value};
+use graven_pagecache::Reservation;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::inner::Call;
+use super::super::inner::{Call, Started, no_room};
 use crate::right::Right;
 use config::Config;
 use subject::Subject;
 use target::Target;
+
+/// What holds the memory of an export.
+const HOLDER: &str = "export";
 
 /// What writes a form.
 type Form = fn(&mut Export<'_>) -> Result<(), ExecError>;
@@ -42,6 +50,28 @@ struct Export<'a> {
     config: Config,
     to: Target,
     written: Written,
+    /// Holds what is kept to the end.
+    kept: Reservation,
+    /// Holds the rows that are written.
+    batch: Reservation,
+}
+
+impl Export<'_> {
+    /// Charges what is kept to the end of the export.
+    fn keep(&mut self, bytes: usize) -> Result<(), ExecError> {
+        self.kept.grow(bytes as u64).map_err(no_room)
+    }
+
+    /// The next rows of a statement, charged until those after them.
+    fn next(&mut self, started: &mut Started) -> Result<Option<Rows>, ExecError> {
+        let rows = started.next()?;
+        let bytes = |row: &Vec<Value>| row.iter().map(Value::heap_bytes).sum::<usize>();
+        let each = || rows.iter().flatten().map(bytes);
+        // One row at a time is made a text.
+        let all = each().sum::<usize>() + 2 * each().max().unwrap_or(0);
+        self.batch.resize(all as u64).map_err(no_room)?;
+        Ok(rows)
+    }
 }
 
 /// What was written so far.
@@ -114,7 +144,7 @@ macro_rules! of_form {
                 ALL,
                 Right::Read,
                 $columns,
-                Body::OfCall(|call, args| run(call, (Subject::all(), args), $write, $row)),
+                Body::Streams(|call, args| run(call, (Subject::all(), args), $write, $row)),
             ),
             procedure(
                 concat!("apoc.export.", $form, ".data"),
@@ -122,7 +152,7 @@ macro_rules! of_form {
                 DATA,
                 Right::Read,
                 $columns,
-                Body::OfCall(|call, args| {
+                Body::Streams(|call, args| {
                     let subject = Subject::of_lists("data", &args[0], &args[1]);
                     run(call, (subject, &args[2..]), $write, $row)
                 }),
@@ -133,7 +163,7 @@ macro_rules! of_form {
                 GRAPH,
                 Right::Read,
                 $columns,
-                Body::OfCall(|call, args| {
+                Body::Streams(|call, args| {
                     let subject = Subject::of_map(call, &args[0])?;
                     run(call, (subject, &args[1..]), $write, $row)
                 }),
@@ -144,7 +174,7 @@ macro_rules! of_form {
                 QUERY,
                 Right::Read,
                 $columns,
-                Body::OfCall(|call, args| {
+                Body::Streams(|call, args| {
                     let subject = Subject::of_statement(call, &args[0])?;
                     run(call, (subject, &args[1..]), $write, $row)
                 }),
@@ -155,18 +185,20 @@ macro_rules! of_form {
 
 /// By form and name.
 pub(super) const TABLES: [&[Procedure]; 4] = [
-    &of_form!("csv", COLUMNS, csv::write, |made| row("csv", made)),
+    &of_form!("csv", COLUMNS, csv::write, |made| Ok(row("csv", made))),
     &of_form!("cypher", SCRIPT_COLUMNS, cypher::write, script_row),
-    &of_form!("graphml", COLUMNS, graphml::write, |made| row(
+    &of_form!("graphml", COLUMNS, graphml::write, |made| Ok(row(
         "graphml", made
-    )),
-    &of_form!("json", COLUMNS, json::write, |made| row("json", made)),
+    ))),
+    &of_form!("json", COLUMNS, json::write, |made| Ok(row("json", made))),
 ];
 
 /// What an export has made.
 struct Made {
     file: Value,
     data: Value,
+    /// Holds the texts of the row.
+    memory: Reservation,
     source: String,
     written: Written,
     milliseconds: u64,
@@ -177,12 +209,15 @@ fn run(
     call: &Call<'_>,
     (subject, args): (Subject, &[Value]),
     write: Form,
-    row: fn(Made) -> Vec<Value>,
-) -> Result<Rows, ExecError> {
+    row: MakeRow,
+) -> Result<Box<dyn MoreRows>, ExecError> {
     let begun = Instant::now();
     let config = Config::of(call, args.get(1))?;
     let to = Target::of(call, &args[0], config.streams)?;
+    let memory = || call.on.database.budget.empty_reservation(HOLDER);
     let mut export = Export {
+        kept: memory(),
+        batch: memory(),
         call,
         subject,
         config,
@@ -196,27 +231,46 @@ fn run(
         written,
         ..
     } = export;
-    let data = to.finish(call)?;
-    let made = Made {
+    let (data, memory) = to.finish(call)?;
+    let mut made = Made {
         file: match data.is_null() {
             true => args[0].clone(),
             false => Value::Null,
         },
         data,
+        memory,
         source: subject.told(&written),
         written,
         milliseconds: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    Ok(vec![row(made)])
+    Ok(Box::new(OneRow {
+        row: Some(row(&mut made)?),
+        _memory: made.memory,
+    }))
+}
+
+/// Makes the row of an export.
+type MakeRow = fn(&mut Made) -> Result<Vec<Value>, ExecError>;
+
+/// The row of an export, whose texts are charged until the row after it is asked for.
+struct OneRow {
+    row: Option<Vec<Value>>,
+    _memory: Reservation,
+}
+
+impl MoreRows for OneRow {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        Ok(self.row.take().map(|row| vec![row]))
+    }
 }
 
 fn number(count: u64) -> Value {
     Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-fn row(format: &str, made: Made) -> Vec<Value> {
+fn row(format: &str, made: &Made) -> Vec<Value> {
     vec![
-        made.file,
+        made.file.clone(),
         Value::text(&made.source),
         Value::text(format),
         number(made.written.nodes),
@@ -227,15 +281,18 @@ fn row(format: &str, made: Made) -> Vec<Value> {
         Value::Integer(-1),
         Value::Integer(0),
         Value::Boolean(true),
-        made.data,
+        made.data.clone(),
     ]
 }
 
-fn script_row(made: Made) -> Vec<Value> {
+fn script_row(made: &mut Made) -> Result<Vec<Value>, ExecError> {
+    // The parts are the text once more.
+    let bytes = made.data.heap_bytes() as u64;
+    made.memory.grow(bytes).map_err(no_room)?;
     let parts = made.written.statements.parts(&made.data);
     let [nodes, relationships, schema, cleanup] = parts;
-    vec![
-        made.file,
+    Ok(vec![
+        made.file.clone(),
         Value::Integer(1),
         Value::text(&made.source),
         Value::text("cypher"),
@@ -245,10 +302,10 @@ fn script_row(made: Made) -> Vec<Value> {
         number(made.milliseconds),
         number(made.written.rows),
         Value::Integer(cypher::BATCH as i64),
-        made.data,
+        made.data.clone(),
         nodes,
         relationships,
         schema,
         cleanup,
-    ]
+    ])
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use graven_exec::{ExecError, MoreRows, Value};
+use graven_exec::{ExecError, Value};
 
 use super::Export;
 use super::config::Quotes;
@@ -22,7 +22,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
         export.written.columns = columns.len();
         let heading: Vec<Cell> = columns.iter().map(|name| Cell::Text(name)).collect();
         record(export, &heading)?;
-        while let Some(rows) = started.next()? {
+        while let Some(rows) = export.next(&mut started)? {
             let rows = Value::list(rows.into_iter().map(Value::list).collect());
             let texts = format!("UNWIND $rows AS row RETURN [v IN row | {TEXT}]");
             let params = vec![(Arc::from("rows"), rows)];
@@ -50,7 +50,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     );
     let params = vec![(Arc::from("keys"), Value::list(of_nodes.clone()))];
     let mut started = export.nodes(&text, params)?;
-    while let Some(rows) = started.next()? {
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let mut line = vec![Cell::of(&row[0]), Cell::of(&row[1])];
             line.extend(cells(&row[2]));
@@ -66,7 +66,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     );
     let params = vec![(Arc::from("keys"), Value::list(of_relationships.clone()))];
     let mut started = export.relationships(&text, params)?;
-    while let Some(rows) = started.next()? {
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let mut line = vec![Cell::Absent; 2 + width];
             line.extend(row[..3].iter().map(Cell::of));
@@ -87,15 +87,19 @@ fn count(export: &mut Export<'_>, properties: &Value) {
 }
 
 /// The keys of all properties of nodes, or of relationships, sorted.
-pub(super) fn keys(export: &Export<'_>, of_nodes: bool) -> Result<Vec<Value>, ExecError> {
+pub(super) fn keys(export: &mut Export<'_>, of_nodes: bool) -> Result<Vec<Value>, ExecError> {
     let text = |of: &str| format!("UNWIND keys({of}) AS k RETURN DISTINCT k ORDER BY k");
     let mut started = match of_nodes {
         true => export.nodes(&text("n"), Vec::new())?,
         false => export.relationships(&text("r"), Vec::new())?,
     };
     let mut keys = Vec::new();
-    while let Some(rows) = started.next()? {
-        keys.extend(rows.into_iter().flatten());
+    while let Some(rows) = export.next(&mut started)? {
+        for key in rows.into_iter().flatten() {
+            // It is here, in a parameter, and in a heading.
+            export.keep(3 * size_of::<Value>() + key.heap_bytes())?;
+            keys.push(key);
+        }
     }
     Ok(keys)
 }
@@ -126,25 +130,33 @@ fn cells(texts: &Value) -> Vec<Cell<'_>> {
 
 fn record(export: &mut Export<'_>, cells: &[Cell<'_>]) -> Result<(), ExecError> {
     let (delimiter, quotes) = (export.config.delimiter, export.config.quotes);
-    let mut line = String::new();
+    let mut bytes = [0; 4];
+    let delimiting: &str = delimiter.encode_utf8(&mut bytes);
     for (at, cell) in cells.iter().enumerate() {
         if at > 0 {
-            line.push(delimiter);
+            export.to.push(export.call, delimiting)?;
         }
         let Cell::Text(text) = cell else {
             continue;
         };
         let needs = || text.contains([delimiter, '"', '\n', '\r']);
         match quotes {
-            Quotes::Never => line.push_str(text),
-            Quotes::IfNeeded if !needs() => line.push_str(text),
-            _ => {
-                line.push('"');
-                line.push_str(&text.replace('"', "\"\""));
-                line.push('"');
-            }
+            Quotes::Never => export.to.push(export.call, text)?,
+            Quotes::IfNeeded if !needs() => export.to.push(export.call, text)?,
+            _ => in_quotes(export, text)?,
         }
     }
-    line.push('\n');
-    export.to.push(export.call, &line)
+    export.to.push(export.call, "\n")
+}
+
+fn in_quotes(export: &mut Export<'_>, text: &str) -> Result<(), ExecError> {
+    export.to.push(export.call, "\"")?;
+    // Each quote goes with what stands before it, and once more.
+    for part in text.split_inclusive('"') {
+        export.to.push(export.call, part)?;
+        if part.ends_with('"') {
+            export.to.push(export.call, "\"")?;
+        }
+    }
+    export.to.push(export.call, "\"")
 }

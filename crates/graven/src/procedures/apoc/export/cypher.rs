@@ -7,7 +7,7 @@
 //! # Source
 //! Neo4j APOC Core 5, "Export to Cypher Script".
 
-use graven_exec::{ExecError, MoreRows, Value, sources};
+use graven_exec::{ExecError, Value, sources};
 use graven_files::literal;
 
 use super::Export;
@@ -60,67 +60,82 @@ fn push(export: &mut Export<'_>, text: &str) -> Result<(), ExecError> {
     export.to.push(export.call, text)
 }
 
-/// Statements as one transaction of the shell.
-fn transaction(export: &mut Export<'_>, text: &str) -> Result<(), ExecError> {
+/// Begins a transaction of the shell.
+fn begin(export: &mut Export<'_>) -> Result<(), ExecError> {
     match export.config.is_for_shell {
-        true => push(export, &format!(":begin\n{text}:commit\n")),
-        false => push(export, text),
+        true => push(export, ":begin\n"),
+        false => Ok(()),
     }
+}
+
+fn commit(export: &mut Export<'_>) -> Result<(), ExecError> {
+    match export.config.is_for_shell {
+        true => push(export, ":commit\n"),
+        false => Ok(()),
+    }
+}
+
+/// A statement as one transaction of the shell.
+fn transaction(export: &mut Export<'_>, text: &str) -> Result<(), ExecError> {
+    begin(export)?;
+    push(export, text)?;
+    commit(export)
 }
 
 fn schema(export: &mut Export<'_>) -> Result<(), ExecError> {
     let indexes = "SHOW INDEXES YIELD createStatement AS text, owningConstraint AS owner \
         WHERE owner IS NULL RETURN text ORDER BY text";
     let constraints = "SHOW CONSTRAINTS YIELD createStatement AS text RETURN text ORDER BY text";
-    let mut text = String::new();
+    begin(export)?;
     for asked in [indexes, constraints] {
         for row in export.call.rows(asked, Vec::new())? {
             if let Value::String(own) = &row[0] {
-                text.push_str(own);
-                text.push_str(";\n");
+                push(export, own)?;
+                push(export, ";\n")?;
             }
         }
     }
-    text.push_str(&format!(
-        "CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:{LABEL}) REQUIRE (node.{KEY}) IS UNIQUE;\n"
-    ));
-    transaction(export, &text)?;
+    push(
+        export,
+        &format!(
+            "CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:{LABEL}) REQUIRE (node.{KEY}) \
+                IS UNIQUE;\n"
+        ),
+    )?;
+    commit(export)?;
     push(export, "CALL db.awaitIndexes(300);\n")
 }
 
-/// Rows that become one statement, as long as what stands behind them is equal.
+/// A statement of several rows, as long as what stands behind them is equal.
 #[derive(Default)]
-struct Waiting {
-    rows: Vec<String>,
+struct Unfinished {
+    rows: usize,
     behind: String,
 }
 
-impl Waiting {
-    fn add(
-        &mut self,
-        export: &mut Export<'_>,
-        row: String,
-        behind: String,
-    ) -> Result<(), ExecError> {
-        if self.behind != behind || self.rows.len() == BATCH {
-            self.write(export)?;
+impl Unfinished {
+    fn add(&mut self, export: &mut Export<'_>, row: &str, behind: String) -> Result<(), ExecError> {
+        if self.behind != behind || self.rows == BATCH {
+            self.finish(export)?;
             self.behind = behind;
         }
-        self.rows.push(row);
-        Ok(())
+        if self.rows == 0 {
+            begin(export)?;
+        }
+        let before = if self.rows == 0 { "UNWIND [" } else { ", " };
+        push(export, before)?;
+        self.rows += 1;
+        push(export, row)
     }
 
-    fn write(&mut self, export: &mut Export<'_>) -> Result<(), ExecError> {
-        if self.rows.is_empty() {
+    fn finish(&mut self, export: &mut Export<'_>) -> Result<(), ExecError> {
+        if std::mem::take(&mut self.rows) == 0 {
             return Ok(());
         }
-        let text = format!(
-            "UNWIND [{}] AS row\n{};\n",
-            self.rows.join(", "),
-            self.behind
-        );
-        self.rows.clear();
-        transaction(export, &text)
+        push(export, "] AS row\n")?;
+        push(export, &self.behind)?;
+        push(export, ";\n")?;
+        commit(export)
     }
 }
 
@@ -150,8 +165,8 @@ fn name(value: &Value) -> String {
 fn nodes(export: &mut Export<'_>) -> Result<(), ExecError> {
     let text = "WITH n, labels(n) AS own RETURN id(n) AS i, own, properties(n) ORDER BY own, i";
     let mut started = export.nodes(text, Vec::new())?;
-    let mut waiting = Waiting::default();
-    while let Some(rows) = started.next()? {
+    let mut statement = Unfinished::default();
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let row_text = format!("{{_id:{}, properties:{}}}", row[0], map(export, &row[2])?);
             let labels: String = match &row[1] {
@@ -166,17 +181,17 @@ fn nodes(export: &mut Export<'_>) -> Result<(), ExecError> {
                 format!("CREATE (n:{LABEL}{{{KEY}: row._id}}) SET n += row.properties{labels}");
             export.written.nodes += 1;
             export.written.rows += 1;
-            waiting.add(export, row_text, behind)?;
+            statement.add(export, &row_text, behind)?;
         }
     }
-    waiting.write(export)
+    statement.finish(export)
 }
 
 fn relationships(export: &mut Export<'_>) -> Result<(), ExecError> {
     let text = "RETURN id(a), id(b), type(r) AS own, properties(r), id(r) AS i ORDER BY own, i";
     let mut started = export.relationships(text, Vec::new())?;
-    let mut waiting = Waiting::default();
-    while let Some(rows) = started.next()? {
+    let mut statement = Unfinished::default();
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let row_text = format!(
                 "{{start: {{_id:{}}}, end: {{_id:{}}}, properties:{}}}",
@@ -192,10 +207,10 @@ fn relationships(export: &mut Export<'_>) -> Result<(), ExecError> {
             );
             export.written.relationships += 1;
             export.written.rows += 1;
-            waiting.add(export, row_text, behind)?;
+            statement.add(export, &row_text, behind)?;
         }
     }
-    waiting.write(export)
+    statement.finish(export)
 }
 
 fn clean(export: &mut Export<'_>) -> Result<(), ExecError> {

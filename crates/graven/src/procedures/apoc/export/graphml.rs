@@ -6,8 +6,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use graven_exec::{ExecError, MoreRows, Value};
+use graven_exec::{ExecError, Value};
 
+use super::super::super::inner::Call;
 use super::Export;
 use super::csv::{TEXT, keys};
 
@@ -32,7 +33,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     );
     let params = vec![(Arc::from("keys"), Value::list(of_nodes.clone()))];
     let mut started = export.nodes(&text, params)?;
-    while let Some(rows) = started.next()? {
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let mut line = format!("<node id=\"n{}\"", word(&row[0]));
             let labels = escaped(export, word(&row[1]))?;
@@ -44,10 +45,10 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
             } else {
                 line.push('>');
             }
-            data(export, &mut line, &of_nodes, &row[2])?;
-            line.push_str("</node>\n");
+            export.to.push(export.call, &line)?;
+            data(export, &of_nodes, &row[2])?;
             export.written.nodes += 1;
-            end(export, &line, &row[3])?;
+            end(export, "</node>\n", &row[3])?;
         }
     }
     let text = format!(
@@ -56,18 +57,18 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
     );
     let params = vec![(Arc::from("keys"), Value::list(of_edges.clone()))];
     let mut started = export.relationships(&text, params)?;
-    while let Some(rows) = started.next()? {
+    while let Some(rows) = export.next(&mut started)? {
         for row in rows {
             let (id, from, to) = (word(&row[0]), word(&row[1]), word(&row[2]));
             let kind = escaped(export, word(&row[3]))?;
-            let mut line = format!(
+            let line = format!(
                 "<edge id=\"e{id}\" source=\"n{from}\" target=\"n{to}\" label=\"{kind}\">\
                     <data key=\"label\">{kind}</data>"
             );
-            data(export, &mut line, &of_edges, &row[4])?;
-            line.push_str("</edge>\n");
+            export.to.push(export.call, &line)?;
+            data(export, &of_edges, &row[4])?;
             export.written.relationships += 1;
-            end(export, &line, &row[5])?;
+            end(export, "</edge>\n", &row[5])?;
         }
     }
     export.to.push(export.call, "</graph>\n</graphml>")
@@ -93,43 +94,51 @@ fn is_in_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// The text with what XML reads otherwise written as references.
+/// The text in parts, with what XML reads otherwise written as references.
+fn parts<'a>(
+    call: &'a Call<'_>,
+    text: &'a str,
+) -> impl Iterator<Item = Result<&'a str, ExecError>> {
+    let special = |c: char| matches!(c, '&' | '<' | '>' | '"' | '\r') || !is_in_xml(c);
+    // Each special character goes with what stands before it.
+    let runs = text.split_inclusive(special);
+    runs.flat_map(move |run| {
+        let last = run.chars().next_back().filter(|c| special(*c));
+        let plain = &run[..run.len() - last.map_or(0, char::len_utf8)];
+        let reference = last.map(|c| match c {
+            '&' => Ok("&amp;"),
+            '<' => Ok("&lt;"),
+            '>' => Ok("&gt;"),
+            '"' => Ok("&quot;"),
+            '\r' => Ok("&#13;"),
+            c => Err(call.failed(format!(
+                "GraphML cannot hold the character U+{:04X} of a text: export as JSON",
+                u32::from(c)
+            ))),
+        });
+        std::iter::once(Ok(plain)).chain(reference)
+    })
+}
+
+/// A name as XML has it.
 fn escaped(export: &Export<'_>, text: &str) -> Result<String, ExecError> {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\r' => out.push_str("&#13;"),
-            c if is_in_xml(c) => out.push(c),
-            c => {
-                let told = format!(
-                    "GraphML cannot hold the character U+{:04X} of a text: export as JSON",
-                    u32::from(c)
-                );
-                return Err(export.call.failed(told));
-            }
-        }
-    }
-    Ok(out)
+    parts(export.call, text).collect()
 }
 
 /// The values of the keys that an element has.
-fn data(
-    export: &Export<'_>,
-    line: &mut String,
-    keys: &[Value],
-    texts: &Value,
-) -> Result<(), ExecError> {
+fn data(export: &mut Export<'_>, keys: &[Value], texts: &Value) -> Result<(), ExecError> {
     let Value::List(texts) = texts else {
         return Ok(());
     };
     for (key, text) in keys.iter().zip(texts.iter()) {
         if let Value::String(text) = text {
-            let (key, text) = (escaped(export, word(key))?, escaped(export, text)?);
-            let _ = write!(line, "<data key=\"{key}\">{text}</data>");
+            let key = escaped(export, word(key))?;
+            let call = export.call;
+            export.to.push(call, &format!("<data key=\"{key}\">"))?;
+            for part in parts(call, text) {
+                export.to.push(call, part?)?;
+            }
+            export.to.push(call, "</data>")?;
         }
     }
     Ok(())
@@ -160,7 +169,7 @@ fn declare(export: &mut Export<'_>, of: &str, own: &str, keys: &[Value]) -> Resu
 }
 
 /// For each key the name that GraphML has for the type of all its values.
-fn types(export: &Export<'_>, of_nodes: bool) -> Result<Vec<(Value, &'static str)>, ExecError> {
+fn types(export: &mut Export<'_>, of_nodes: bool) -> Result<Vec<(Value, &'static str)>, ExecError> {
     let text = |of: &str| {
         format!(
             "UNWIND keys({of}) AS k WITH k, split(valueType({of}[k]), ' ')[0] AS t \
@@ -172,7 +181,7 @@ fn types(export: &Export<'_>, of_nodes: bool) -> Result<Vec<(Value, &'static str
         false => export.relationships(&text("r"), Vec::new())?,
     };
     let mut types = Vec::new();
-    while let Some(rows) = started.next()? {
+    while let Some(rows) = export.next(&mut started)? {
         for mut row in rows {
             let name = match word(&row[1]) {
                 "BOOLEAN" => "boolean",
@@ -184,7 +193,9 @@ fn types(export: &Export<'_>, of_nodes: bool) -> Result<Vec<(Value, &'static str
                 list if list.starts_with("LIST<") => "string\" attr.list=\"string",
                 _ => "string",
             };
-            types.push((row.swap_remove(0), name));
+            let key = row.swap_remove(0);
+            export.keep(size_of::<(Value, &str)>() + key.heap_bytes())?;
+            types.push((key, name));
         }
     }
     Ok(types)

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use graven_exec::{ExecError, MoreRows, Value};
+use graven_exec::{ExecError, Value};
 
 use super::Export;
 
@@ -50,7 +50,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
                 .iter()
                 .map(|name| Value::text(name))
                 .collect();
-            while let Some(rows) = started.next()? {
+            while let Some(rows) = export.next(&mut started)? {
                 lines_of_rows(export, &columns, rows)?;
             }
         }
@@ -71,12 +71,12 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
                 end("b", has_ends)
             );
             let mut started = export.nodes(&of_nodes, Vec::new())?;
-            while let Some(rows) = started.next()? {
+            while let Some(rows) = export.next(&mut started)? {
                 export.written.nodes += rows.len() as u64;
                 lines(export, &rows)?;
             }
             let mut started = export.relationships(&of_relationships, Vec::new())?;
-            while let Some(rows) = started.next()? {
+            while let Some(rows) = export.next(&mut started)? {
                 export.written.relationships += rows.len() as u64;
                 lines(export, &rows)?;
             }

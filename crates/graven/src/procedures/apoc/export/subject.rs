@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graven_exec::{ExecError, MoreRows, Value};
+use graven_exec::{ExecError, Value};
+use graven_pagecache::Reservation;
 use graven_storage::{NodeId, RelId};
 
-use super::super::super::inner::{Call, Started};
+use super::super::super::inner::{Call, Started, no_room};
 use super::{Export, Written};
 
 /// See the file header.
@@ -114,20 +115,43 @@ impl Export<'_> {
         };
         let mut started = started?;
         let mut found = Found::default();
-        while let Some(rows) = started.next()? {
-            rows.iter().flatten().for_each(|value| found.take(value));
+        while let Some(rows) = self.next(&mut started)? {
+            let mut values = rows.iter().flatten();
+            values.try_for_each(|value| found.take(value, &mut self.kept))?;
         }
-        let relationships = std::mem::take(&mut found.relationships).into_iter();
-        let relationships = relationships.map(|id| Value::Relationship(RelId(id)));
-        let relationships = Value::list(relationships.collect());
+        let relationships = std::mem::take(&mut found.relationships);
+        let relationships = self.list(relationships, |id| Value::Relationship(RelId(id)))?;
         let params = vec![(Arc::from("rels"), relationships.clone())];
         let ends = "UNWIND $rels AS r UNWIND [startNode(r), endNode(r)] AS n RETURN DISTINCT n";
-        for row in self.call.rows(ends, params)? {
-            row.iter().for_each(|value| found.nodes_of(value));
+        let mut started = self.call.start(ends, params)?;
+        while let Some(rows) = self.next(&mut started)? {
+            let mut values = rows.iter().flatten();
+            values.try_for_each(|value| found.take(value, &mut self.kept))?;
         }
-        let nodes = found.nodes.into_iter().map(|id| Value::Node(NodeId(id)));
-        self.subject = Subject::Lists("statement", Value::list(nodes.collect()), relationships);
+        let nodes = self.list(found.nodes, |id| Value::Node(NodeId(id)))?;
+        self.subject = Subject::Lists("statement", nodes, relationships);
         Ok(())
+    }
+
+    /// Ids as a list of values, which takes their place in what is kept.
+    fn list(&mut self, ids: BTreeSet<u64>, value: fn(u64) -> Value) -> Result<Value, ExecError> {
+        let (count, each) = (ids.len() as u64, size_of::<Value>() as u64);
+        // The values are copied to where they are shared.
+        self.kept.grow(2 * each * count).map_err(no_room)?;
+        let list = Value::list(ids.into_iter().map(value).collect());
+        self.kept.shrink((each + ID_BYTES) * count);
+        Ok(list)
+    }
+}
+
+/// About how many bytes an id takes in a set.
+const ID_BYTES: u64 = 24;
+
+/// Puts an id into a set, charged.
+fn put(ids: &mut BTreeSet<u64>, id: u64, memory: &mut Reservation) -> Result<(), ExecError> {
+    match ids.insert(id) {
+        true => memory.grow(ID_BYTES).map_err(no_room),
+        false => Ok(()),
     }
 }
 
@@ -139,24 +163,22 @@ struct Found {
 }
 
 impl Found {
-    fn nodes_of(&mut self, value: &Value) {
-        if let Value::Node(id) = value {
-            self.nodes.insert(id.0);
-        }
-    }
-
-    fn take(&mut self, value: &Value) {
+    fn take(&mut self, value: &Value, memory: &mut Reservation) -> Result<(), ExecError> {
         match value {
-            Value::Node(_) => self.nodes_of(value),
-            Value::Relationship(id) => drop(self.relationships.insert(id.0)),
+            Value::Node(id) => put(&mut self.nodes, id.0, memory),
+            Value::Relationship(id) => put(&mut self.relationships, id.0, memory),
             Value::Path(path) => {
-                self.nodes.extend(path.nodes.iter().map(|id| id.0));
-                self.relationships
-                    .extend(path.relationships.iter().map(|id| id.0));
+                let mut nodes = path.nodes.iter();
+                nodes.try_for_each(|id| put(&mut self.nodes, id.0, memory))?;
+                let mut relationships = path.relationships.iter();
+                relationships.try_for_each(|id| put(&mut self.relationships, id.0, memory))
             }
-            Value::List(items) => items.iter().for_each(|item| self.take(item)),
-            Value::Map(map) => map.entries().iter().for_each(|(_, item)| self.take(item)),
-            _ => {}
+            Value::List(items) => items.iter().try_for_each(|item| self.take(item, memory)),
+            Value::Map(map) => {
+                let mut items = map.entries().iter();
+                items.try_for_each(|(_, item)| self.take(item, memory))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use graven_exec::{ExecError, NamedFile, Refused, Value};
 use graven_pagecache::Reservation;
 
-use super::super::super::inner::{Call, no_room};
+use super::super::super::inner::Call;
+use super::HOLDER;
+use super::text::Text;
 use crate::right::Right;
 
 /// See the file header.
 pub(super) enum Target {
-    Text(String, Reservation),
+    Text(Text),
     File(Box<Unfinished>),
 }
 
@@ -44,8 +46,8 @@ impl Target {
     pub(super) fn of(call: &Call<'_>, file: &Value, streams: bool) -> Result<Self, ExecError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if streams {
-            let memory = call.on.database.budget.empty_reservation("export");
-            return Ok(Target::Text(String::new(), memory));
+            let memory = call.on.database.budget.empty_reservation(HOLDER);
+            return Ok(Target::Text(Text::new(memory)));
         }
         let Value::String(name) = file else {
             return Err(call.failed("name a file, or give the text with {stream: true}"));
@@ -78,12 +80,7 @@ impl Target {
     /// Appends a part of the text.
     pub(super) fn push(&mut self, call: &Call<'_>, part: &str) -> Result<(), ExecError> {
         match self {
-            Target::Text(text, memory) => {
-                // A text that grows takes up to twice its room.
-                memory.grow(2 * part.len() as u64).map_err(no_room)?;
-                text.push_str(part);
-                Ok(())
-            }
+            Target::Text(text) => text.push(part),
             Target::File(file) => {
                 let done = file.to.write_all(part.as_bytes());
                 done.map_err(|error| failed(call, &file.name, &error))
@@ -94,15 +91,15 @@ impl Target {
     /// Bytes of the text so far.
     pub(super) fn length(&self) -> usize {
         match self {
-            Target::Text(text, _) => text.len(),
+            Target::Text(text) => text.len(),
             Target::File(_) => 0,
         }
     }
 
-    /// Gives the file its name; the text, or null of a file.
-    pub(super) fn finish(self, call: &Call<'_>) -> Result<Value, ExecError> {
+    /// Gives the file its name; the text with its memory, or null of a file.
+    pub(super) fn finish(self, call: &Call<'_>) -> Result<(Value, Reservation), ExecError> {
         let mut file = match self {
-            Target::Text(text, _) => return Ok(Value::text(&text)),
+            Target::Text(text) => return text.finish(),
             Target::File(file) => file,
         };
         let done = file.to.flush().and_then(|()| {
@@ -119,6 +116,7 @@ impl Target {
         let folder = File::open(folder.unwrap_or(Path::new(".")));
         let synced = folder.and_then(|folder| folder.sync_all());
         synced.map_err(|error| failed(call, &file.name, &error))?;
-        Ok(Value::Null)
+        let memory = call.on.database.budget.empty_reservation(HOLDER);
+        Ok((Value::Null, memory))
     }
 }
