@@ -16,7 +16,8 @@
 //! Any thread may read; one at a time does.
 //!
 //! # Costs
-//! Memory: the windows, and the one that is on its way.
+//! Memory: the windows, which take what they may ([`crate::windows`]), and what is on its way,
+//! which takes no more than that: one window ahead, or the ranges that are asked for together.
 
 use std::fs::File;
 use std::io::Write;
@@ -34,7 +35,7 @@ use crate::clients::Client;
 use crate::error::{Error, Result, chain};
 use crate::hints::explained;
 use crate::object_url::{Allowed, ObjectUrl, Store};
-use crate::ranges::{Piece, join};
+use crate::ranges::{Joined, Piece, join_within};
 use crate::runtime::{Pending, Stop};
 use crate::traffic::{Traffic, TrafficCounts};
 use crate::windows::{Next, SMALL, Windows};
@@ -274,8 +275,9 @@ impl Object {
         }
         match state.windows.next(offset, wanted) {
             Next::Loose(range, goes_on) => {
-                let bytes = self.fetch(vec![range.clone()])?;
-                let bytes = bytes.into_iter().next().expect("a range was asked for");
+                let (shared, asked) = (self.shared.clone(), range.clone());
+                let url = &self.shared.url;
+                let bytes = wait(url, &self.stop, async move { shared.get(asked).await })?;
                 state.windows.put(range.start, bytes);
                 if goes_on {
                     self.start_ahead(state);
@@ -288,21 +290,10 @@ impl Object {
                     chunk: 0,
                     range: range.clone(),
                 });
-                let joined = join(pieces.collect());
-                let ranges = joined.iter().map(|it| it.range.clone()).collect();
-                for (joined, bytes) in joined.iter().zip(self.fetch(ranges)?) {
-                    for piece in &joined.pieces {
-                        let from = (piece.range.start - joined.range.start) as usize;
-                        let to = (piece.range.end - joined.range.start) as usize;
-                        // A part of its own, so that no other one keeps it.
-                        let part = match joined.pieces.len() {
-                            1 => bytes.clone(),
-                            _ => Bytes::copy_from_slice(&bytes[from..to]),
-                        };
-                        state
-                            .windows
-                            .put_part(parts[piece.read].0, piece.range.start, part);
-                    }
+                let pieces: Vec<_> = pieces.collect();
+                let joined = join_within(&pieces, state.windows.memory());
+                for (read, start, bytes) in self.fetch_pieces(joined)? {
+                    state.windows.put_part(parts[read].0, start, bytes);
                 }
             }
         }
@@ -320,13 +311,20 @@ impl Object {
         state.ahead = started.ok().map(|pending| (range, pending));
     }
 
-    /// The bytes of these ranges.
-    fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
+    /// The bytes of the pieces of these ranges: which one, where it starts, and what it has.
+    fn fetch_pieces(&self, joined: Vec<Joined>) -> Result<Vec<(usize, u64, Bytes)>> {
         let shared = self.shared.clone();
         wait(&self.shared.url, &self.stop, async move {
-            let asked = ranges.into_iter().map(|range| shared.get(range));
+            let asked = joined.into_iter().map(|joined| {
+                let shared = shared.clone();
+                async move {
+                    let bytes = shared.get(joined.range.clone()).await?;
+                    Ok::<_, Error>(cut(&joined, &bytes))
+                }
+            });
             let asked = stream::iter(asked.collect::<Vec<_>>());
-            asked.buffered(REQUESTS).try_collect().await
+            let cut: Vec<_> = asked.buffered(REQUESTS).try_collect().await?;
+            Ok(cut.into_iter().flatten().collect())
         })
     }
 
@@ -351,6 +349,21 @@ impl Object {
             at += count as u64;
         }
     }
+}
+
+/// The pieces of an answer. Each has bytes of its own, so that what lies between them goes at once,
+/// and no piece keeps another one.
+fn cut(joined: &Joined, bytes: &Bytes) -> Vec<(usize, u64, Bytes)> {
+    let pieces = joined.pieces.iter().map(|piece| {
+        let from = (piece.range.start - joined.range.start) as usize;
+        let to = (piece.range.end - joined.range.start) as usize;
+        let own = match joined.pieces.len() {
+            1 => bytes.clone(),
+            _ => Bytes::copy_from_slice(&bytes[from..to]),
+        };
+        (piece.read, piece.range.start, own)
+    });
+    pieces.collect()
 }
 
 fn no_copy(url: &ObjectUrl, error: &std::io::Error) -> Error {

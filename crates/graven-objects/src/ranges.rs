@@ -33,13 +33,27 @@ pub(crate) struct Joined {
 }
 
 /// The requests that answer `pieces`.
-pub(crate) fn join(mut pieces: Vec<Piece>) -> Vec<Joined> {
+pub(crate) fn join(pieces: Vec<Piece>) -> Vec<Joined> {
+    join_near(pieces, GAP_MAX)
+}
+
+/// The requests that answer `pieces`, which ask for no more than `most` bytes where the pieces
+/// themselves do not: the less room there is, the shorter the gaps that are asked for.
+pub(crate) fn join_within(pieces: &[Piece], most: u64) -> Vec<Joined> {
+    let bytes = |it: &Joined| it.range.end - it.range.start;
+    let gaps = [GAP_MAX, GAP_MAX / 8, GAP_MAX / 64];
+    let mut joined = gaps.iter().map(|gap| join_near(pieces.to_vec(), *gap));
+    let fits = joined.find(|joined| joined.iter().map(bytes).sum::<u64>() <= most);
+    fits.unwrap_or_else(|| join_near(pieces.to_vec(), 0))
+}
+
+fn join_near(mut pieces: Vec<Piece>, gap: u64) -> Vec<Joined> {
     pieces.sort_by_key(|piece| (piece.chunk, piece.range.start));
     let mut joined: Vec<Joined> = Vec::new();
     for piece in pieces {
         if let Some(last) = joined.last_mut()
             && last.chunk == piece.chunk
-            && piece.range.start <= last.range.end + GAP_MAX
+            && piece.range.start <= last.range.end + gap
             && piece.range.end.max(last.range.end) - last.range.start <= JOINED_MAX
         {
             last.range.end = last.range.end.max(piece.range.end);
@@ -85,6 +99,14 @@ mod tests {
             .collect();
         assert_eq!(spans, [(0, 0..12288), (0, far..far + 4096), (1, 0..4096)]);
         assert_eq!(joined[0].pieces.len(), 2);
+    }
+
+    #[test]
+    fn gaps_take_no_more_than_there_is_room_for() {
+        let far = GAP_MAX / 16;
+        let many: Vec<_> = (0..10).map(|i| piece(i, 0, i as u64 * far, 100)).collect();
+        let counts = [far * 10, 2_000, 10].map(|most| join_within(&many, most).len());
+        assert_eq!(counts, [1, 10, 10]);
     }
 
     #[test]
