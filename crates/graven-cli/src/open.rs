@@ -57,13 +57,13 @@ pub(crate) struct How {
     /// A folder for blocks of a published snapshot, so that each is asked for once
     #[arg(long, value_name = "DIR")]
     disk_cache: Option<PathBuf>,
-    /// What the files of --disk-cache may take
+    /// What the files of --disk-cache may take, and the copy of a file that a web server sends only
+    /// as a whole
     #[arg(
         long,
         value_parser = argument::bytes,
         value_name = "SIZE",
-        default_value = "10GiB",
-        requires = "disk_cache"
+        default_value = "10GiB"
     )]
     disk_budget: u64,
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use graven_cypher::plan::{Plan, PlanMode};
+use graven_objects::DISK_BUDGET;
 use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
@@ -44,6 +45,8 @@ pub struct ExecContext {
     pub functions: Option<Arc<UserFunctions>>,
     /// Which files the statement may name.
     pub files: FileAccess,
+    /// Bytes that the copy of an object may have which can only be read as a whole.
+    pub disk: u64,
     /// Frames that it may read, and where it notes rows that it leaves out.
     pub sources: Arc<Sources>,
     /// The user that runs it, where users are known.
@@ -76,6 +79,7 @@ impl ExecContext {
             procedures: None,
             functions: None,
             files: FileAccess::default(),
+            disk: DISK_BUDGET,
             sources: Arc::default(),
             user: None,
             store_uuid: [0; 16],
@@ -194,6 +198,7 @@ pub(crate) fn runtime(
         procedures: context.procedures,
         functions: context.functions,
         files: context.files,
+        disk: context.disk,
         sources: context.sources,
         user: context.user,
         store_uuid: context.store_uuid,

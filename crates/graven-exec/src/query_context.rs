@@ -94,6 +94,8 @@ pub(crate) struct QueryContext {
     /// Functions of the program.
     pub(crate) functions: Option<Arc<UserFunctions>>,
     pub(crate) files: FileAccess,
+    /// Bytes that the copy of an object may have which can only be read as a whole.
+    pub(crate) disk: u64,
     pub(crate) sources: Arc<Sources>,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) store_uuid: [u8; 16],
@@ -174,6 +176,7 @@ impl QueryContext {
             procedures: self.procedures.clone(),
             functions: self.functions.clone(),
             files: self.files.clone(),
+            disk: self.disk,
             sources: Arc::clone(&self.sources),
             user: self.user.clone(),
             store_uuid: self.store_uuid,

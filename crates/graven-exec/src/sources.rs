@@ -21,6 +21,7 @@ use graven_cypher::plan::{FileNames, Literal, LoadSource, OptionValue};
 use graven_files::{
     Column, Datum, Description, Error, FAULTS_MAX, Fault, Frame, Kind, Options, Source,
 };
+use graven_objects::DISK_BUDGET;
 use graven_types::PropertyValue;
 
 use crate::error::ExecError;
@@ -216,6 +217,7 @@ pub fn inspect(names: &[String], options: &Options) -> Result<Description, Error
     let reach = Reach {
         files: &FileAccess::default(),
         memory: MEMORY,
+        disk: DISK_BUDGET,
         patience: &Patience::default(),
     };
     let mut inputs = Inputs::of(&reach, options.format);

@@ -37,6 +37,7 @@
 
 mod attempts;
 mod clients;
+mod copies;
 mod disk_tier;
 mod error;
 mod fetch;
@@ -56,6 +57,7 @@ mod traffic;
 mod upload;
 mod windows;
 
+pub use copies::DISK_BUDGET;
 pub use disk_tier::{DiskTier, TierUse};
 pub use error::{Error, Result};
 pub use gc::{Collected, GRACE, gc};

@@ -4,8 +4,8 @@
 //! The first request asks for the beginning of the object and tells its size and its tag. Reads
 //! come out of windows ([`crate::windows`]); what is not there is asked for, several ranges at
 //! once. Where reads go from front to back, the next window is on its way while the last one is
-//! used. A web server that knows no ranges is asked for the whole file, which is kept in a file
-//! without a name.
+//! used. A web server that knows no ranges is asked for the whole file, which is copied
+//! ([`crate::copies`]).
 //!
 //! # Invariants
 //! * OB-18: all bytes are those of one state of the object: an answer with another tag or size is
@@ -20,7 +20,6 @@
 //! which takes no more than that: one window ahead, or the ranges that are asked for together.
 
 use std::fs::File;
-use std::io::Write;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -32,6 +31,7 @@ use parking_lot::Mutex;
 
 use crate::attempts::repeated;
 use crate::clients::Client;
+use crate::copies::{Copy, DISK_BUDGET, no_copy};
 use crate::error::{Error, Result, chain};
 use crate::hints::explained;
 use crate::object_url::{Allowed, ObjectUrl, Store};
@@ -52,6 +52,8 @@ pub struct Asking {
     pub allowed: Allowed,
     /// When waiting ends.
     pub stop: Stop,
+    /// Bytes that the copy of an object may have which can only be read as a whole.
+    pub disk: u64,
 }
 
 impl std::fmt::Debug for Asking {
@@ -63,12 +65,13 @@ impl std::fmt::Debug for Asking {
 }
 
 impl Asking {
-    /// All URLs, and waiting without end.
+    /// All URLs, waiting without end, and [`DISK_BUDGET`].
     #[must_use]
     pub fn freely() -> Asking {
         Asking {
             allowed: Allowed::All,
             stop: Arc::new(|| false),
+            disk: DISK_BUDGET,
         }
     }
 
@@ -111,6 +114,8 @@ pub struct Object {
     /// The whole object, of a server that knows no ranges.
     copy: Option<File>,
     stop: Stop,
+    /// Bytes that a copy may have.
+    disk: u64,
 }
 
 impl std::fmt::Debug for Object {
@@ -173,7 +178,7 @@ impl Object {
         let (size, tag, begun, copy) = match found {
             Found::Ranges(size, tag, begun) => (size, tag, begun, None),
             Found::Whole => {
-                let file = download(url, &client, &asking.stop)?;
+                let file = download(url, &client, asking)?;
                 let size = file.metadata().map_err(|error| no_copy(url, &error))?;
                 (size.len(), None, Bytes::new(), Some(file))
             }
@@ -199,6 +204,7 @@ impl Object {
             }),
             copy,
             stop: asking.stop.clone(),
+            disk: asking.disk,
         })
     }
 
@@ -331,21 +337,20 @@ impl Object {
     /// All of it in a file without a name.
     ///
     /// # Errors
-    /// As [`Object::read_at`]; no room in the folder for temporary files.
+    /// As [`Object::read_at`]; no room for it in the disk budget or on the disk.
     pub fn whole(&self) -> Result<File> {
         let url = &self.shared.url;
         if let Some(copy) = &self.copy {
             return copy.try_clone().map_err(|error| no_copy(url, &error));
         }
-        let mut file = tempfile::tempfile().map_err(|error| no_copy(url, &error))?;
+        let mut file = Copy::begin(url, Some(self.shared.size), self.disk)?;
         let (mut at, mut bytes) = (0, vec![0; COPIED]);
         loop {
             let count = self.read_at(&mut bytes, at)?;
             if count == 0 {
-                return Ok(file);
+                return Ok(file.finish());
             }
-            let written = file.write_all(&bytes[..count]);
-            written.map_err(|error| no_copy(url, &error))?;
+            file.write(&bytes[..count])?;
             at += count as u64;
         }
     }
@@ -364,14 +369,6 @@ fn cut(joined: &Joined, bytes: &Bytes) -> Vec<(usize, u64, Bytes)> {
         (piece.read, piece.range.start, own)
     });
     pieces.collect()
-}
-
-fn no_copy(url: &ObjectUrl, error: &std::io::Error) -> Error {
-    let folder = std::env::temp_dir();
-    Error::object(
-        url.text(),
-        format!("its copy in {} failed: {error}", folder.display()),
-    )
 }
 
 /// The first bytes of an object, its size and its tag.
@@ -483,19 +480,24 @@ impl Shared {
 }
 
 /// Copies all of a file of a web server that knows no ranges.
-fn download(url: &ObjectUrl, client: &Client, stop: &Stop) -> Result<File> {
+fn download(url: &ObjectUrl, client: &Client, asking: &Asking) -> Result<File> {
     let (Some(client), Some(web)) = (client.web.clone(), url.web.clone()) else {
         return Err(Error::object(url.text(), "its store answers no ranges"));
     };
-    let asked = url.clone();
-    wait(url, stop, async move {
+    let (asked, disk) = (url.clone(), asking.disk);
+    wait(url, &asking.stop, async move {
         let traffic = Traffic::default();
-        let copied = repeated(&traffic, || copy_once(&asked, &client, web.as_str())).await;
+        let copy = || copy_once(&asked, (&client, web.as_str()), disk);
+        let copied = repeated(&traffic, copy).await;
         copied.map_err(|error| last(&asked, error))
     })
 }
 
-async fn copy_once(url: &ObjectUrl, client: &reqwest::Client, web: &str) -> Result<File> {
+async fn copy_once(
+    url: &ObjectUrl,
+    (client, web): (&reqwest::Client, &str),
+    disk: u64,
+) -> Result<File> {
     let failed = |error: reqwest::Error| Error::Damaged {
         url: url.text().to_owned(),
         object: url.file_name().to_owned(),
@@ -503,10 +505,9 @@ async fn copy_once(url: &ObjectUrl, client: &reqwest::Client, web: &str) -> Resu
     };
     let answer = client.get(web).send().await.map_err(failed)?;
     let mut answer = answer.error_for_status().map_err(failed)?;
-    let mut file = tempfile::tempfile().map_err(|error| no_copy(url, &error))?;
+    let mut copy = Copy::begin(url, answer.content_length(), disk)?;
     while let Some(part) = answer.chunk().await.map_err(failed)? {
-        file.write_all(&part)
-            .map_err(|error| no_copy(url, &error))?;
+        copy.write(&part)?;
     }
-    Ok(file)
+    Ok(copy.finish())
 }

@@ -59,7 +59,8 @@ pub struct Config {
     /// A folder for blocks of a database in object storage, so that each is asked for once; it may
     /// be shared with other processes and outlives them.
     pub disk_cache: Option<std::path::PathBuf>,
-    /// Bytes that the files of `disk_cache` may take.
+    /// Bytes that the files of `disk_cache` may take; and those of a copy of an object that can
+    /// only be read as a whole, such as a file of a web server that answers no ranges.
     pub disk_budget: u64,
     /// Thresholds of the executor, for tests that force either side of a choice; its threads are
     /// `threads`.
@@ -85,7 +86,7 @@ impl Default for Config {
             attach: true,
             keep_warm: false,
             disk_cache: None,
-            disk_budget: 10 << 30,
+            disk_budget: graven_objects::DISK_BUDGET,
             tuning: Tuning::default(),
         }
     }

@@ -45,6 +45,8 @@ pub(crate) struct Instance {
     pub(crate) passwords: Known,
     /// How statements are run.
     pub(crate) tuning: Tuning,
+    /// Bytes that the copy of an object may have.
+    pub(crate) disk_budget: u64,
     /// Where other processes connect, until it is served.
     pub(crate) listener: Mutex<Option<Listener>>,
     /// Where the cache's content is kept from one opening to the next.
@@ -155,6 +157,7 @@ impl Instance {
             left_out: Arc::default(),
             passwords: Known::default(),
             tuning,
+            disk_budget: config.disk_budget,
             listener: Mutex::new(listener),
             closed: AtomicBool::new(false),
             lock: Mutex::new(lock),

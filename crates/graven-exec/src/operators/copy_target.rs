@@ -75,6 +75,7 @@ impl Target {
         let reach = Reach {
             files: &rt.files,
             memory: rt.budget.limit(),
+            disk: rt.disk,
             patience: &rt.patience(),
         };
         let url = ObjectUrl::parse(name).map_err(failed)?;

@@ -98,6 +98,7 @@ impl LoadCsv {
                 let reach = Reach {
                     files: &rt.files,
                     memory: rt.budget.limit(),
+                    disk: rt.disk,
                     patience: &rt.patience(),
                 };
                 let opened = Records::open(&url, &reach, terminator, self.source.headers);

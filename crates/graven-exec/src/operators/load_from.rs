@@ -74,6 +74,7 @@ impl LoadFrom {
         let reach = Reach {
             files: &rt.files,
             memory: rt.budget.limit(),
+            disk: rt.disk,
             patience: &rt.patience(),
         };
         let described = sources::describe(&self.source, &reach, &rt.sources.frames);

@@ -47,6 +47,8 @@ pub struct Reach<'a> {
     pub files: &'a FileAccess,
     /// The memory limit.
     pub memory: u64,
+    /// Bytes that the copy of an object may have which can only be read as a whole.
+    pub disk: u64,
     /// How long it waits.
     pub patience: &'a Patience,
 }
@@ -57,6 +59,7 @@ pub(crate) fn asking(reach: &Reach<'_>) -> Asking {
     Asking {
         allowed: reach.files.urls(),
         stop: Arc::new(move || Deadline::check(patience.deadline, &patience.cancel).is_err()),
+        disk: reach.disk,
     }
 }
 

@@ -18,10 +18,14 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn with_memory(memory: u64) -> Place {
+        Place::with(memory, Config::default().disk_budget)
+    }
+
+    fn with(memory: u64, disk_budget: u64) -> Place {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         config.create = true;
-        config.memory = memory;
+        (config.memory, config.disk_budget) = (memory, disk_budget);
         let db = Database::open(folder.path().join("urls.graven"), config).unwrap();
         Place { folder, db }
     }
@@ -300,6 +304,30 @@ fn what_goes_wrong_is_named() {
     let url = web.url("signed", "a.csv?sig=SECRET");
     let text = format!("LOAD FROM '{url}' RETURN count(*)");
     assert_eq!(rows(&connection, &text).unwrap(), ["3"]);
+}
+
+#[test]
+fn copies_of_whole_files_stay_within_the_disk_budget() {
+    let (place, web) = (Place::with(64 << 20, 16 << 20), Web::serve());
+    let line = "1,a text of some length so that there are fewer lines\n";
+    web.put("small.csv", format!("id,name\n{}", line.repeat(200_000)));
+    web.put("large.csv", format!("id,name\n{}", line.repeat(600_000)));
+    let connection = place.db.connect();
+    let count = |url: &str| format!("LOAD FROM '{url}' RETURN count(*)");
+    for how in ["plain", "unsized"] {
+        let small = web.url(how, "small.csv");
+        assert_eq!(rows(&connection, &count(&small)).unwrap(), ["200000"]);
+        web.sent();
+        let large = web.url(how, "large.csv");
+        let said = fault(&connection, &count(&large));
+        for part in [&*large, "bytes", "--disk-budget", "another program"] {
+            assert!(said.contains(part), "{how}: {said}");
+        }
+        eprintln!("{said}");
+    }
+    // What is read by ranges needs no copy.
+    let large = web.url("ranged", "large.csv");
+    assert_eq!(rows(&connection, &count(&large)).unwrap(), ["600000"]);
 }
 
 #[test]

@@ -77,6 +77,19 @@ fn refuse(mut to: &TcpStream, status: &str) -> std::io::Result<bool> {
 }
 
 impl Shared {
+    /// Sends a body without saying how long it is.
+    fn send_in_pieces(&self, mut to: &TcpStream, body: &[u8]) -> std::io::Result<bool> {
+        to.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+        for piece in body.chunks(16 << 10) {
+            to.write_all(format!("{:x}\r\n", piece.len()).as_bytes())?;
+            to.write_all(piece)?;
+            to.write_all(b"\r\n")?;
+            self.bytes.fetch_add(piece.len(), Ordering::SeqCst);
+        }
+        to.write_all(b"0\r\n\r\n")?;
+        Ok(true)
+    }
+
     /// Answers a request; whether the connection goes on.
     fn answer(&self, mut to: &TcpStream, request: &Message) -> std::io::Result<bool> {
         let number = self.requests.fetch_add(1, Ordering::SeqCst);
@@ -112,7 +125,7 @@ impl Shared {
             "tagged" => "ETag: \"1\"\r\n".to_owned(),
             _ => String::new(),
         };
-        let (head, body) = match range.filter(|_| how != "plain") {
+        let (head, body) = match range.filter(|_| !matches!(how, "plain" | "unsized")) {
             Some((first, _)) if first >= content.len() => {
                 return refuse(to, "416 Range Not Satisfiable");
             }
@@ -124,6 +137,9 @@ impl Shared {
             }
             None => ("HTTP/1.1 200 OK\r\n".to_owned(), &content[..]),
         };
+        if how == "unsized" {
+            return self.send_in_pieces(to, &content);
+        }
         let length = format!("{tag}Content-Length: {}\r\n\r\n", body.len());
         to.write_all(head.as_bytes())?;
         to.write_all(length.as_bytes())?;
