@@ -5,9 +5,9 @@
 //! size is checked before the copy begins, where it is known, and counted while bytes come.
 //!
 //! # Invariants
-//! * OB-20: a copy has no more bytes than the disk budget, and does not make less of its file
+//! * OB-21: a copy has no more bytes than the disk budget, and does not make less of its file
 //!   system free than a reserve: a twentieth, 1 GiB at most.
-//! * OB-21: the file has no name. It is gone with its last handle, also where the process is
+//! * OB-22: the file has no name. It is gone with its last handle, also where the process is
 //!   killed.
 //!
 //! # Concurrency
@@ -141,7 +141,7 @@ pub(crate) fn no_copy(url: &ObjectUrl, error: &std::io::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: OB-20 and OB-21; a refusal names the URL, the size and what to do.
+    //! Goal: OB-21 and OB-22; a refusal names the URL, the size and what to do.
 
     use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -172,7 +172,7 @@ mod tests {
         let mut bytes = [0; 6];
         file.read_exact_at(&mut bytes, 0).unwrap();
         assert_eq!(&bytes, b"abcdef");
-        assert_eq!(file.metadata().unwrap().nlink(), 0, "OB-21");
+        assert_eq!(file.metadata().unwrap().nlink(), 0, "OB-22");
     }
 
     #[test]

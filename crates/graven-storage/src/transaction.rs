@@ -23,6 +23,7 @@ pub(crate) mod commits;
 pub(crate) mod conflicts;
 mod constraints;
 pub(crate) mod counters;
+mod create_many;
 pub(crate) mod index_entries;
 pub(crate) mod options;
 pub(crate) mod publish;
