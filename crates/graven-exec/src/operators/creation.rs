@@ -18,6 +18,8 @@ use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::writing::{Entity, deleted, gone, storable, written_names};
 
+/// Values of all rows for each key.
+type Columns = Vec<(KeyId, Vec<PropertyValue>)>;
 /// A key, its name and an expression.
 type Entry = (KeyId, Arc<str>, Compiled);
 
@@ -505,12 +507,7 @@ impl Properties {
     }
 
     /// The properties of so many rows by column, if they are named in the text.
-    fn all(
-        &self,
-        computed: &Computed,
-        rows: usize,
-        rt: &QueryContext,
-    ) -> Result<Option<Vec<(KeyId, Vec<PropertyValue>)>>> {
+    fn all(&self, computed: &Computed, rows: usize, rt: &QueryContext) -> Result<Option<Columns>> {
         let (Self::Entries(entries), Computed::Entries(columns)) = (self, computed) else {
             return Ok(None);
         };

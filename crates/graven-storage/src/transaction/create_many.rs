@@ -49,7 +49,8 @@ fn keys_of_many<'a>(
 ) -> Option<Vec<NewKeys<'a>>> {
     let keys = indexes.map(|index| {
         let keys = keys_of_rows(index, columns, rows);
-        let one_by_one = index.unique && (rows < MANY || keys.iter().any(is_cut));
+        let one_by_one =
+            index.unique && (rows < MANY || keys.iter().flatten().any(|key| is_cut(key)));
         (!one_by_one).then_some((index, keys))
     });
     keys.collect()

@@ -21,6 +21,7 @@ use crate::catalog::IndexDescription;
 use crate::delta::change::Change;
 use crate::delta::delta_layer::IndexMap;
 use crate::ids::KeyId;
+use crate::index::cut;
 use crate::index::key::{KEY_BYTES_MAX, put_key};
 use graven_types::PropertyValue;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(super) const MANY: usize = 64;
 /// Keys that are looked for together.
 const TOGETHER: usize = 4096;
 
-/// The keys that rows have in an index; none of those that lack a property.
+/// The keys that rows have in an index, cut as it holds them; none of those that lack a property.
 pub(super) fn keys_of_rows(
     index: &IndexDescription,
     columns: &[(KeyId, Vec<PropertyValue>)],
@@ -47,14 +48,14 @@ pub(super) fn keys_of_rows(
         let has_all = values
             .iter()
             .all(|(_, values)| put_key(&mut bytes, &values[row]));
-        has_all.then(|| bytes[..].into())
+        has_all.then(|| cut(&bytes).into())
     });
     keys.collect()
 }
 
-/// Whether a key is longer than the index holds.
-pub(super) fn is_cut(key: &Option<Arc<[u8]>>) -> bool {
-    key.as_ref().is_some_and(|key| key.len() >= KEY_BYTES_MAX)
+/// Whether there is more of a key than the index holds.
+pub(super) fn is_cut(key: &[u8]) -> bool {
+    key.len() >= KEY_BYTES_MAX
 }
 
 impl Transaction {
@@ -86,7 +87,7 @@ impl Transaction {
         // they came.
         let added = entries
             .iter()
-            .filter(|((key, _), change)| **change == Change::Added && key.len() < KEY_BYTES_MAX);
+            .filter(|((key, _), change)| **change == Change::Added && !is_cut(key));
         let added = added.map(|((key, id), _)| (&**key, *id));
         let Some(whole) = self.view.index_on(index.entity, &index.keys) else {
             return Ok(());
