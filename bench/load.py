@@ -2,8 +2,7 @@
 
     python3 load.py --graven ../target/release/graven --out ../docs/runs/load.json
 
-Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint (Graven does so when it
-closes) and closes.  Kuzu, Ladybug and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table
+Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint and closes.  Kuzu, Ladybug and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table
 for each file, with primary keys and without other indexes.  After the first load the rows of all tables are counted and compared.
 """
 import argparse
@@ -194,8 +193,7 @@ def main():
                     script = os.path.join(folder, f"{system}-{kind}.cypher")
                     with open(script, "w") as out:
                         out.writelines(f"{statement};\n" for statement in statements(folder, found, kind))
-                        if system != "graven":
-                            out.write("CHECKPOINT;\n")
+                        out.write("CALL graven.checkpoint();\n" if system == "graven" else "CHECKPOINT;\n")
                     db = os.path.join(args.work, graph, f"load-{system}.graven" if system == "graven" else f"load-{system}")
                     said = measured(args, system, db, script)
                     if "error" in said:
