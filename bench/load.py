@@ -2,8 +2,9 @@
 
     python3 load.py --graven ../target/release/graven --out ../docs/runs/load.json
 
-Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint and closes.  Kuzu, Ladybug and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table
-for each file, with primary keys and without other indexes.  After the first load the rows of all tables are counted and compared.
+Each load has a process of its own: it makes the tables, copies each file, writes a checkpoint and closes.  Kuzu,
+Ladybug and Graven run the same statements (`CREATE NODE TABLE`, `COPY`); DuckDB makes a table for each file, with
+primary keys and without other indexes.  After the first load the rows of all tables are counted and compared.
 """
 import argparse
 import dataclasses
