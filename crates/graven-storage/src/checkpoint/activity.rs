@@ -32,6 +32,11 @@ impl Activity {
         Working(self)
     }
 
+    /// Whether one works.
+    pub(crate) fn is_working(&self) -> bool {
+        self.began.load(Relaxed) > 0 && self.ended.load(Relaxed) == 0
+    }
+
     /// How much of the time from `from` until now a checkpoint worked.
     pub(crate) fn since(&self, from: Instant) -> Duration {
         let began = self.began.load(Relaxed);
@@ -66,11 +71,14 @@ mod tests {
         let activity = Activity::default();
         let start = Instant::now();
         assert_eq!(activity.since(start), Duration::ZERO);
+        assert!(!activity.is_working());
         let working = activity.begin();
+        assert!(activity.is_working());
         sleep(Duration::from_millis(2));
         let beside = activity.since(start);
         assert!(beside >= Duration::from_millis(2) && beside <= start.elapsed());
         drop(working);
+        assert!(!activity.is_working());
         let whole = activity.since(start);
         sleep(Duration::from_millis(2));
         assert_eq!(activity.since(start), whole, "it has ended");

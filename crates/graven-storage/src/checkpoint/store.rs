@@ -13,16 +13,21 @@ impl Store {
     /// writing give. Nothing is lost: the changes stay in memory and in the log.
     pub fn checkpoint(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
         self.check_writable()?;
+        // To wait for the pauses of the one under way is not what its caller asked for.
+        let _unpaced = (!options.paced).then(|| self.checkpointer().unpaced());
         let _running = self.checkpointer().pause();
         self.checkpoint_now(options)
     }
 
-    /// As [`Store::checkpoint`]; nothing where a checkpoint, a check or a backup is under way.
+    /// As [`Store::checkpoint`]; nothing where a check or a backup is under way.
     ///
     /// # Errors
     /// As [`Store::checkpoint`].
     pub fn checkpoint_if_idle(&self, options: CheckpointOptions) -> Result<()> {
         self.check_writable()?;
+        if self.checkpointer().activity().is_working() {
+            return self.checkpoint(options).map(drop);
+        }
         let Some(_running) = self.checkpointer().pause_if_idle() else {
             return Ok(());
         };

@@ -311,6 +311,27 @@ mod tests {
         }
     }
 
+    /// Goal: a caller that wants no pauses takes them from the checkpoint that it waits for, and
+    /// finds everything merged; a load waits for no backup.
+    #[test]
+    fn a_waiting_caller_takes_the_pauses_from_a_checkpoint() {
+        let store = open(MemoryFile::new("data"), |data| Arc::new(data));
+        commit(&store, 0).unwrap();
+        let running = store.checkpointer().pause();
+        store.checkpoint_if_idle(UNPACED).unwrap();
+        let working = store.checkpointer().activity().begin();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| store.checkpoint_if_idle(UNPACED));
+            while !store.checkpointer().is_awaited() {
+                thread::yield_now();
+            }
+            drop((working, running));
+            waiting.join().unwrap().unwrap();
+        });
+        assert!(!store.checkpointer().is_awaited());
+        assert_eq!(store.checkpoint(UNPACED).unwrap(), None, "all is merged");
+    }
+
     /// Goal: where a checkpoint panics, commits go on until there is no memory left and then say
     /// why.
     #[test]
