@@ -46,7 +46,7 @@ pub struct ExecContext {
     /// Which files the statement may name.
     pub files: FileAccess,
     /// Bytes that the copy of an object may have which can only be read as a whole.
-    pub disk: u64,
+    pub disk_budget: u64,
     /// Frames that it may read, and where it notes rows that it leaves out.
     pub sources: Arc<Sources>,
     /// The user that runs it, where users are known.
@@ -79,7 +79,7 @@ impl ExecContext {
             procedures: None,
             functions: None,
             files: FileAccess::default(),
-            disk: DISK_BUDGET,
+            disk_budget: DISK_BUDGET,
             sources: Arc::default(),
             user: None,
             store_uuid: [0; 16],
@@ -198,7 +198,7 @@ pub(crate) fn runtime(
         procedures: context.procedures,
         functions: context.functions,
         files: context.files,
-        disk: context.disk,
+        disk_budget: context.disk_budget,
         sources: context.sources,
         user: context.user,
         store_uuid: context.store_uuid,

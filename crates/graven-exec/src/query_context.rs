@@ -30,7 +30,7 @@ use crate::growth::{Growth, bytes_of_params};
 use crate::operators::AdjacencyCache;
 use crate::procedures::Procedures;
 use crate::property_array::DenseColumns;
-use crate::sources::{Patience, Sources};
+use crate::sources::{Patience, Reach, Sources};
 use crate::tuning::Tuning;
 use crate::user_function::UserFunctions;
 use crate::value::Value;
@@ -95,7 +95,7 @@ pub(crate) struct QueryContext {
     pub(crate) functions: Option<Arc<UserFunctions>>,
     pub(crate) files: FileAccess,
     /// Bytes that the copy of an object may have which can only be read as a whole.
-    pub(crate) disk: u64,
+    pub(crate) disk_budget: u64,
     pub(crate) sources: Arc<Sources>,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) store_uuid: [u8; 16],
@@ -176,7 +176,7 @@ impl QueryContext {
             procedures: self.procedures.clone(),
             functions: self.functions.clone(),
             files: self.files.clone(),
-            disk: self.disk,
+            disk_budget: self.disk_budget,
             sources: Arc::clone(&self.sources),
             user: self.user.clone(),
             store_uuid: self.store_uuid,
@@ -193,6 +193,16 @@ impl QueryContext {
         Patience {
             cancel: Arc::clone(&self.cancel),
             deadline: self.growth.deadline(),
+        }
+    }
+
+    /// What the statement may read and write outside of the database, and within which bounds.
+    pub(crate) fn reach<'a>(&'a self, patience: &'a Patience) -> Reach<'a> {
+        Reach {
+            files: &self.files,
+            memory: self.budget.limit(),
+            disk_budget: self.disk_budget,
+            patience,
         }
     }
 

@@ -217,7 +217,7 @@ pub fn inspect(names: &[String], options: &Options) -> Result<Description, Error
     let reach = Reach {
         files: &FileAccess::default(),
         memory: MEMORY,
-        disk: DISK_BUDGET,
+        disk_budget: DISK_BUDGET,
         patience: &Patience::default(),
     };
     let mut inputs = Inputs::of(&reach, options.format);

@@ -53,7 +53,7 @@ pub struct Asking {
     /// When waiting ends.
     pub stop: Stop,
     /// Bytes that the copy of an object may have which can only be read as a whole.
-    pub disk: u64,
+    pub disk_budget: u64,
 }
 
 impl std::fmt::Debug for Asking {
@@ -71,7 +71,7 @@ impl Asking {
         Asking {
             allowed: Allowed::All,
             stop: Arc::new(|| false),
-            disk: DISK_BUDGET,
+            disk_budget: DISK_BUDGET,
         }
     }
 
@@ -115,7 +115,7 @@ pub struct Object {
     copy: Option<File>,
     stop: Stop,
     /// Bytes that a copy may have.
-    disk: u64,
+    disk_budget: u64,
 }
 
 impl std::fmt::Debug for Object {
@@ -204,7 +204,7 @@ impl Object {
             }),
             copy,
             stop: asking.stop.clone(),
-            disk: asking.disk,
+            disk_budget: asking.disk_budget,
         })
     }
 
@@ -343,7 +343,7 @@ impl Object {
         if let Some(copy) = &self.copy {
             return copy.try_clone().map_err(|error| no_copy(url, &error));
         }
-        let mut file = Copy::begin(url, Some(self.shared.size), self.disk)?;
+        let mut file = Copy::begin(url, Some(self.shared.size), self.disk_budget)?;
         let (mut at, mut bytes) = (0, vec![0; COPIED]);
         loop {
             let count = self.read_at(&mut bytes, at)?;
@@ -484,10 +484,10 @@ fn download(url: &ObjectUrl, client: &Client, asking: &Asking) -> Result<File> {
     let (Some(client), Some(web)) = (client.web.clone(), url.web.clone()) else {
         return Err(Error::object(url.text(), "its store answers no ranges"));
     };
-    let (asked, disk) = (url.clone(), asking.disk);
+    let (asked, disk_budget) = (url.clone(), asking.disk_budget);
     wait(url, &asking.stop, async move {
         let traffic = Traffic::default();
-        let copy = || copy_once(&asked, (&client, web.as_str()), disk);
+        let copy = || copy_once(&asked, (&client, web.as_str()), disk_budget);
         let copied = repeated(&traffic, copy).await;
         copied.map_err(|error| last(&asked, error))
     })
@@ -496,7 +496,7 @@ fn download(url: &ObjectUrl, client: &Client, asking: &Asking) -> Result<File> {
 async fn copy_once(
     url: &ObjectUrl,
     (client, web): (&reqwest::Client, &str),
-    disk: u64,
+    disk_budget: u64,
 ) -> Result<File> {
     let failed = |error: reqwest::Error| Error::Damaged {
         url: url.text().to_owned(),
@@ -505,7 +505,7 @@ async fn copy_once(
     };
     let answer = client.get(web).send().await.map_err(failed)?;
     let mut answer = answer.error_for_status().map_err(failed)?;
-    let mut copy = Copy::begin(url, answer.content_length(), disk)?;
+    let mut copy = Copy::begin(url, answer.content_length(), disk_budget)?;
     while let Some(part) = answer.chunk().await.map_err(failed)? {
         copy.write(&part)?;
     }

@@ -87,7 +87,7 @@ impl SchemaView for NoSchema {
                 let reach = Reach {
                     files,
                     memory: MEMORY_MIN,
-                    disk: graven_objects::DISK_BUDGET,
+                    disk_budget: graven_objects::DISK_BUDGET,
                     patience: &Patience::default(),
                 };
                 describe(source, (reach, &Arc::default()))

@@ -14,7 +14,7 @@ use crate::error::{ExecError, Result};
 use crate::file_access::{NamedFile, Refused};
 use crate::memory::Memory;
 use crate::query_context::QueryContext;
-use crate::sources::{Reach, asking, path};
+use crate::sources::{asking, path};
 
 /// Bytes of a part of an object, and how many are on their way while one is collected: what there
 /// is memory for, the least first.
@@ -72,12 +72,8 @@ impl Target {
                 _ => ExecError::Argument { message },
             }
         };
-        let reach = Reach {
-            files: &rt.files,
-            memory: rt.budget.limit(),
-            disk: rt.disk,
-            patience: &rt.patience(),
-        };
+        let patience = rt.patience();
+        let reach = rt.reach(&patience);
         let url = ObjectUrl::parse(name).map_err(failed)?;
         let room = |(part, most): (usize, usize)| {
             let mut memory = Memory::new(&rt.budget, "CopyTo", "write to a local file");

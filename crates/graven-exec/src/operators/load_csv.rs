@@ -95,12 +95,8 @@ impl LoadCsv {
         };
         match urls.value(row) {
             Value::String(url) => {
-                let reach = Reach {
-                    files: &rt.files,
-                    memory: rt.budget.limit(),
-                    disk: rt.disk,
-                    patience: &rt.patience(),
-                };
+                let patience = rt.patience();
+                let reach = rt.reach(&patience);
                 let opened = Records::open(&url, &reach, terminator, self.source.headers);
                 rt.unless_ended(opened)
             }

@@ -22,7 +22,7 @@ use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
-use crate::sources::{self, Described, Inputs, Reach};
+use crate::sources::{self, Described, Inputs};
 
 /// A condition by which parts of files are passed over.
 pub(crate) struct Condition {
@@ -71,12 +71,8 @@ impl LoadFrom {
     }
 
     fn open(&self, row: usize, rt: &QueryContext) -> Result<(Reader, Inputs)> {
-        let reach = Reach {
-            files: &rt.files,
-            memory: rt.budget.limit(),
-            disk: rt.disk,
-            patience: &rt.patience(),
-        };
+        let patience = rt.patience();
+        let reach = rt.reach(&patience);
         let described = sources::describe(&self.source, &reach, &rt.sources.frames);
         let Described {
             source,

@@ -48,7 +48,7 @@ pub struct Reach<'a> {
     /// The memory limit.
     pub memory: u64,
     /// Bytes that the copy of an object may have which can only be read as a whole.
-    pub disk: u64,
+    pub disk_budget: u64,
     /// How long it waits.
     pub patience: &'a Patience,
 }
@@ -59,7 +59,7 @@ pub(crate) fn asking(reach: &Reach<'_>) -> Asking {
     Asking {
         allowed: reach.files.urls(),
         stop: Arc::new(move || Deadline::check(patience.deadline, &patience.cancel).is_err()),
-        disk: reach.disk,
+        disk_budget: reach.disk_budget,
     }
 }
 

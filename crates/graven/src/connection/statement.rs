@@ -297,7 +297,7 @@ impl Connection {
             procedures: None,
             functions: planned.functions.clone(),
             files: self.access.files.clone(),
-            disk: inner.disk_budget,
+            disk_budget: inner.disk_budget,
             sources,
             user: self.access.user.clone(),
             store_uuid: inner.store.uuid(),
@@ -429,7 +429,7 @@ impl Connection {
         let reach = Reach {
             files: &self.access.files,
             memory: inner.budget.limit(),
-            disk: inner.disk_budget,
+            disk_budget: inner.disk_budget,
             patience: &Patience {
                 cancel: self.cancel.flag(),
                 deadline,
