@@ -20,7 +20,7 @@ pub(crate) mod writer;
 mod tests;
 
 use crate::Result;
-use crate::bytes::Malformed;
+use crate::bytes::{Decoded, Malformed};
 use crate::catalog::IndexDescription;
 use crate::column::Column;
 use crate::delta::overlay::{IndexOverlay, IndexParts, Top};
@@ -166,7 +166,7 @@ impl Index {
         if let Some(overlay) = self.overlay()
             && out.len() - before <= most
         {
-            overlay.merge_equal(&key, before, most, out)?;
+            overlay.equal_keys().merge(&key, before, most, out)?;
         }
         let whole = out.len() - before <= most;
         if !whole {
@@ -198,23 +198,13 @@ impl Index {
             });
             return pages.checked(page, PageKind::IndexLeaf, searched);
         }
-        // The last child below the key may end with it; those that begin with it follow.
-        let (mut first, mut more) = (None, Vec::new());
-        {
+        let (first, more) = {
             let pin = pages.pin(page, PageKind::IndexInner)?;
-            let searched = IndexPage::read(&pin, level).and_then(|inner| {
-                inner.search(key, |order, child| {
-                    match order {
-                        Ordering::Equal => more.push(Pages::reference(child)?),
-                        _ => first = Some(child),
-                    }
-                    Ok(true)
-                })
-            });
-            pages.checked(page, PageKind::IndexInner, searched)?;
-        }
+            let searched =
+                IndexPage::read(&pin, level).and_then(|inner| children_with(inner, key, &mut 0));
+            pages.checked(page, PageKind::IndexInner, searched)?
+        };
         if let Some(first) = first {
-            let first = pages.checked(page, PageKind::IndexInner, Pages::reference(first))?;
             self.find_below(first, level - 1, key, most, out)?;
         }
         for child in more {
@@ -389,6 +379,24 @@ impl Index {
         pages.checked(page, PageKind::IndexInner, scanned)?;
         Ok(children)
     }
+}
+
+/// The children of an inner page that may hold a key: the last one below it, which may end with it,
+/// and those that begin with it. `from` is as [`IndexPage::search_on`] wants it.
+fn children_with(
+    inner: IndexPage<'_>,
+    key: &[u8],
+    from: &mut usize,
+) -> Decoded<(Option<PageRef>, Vec<PageRef>)> {
+    let (mut first, mut more) = (None, Vec::new());
+    inner.search_on(key, from, |order, child| {
+        match order {
+            Ordering::Equal => more.push(Pages::reference(child)?),
+            _ => first = Some(child),
+        }
+        Ok(true)
+    })?;
+    Ok((first.map(Pages::reference).transpose()?, more))
 }
 
 /// Where a range of whole keys begins or ends.

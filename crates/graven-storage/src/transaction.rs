@@ -24,6 +24,7 @@ pub(crate) mod conflicts;
 mod constraints;
 pub(crate) mod counters;
 mod create_many;
+mod deferred_uniqueness;
 pub(crate) mod index_entries;
 pub(crate) mod options;
 pub(crate) mod publish;
@@ -34,7 +35,6 @@ pub(crate) mod schema_change;
 mod sequence_change;
 pub(crate) mod spill;
 mod sync;
-mod unchecked_keys;
 mod write;
 pub(crate) mod write_set;
 
@@ -80,7 +80,7 @@ struct State {
     /// How many of them had relationships when they were looked at last.
     connected: usize,
     /// Unique indexes of which the layer has keys that were not compared.
-    unchecked: BTreeSet<u32>,
+    deferred: BTreeSet<u32>,
     schema_changed: bool,
     /// Names of sequences that were made, advanced or removed.
     sequences_changed: BTreeSet<Arc<str>>,
@@ -108,7 +108,7 @@ impl Store {
                 counters: WriteCounters::default(),
                 deleted: BTreeSet::new(),
                 connected: 0,
-                unchecked: BTreeSet::new(),
+                deferred: BTreeSet::new(),
                 schema_changed: false,
                 sequences_changed: BTreeSet::new(),
             }),

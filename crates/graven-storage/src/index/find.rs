@@ -7,12 +7,15 @@
 //!
 //! # Costs
 //! A key is encoded, sorted among the others, and searched in one page of each level.
+//!
+//! # Source
+//! Batched key access, as MySQL calls it (a sorted multi-range read); within a page the search for
+//! the next key gallops (Bentley and Yao 1976).
 
-use super::Index;
 use super::key::{KEY_BYTES_MAX, put_key};
 use super::page::IndexPage;
+use super::{Index, children_with};
 use crate::Result;
-use crate::pages::Pages;
 use graven_pagecache::{PageKind, PageRef};
 use graven_types::PropertyValue;
 use std::cmp::Ordering;
@@ -84,7 +87,7 @@ impl Index {
     /// [`Index::find`] for one value after the other, only faster.
     ///
     /// # Errors
-    /// As [`Index::seek`](Index::seek).
+    /// As [`Index::seek`].
     pub fn find_each(&self, values: &[PropertyValue], most: usize) -> Result<FoundEach> {
         let mut spans = vec![None; values.len()];
         let (mut bytes, mut sought) = (Vec::new(), Vec::with_capacity(values.len()));
@@ -176,17 +179,8 @@ impl Index {
             let searched = IndexPage::read(&pin, level).and_then(|inner| {
                 let mut from = 0;
                 for (at, key) in keys.iter().enumerate() {
-                    // The last child below the key may end with it; those that begin with it
-                    // follow.
-                    let (mut first, mut more) = (None, Vec::new());
-                    inner.search_on(key.bytes, &mut from, |order, child| {
-                        match order {
-                            Ordering::Equal => more.push(Pages::reference(child)?),
-                            _ => first = Some(child),
-                        }
-                        Ok(true)
-                    })?;
-                    if let Some(first) = first.map(Pages::reference).transpose()? {
+                    let (first, more) = children_with(inner, key.bytes, &mut from)?;
+                    if let Some(first) = first {
                         match ways.last_mut() {
                             Some((child, keys)) if *child == first => keys.end = at + 1,
                             _ => ways.push((first, at..at + 1)),

@@ -3,10 +3,10 @@
 //! # How it works
 //! What one costs by itself is done for all: ids are neighbours, labels of ends are counted by
 //! pairs of sets, and values, relationships, lists and keys are appended to their maps. Keys of
-//! unique indexes are compared later ([`super::unchecked_keys`]), if they are many.
+//! unique indexes are compared later ([`super::deferred_uniqueness`]), if they are many.
 
 use super::Transaction;
-use super::unchecked_keys::{MANY, is_cut, keys_of_rows};
+use super::deferred_uniqueness::{MANY, is_cut, keys_of_rows};
 use super::write::{Given, of_label, of_type, shared_set};
 use crate::Result;
 use crate::catalog::IndexDescription;
@@ -59,14 +59,14 @@ fn keys_of_many<'a>(
 /// Enters keys of neighbouring ids, `first` and up.
 fn append_keys(
     layer: &mut DeltaLayer,
-    unchecked: &mut BTreeSet<u32>,
+    deferred: &mut BTreeSet<u32>,
     first: u64,
     keys: Vec<NewKeys<'_>>,
 ) {
     for (index, keys) in keys {
         layer.append_index_entries(index.number, first, keys);
         if index.unique {
-            unchecked.insert(index.number);
+            deferred.insert(index.number);
         }
     }
 }
@@ -142,7 +142,7 @@ impl Transaction {
                     counters.properties_set +=
                         put_column(layer, ColumnOf::Node(key), first, values);
                 }
-                append_keys(layer, &mut state.unchecked, first, keys);
+                append_keys(layer, &mut state.deferred, first, keys);
             });
             counters.nodes_created += count as u64;
             counters.labels_added += (count * labels.len()) as u64;
@@ -192,7 +192,7 @@ impl Transaction {
                     let of = ColumnOf::Relationship(rel_type, key);
                     counters.properties_set += put_column(layer, of, first.0, values);
                 }
-                append_keys(layer, &mut state.unchecked, first.0, keys);
+                append_keys(layer, &mut state.deferred, first.0, keys);
             });
             counters.relationships_created += count;
             Ok((first.0..).take(ends.len()).collect())

@@ -1,4 +1,5 @@
-//! Unique keys of entities that were created many at once: compared when the statement ends.
+//! Uniqueness of keys that came many at once: checked when the statement ends, as SQL checks a
+//! constraint.
 //!
 //! # How it works
 //! To ask an index for each new key, and each time look through what the transaction has added to
@@ -13,6 +14,10 @@
 //! # Costs
 //! A sort of the keys that the layer has, and a look at each leaf of the index that has one of
 //! them.
+//!
+//! # Source
+//! A statement sees its constraints checked at its end: ISO/IEC 9075-2, *deferrable* constraints in
+//! immediate mode, as PostgreSQL has them.
 
 use super::index_entries::duplicate;
 use super::{State, Transaction};
@@ -65,18 +70,18 @@ impl Transaction {
     /// # Errors
     /// [`crate::Error::Duplicate`].
     pub fn check_unique_keys(&self) -> Result<()> {
-        self.check_unchecked(&mut self.state.lock())
+        self.check_deferred(&mut self.state.lock())
     }
 
-    pub(super) fn check_unchecked(&self, state: &mut State) -> Result<()> {
-        while let Some(number) = state.unchecked.first().copied() {
+    pub(super) fn check_deferred(&self, state: &mut State) -> Result<()> {
+        while let Some(number) = state.deferred.first().copied() {
             let schema = self.write_set.schema();
             let entries = self.write_set.layer().indexes.get(&number).cloned();
             let index = schema.indexes.iter().find(|index| index.number == number);
             if let (Some(index), Some(entries)) = (index, entries) {
                 self.compare_keys(index, &entries)?;
             }
-            state.unchecked.pop_first();
+            state.deferred.pop_first();
         }
         Ok(())
     }

@@ -150,7 +150,7 @@ impl Transaction {
         let Some(pages) = self.store.temporary_pages() else {
             return Ok(false);
         };
-        self.check_unchecked(state)?;
+        self.check_deferred(state)?;
         let (layer, below) = self.write_set.look(DeltaLayer::clone);
         let below = sealed_onto(&self.store, &pages, Sealing::TRANSACTION, &below, &layer)?;
         self.write_set.set_layers(below, DeltaLayer::default());

@@ -27,17 +27,6 @@ impl IndexOverlay<'_> {
         committed_base.maps(|layer| layer.index(number))
     }
 
-    /// As [`EqualKeys::merge`] for one key.
-    pub(crate) fn merge_equal(
-        &self,
-        key: &[u8],
-        from: usize,
-        most: usize,
-        ids: &mut Vec<u64>,
-    ) -> Result<()> {
-        self.equal_keys().merge(key, from, most, ids)
-    }
-
     /// For looking up keys.
     pub(crate) fn equal_keys(&self) -> EqualKeys<'_> {
         EqualKeys {
