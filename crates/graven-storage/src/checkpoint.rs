@@ -51,21 +51,21 @@ mod publish;
 mod relationships;
 mod space;
 mod store;
+mod stores;
 
 #[cfg(test)]
 mod tests;
 
+use crate::Result;
 use crate::catalog::{Catalog, StoreKind, Stores};
 use crate::data_file::FileRoot;
 use crate::directory::{Directory, DirectoryBuilder};
-use crate::ids::Direction;
 use crate::overflow_pages::{self, Footprint};
 use crate::superblock::{Found, LogPosition, Superblock};
-use crate::{Error, Result};
 use activity::Activity;
 use changes::Changes;
 use graven_pagecache::{PageKind, PageRef};
-use merge::{CheckpointMerge, StoreChanges};
+use merge::{CheckpointMerge, StoreChanges, StoreMerge};
 use no_changes::NoChanges;
 pub(crate) use output::{Output, Pace};
 use parking_lot::{Mutex, MutexGuard};
@@ -285,12 +285,14 @@ impl CurrentCheckpoint {
     ) -> Result<(FileRoot, CheckpointReport)> {
         self.usable(root)?;
         let budget = root.pages.budget();
+        let threads = stores::threads(&pace, budget);
         let output = Output::new(
             root.pages.file().clone(),
             budget,
             self.space.free().clone(),
             changes.log().position,
             pace,
+            threads,
         )?;
         let (old_tables, labels) = pages_of_tables(root)?;
         // The new ones take about as much room.
@@ -300,19 +302,18 @@ impl CurrentCheckpoint {
             root,
             changes,
             output: &output,
-            freed: Vec::new(),
+            own: StoreMerge::new(root, &output, false),
             catalog: base_catalog(&root.catalog, changes.catalog()),
             segments: BTreeMap::new(),
-            reservation: budget.empty_reservation("checkpoint"),
             move_from,
         };
-        merge.stores()?;
+        merge.stores(threads)?;
         merge.indexes()?;
         let before = self.superblock();
         let features = (before.features).as_written_here(&merge.catalog.constraints);
         let (directory, catalogue) = merge.tables()?;
         output.release_kept();
-        let mut freed = std::mem::take(&mut merge.freed);
+        let mut freed = merge.own.take_freed();
         freed.extend(old_tables);
         let block = Superblock {
             features,
@@ -363,70 +364,6 @@ fn base_catalog(base: &Catalog, changes: &Catalog) -> Catalog {
 }
 
 impl CheckpointMerge<'_> {
-    /// Everything but the indexes.
-    fn stores(&mut self) -> Result<()> {
-        let changes = self.changes;
-        let nodes = changes.nodes().next().is_some() || !changes.relationship_types().is_empty();
-        if nodes && let Some(lost) = self.root.labels.any_lost() {
-            // What cannot be read cannot be counted nor written anew.
-            return Err(lost);
-        }
-        let new_labels = label_runs::merge(self)?;
-        let relabelled = patterns::relabelled(self)?;
-        let labels = new_labels.as_ref().unwrap_or(&self.root.labels);
-        for key in changes.node_keys() {
-            let values = changes.node_property(key);
-            columns::merge(
-                self,
-                StoreKind::NodeColumn(key),
-                PageKind::NodeColumn,
-                values,
-            )?;
-        }
-        for rel_type in 0..self.catalog.types().len() as u32 {
-            let rel_type = crate::TypeId(rel_type);
-            patterns::merge(self, rel_type, labels, &relabelled)?;
-        }
-        for rel_type in changes.relationship_types() {
-            let out = changes.adjacency(rel_type, Direction::Out);
-            let out = lists::merge(self, rel_type, Direction::Out, out)?;
-            let into = changes.adjacency(rel_type, Direction::In);
-            let into = lists::merge(self, rel_type, Direction::In, into)?;
-            if out.relationships != into.relationships {
-                return Err(Error::Inconsistent {
-                    path: self.root.pages.path().to_path_buf(),
-                    store: format!("adjacency of type {rel_type}"),
-                    what: format!(
-                        "a checkpoint would change it by {} relationships forward and {} in \
-                            reverse; run graven check",
-                        out.relationships, into.relationships
-                    ),
-                });
-            }
-            let statistics = &mut self.catalog.statistics;
-            let Some(counts) = statistics.types.get_mut(rel_type.0 as usize) else {
-                return Err(Error::Inconsistent {
-                    path: self.root.pages.path().to_path_buf(),
-                    store: format!("adjacency of type {rel_type}"),
-                    what: "the catalogue has no such type; run graven check".to_owned(),
-                });
-            };
-            let added = out.relationships;
-            counts.relationships = counts.relationships.saturating_add_signed(added);
-            counts.start_nodes = counts.start_nodes.saturating_add_signed(out.lists);
-            counts.end_nodes = counts.end_nodes.saturating_add_signed(into.lists);
-            counts.out_degree_max = counts.out_degree_max.max(out.degree_max);
-            counts.in_degree_max = counts.in_degree_max.max(into.degree_max);
-            statistics.relationships = statistics.relationships.saturating_add_signed(added);
-        }
-        for (rel_type, key) in changes.relationship_keys() {
-            let values = changes.relationship_property(rel_type, key);
-            let kind = StoreKind::RelationshipColumn(rel_type, key);
-            columns::merge(self, kind, PageKind::RelationshipColumn, values)?;
-        }
-        relationships::merge(self)
-    }
-
     fn indexes(&mut self) -> Result<()> {
         let mut indexes = std::mem::take(&mut self.catalog.indexes);
         for description in &self.root.catalog.indexes {

@@ -6,28 +6,29 @@
 //! the next segment if both fit one. Long values stay in their chains.
 
 use super::changes::Stream;
-use super::merge::{CheckpointMerge, StoreChanges, next_if, peek};
+use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge, next_if, peek};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::column::cutter::{Cutter, make_cell};
 use crate::column::segment::{Cell, ColumnSegment};
 use crate::directory::SegmentEntry;
+use crate::pages::Pages;
 use graven_pagecache::PageKind;
 use graven_types::PropertyValue;
 use std::iter::Peekable;
 
 type Values<'a> = Peekable<Stream<'a, (u64, PropertyValue)>>;
 
-/// Merges `changes` into the column of `kind`.
+/// Merges `changes` into the column of `kind`; nothing if they change nothing.
 pub(super) fn merge(
-    merge: &mut CheckpointMerge<'_>,
+    merge: &mut StoreMerge<'_>,
     kind: StoreKind,
     page_kind: PageKind,
     changes: Stream<'_, (u64, PropertyValue)>,
-) -> Result<()> {
+) -> Result<Option<MergedStore>> {
     let mut changes = changes.peekable();
     if peek(&mut changes)?.is_none() {
-        return Ok(());
+        return Ok(None);
     }
     let old = merge.base_segments(kind)?;
     let mut column = ColumnFold {
@@ -47,22 +48,22 @@ pub(super) fn merge(
     }
     column.add_until(&mut changes, u64::MAX)?;
     column.end_run()?;
-    if column.changed {
-        let sketch = column.cutter.take_sketch();
-        let (segments, ledger) = (column.segments, column.ledger);
-        merge.put_store(kind, segments, &ledger);
-        merge.put_values(kind, sketch);
-    }
-    Ok(())
+    let merged = column.changed.then(|| MergedStore {
+        kind,
+        segments: column.segments,
+        changes: column.ledger,
+        sketch: Some(column.cutter.take_sketch()),
+        counts: Counts::default(),
+    });
+    Ok(merged)
 }
 
 /// The values of a segment and the first id behind it.
 pub(crate) fn decode_cells(
-    merge: &CheckpointMerge<'_>,
+    pages: &Pages,
     kind: PageKind,
     entry: &SegmentEntry,
 ) -> Result<(Vec<(u64, Cell)>, u64)> {
-    let pages = &merge.root.pages;
     let pin = pages.pin(entry.page, kind)?;
     let segment = pages.checked(entry.page, kind, ColumnSegment::read(&pin))?;
     let mut cells = Vec::with_capacity(segment.count());
@@ -73,7 +74,7 @@ pub(crate) fn decode_cells(
 }
 
 struct ColumnFold<'f, 'a> {
-    merge: &'f mut CheckpointMerge<'a>,
+    merge: &'f mut StoreMerge<'a>,
     page_kind: PageKind,
     cutter: Cutter,
     segments: Vec<SegmentEntry>,
@@ -87,12 +88,12 @@ impl ColumnFold<'_, '_> {
     /// Takes the changes below `end` as new values.
     fn add_until(&mut self, changes: &mut Values<'_>, end: u64) -> Result<()> {
         while let Some((id, value)) = next_if(changes, |(id, _)| *id < end)? {
-            self.add(id, &value)?;
+            self.add(id, value)?;
         }
         Ok(())
     }
 
-    fn add(&mut self, id: u64, value: &PropertyValue) -> Result<()> {
+    fn add(&mut self, id: u64, value: PropertyValue) -> Result<()> {
         if value.is_null() {
             return Ok(());
         }
@@ -153,7 +154,7 @@ impl ColumnFold<'_, '_> {
             self.segments.push(*entry);
             return Ok(());
         }
-        let (cells, segment_end) = decode_cells(self.merge, self.page_kind, entry)?;
+        let (cells, segment_end) = decode_cells(&self.merge.root.pages, self.page_kind, entry)?;
         self.full = self.full.max(cells.len() as u64);
         let (merged, mut changed) = self.merge(cells, segment_end, changes)?;
         while next_if(changes, |(id, value)| *id < end && value.is_null())?.is_some() {}
@@ -200,7 +201,7 @@ impl ColumnFold<'_, '_> {
                 }
             }
             if !value.is_null() {
-                let cell = make_cell(self.merge.output, &value, &mut self.ledger.added)?;
+                let cell = make_cell(self.merge.output, value, &mut self.ledger.added)?;
                 self.ledger.entries += 1;
                 merged.push((id, cell));
             }

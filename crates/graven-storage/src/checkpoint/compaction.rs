@@ -71,7 +71,7 @@ fn copy(
         return Ok(page);
     };
     ledger.added.add(moved);
-    merge.free(page, ledger)?;
+    merge.own.free(page, ledger)?;
     Ok(moved)
 }
 
@@ -102,8 +102,11 @@ fn head(
     for part in &mut parts {
         part.page = copy(merge, kind, part.page, ledger)?;
     }
-    let page = merge.append(kind, &head_payload(node, count, &parts), ledger)?;
-    merge.free(entry.page, ledger)?;
+    let page = merge
+        .output
+        .append(kind, &head_payload(node, count, &parts))?;
+    ledger.added.add(page);
+    merge.own.free(entry.page, ledger)?;
     Ok(Some(SegmentEntry { page, ..*entry }))
 }
 
@@ -114,7 +117,7 @@ fn long_values(
     entry: &SegmentEntry,
     ledger: &mut StoreChanges,
 ) -> Result<Option<SegmentEntry>> {
-    let (mut cells, _) = decode_cells(merge, kind, entry)?;
+    let (mut cells, _) = decode_cells(&merge.root.pages, kind, entry)?;
     let pages = merge.root.pages.clone();
     let mut moved = false;
     for (_, cell) in &mut cells {
@@ -126,7 +129,7 @@ fn long_values(
             lies_high |= page.unit() >= merge.move_from;
         })?;
         if lies_high {
-            merge.free_chain(*head, ledger)?;
+            merge.own.free_chain(*head, ledger)?;
             *head =
                 overflow_pages::write(merge.output, PageKind::Overflow, &bytes, &mut ledger.added)?;
             moved = true;
@@ -137,6 +140,6 @@ fn long_values(
     };
     let page = merge.output.append(kind, &payload)?;
     ledger.added.add(page);
-    merge.free(entry.page, ledger)?;
+    merge.own.free(entry.page, ledger)?;
     Ok(Some(SegmentEntry { page, ..*entry }))
 }

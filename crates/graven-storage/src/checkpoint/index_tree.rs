@@ -55,7 +55,7 @@ pub(super) fn merge(
         joins: false,
     };
     for page in inner {
-        index.merge.free(page, &mut index.ledger)?;
+        index.merge.own.free(page, &mut index.ledger)?;
     }
     for (at, leaf) in leaves.iter().enumerate() {
         let next = leaves.get(at + 1).map(|next| next.separator.as_slice());
@@ -89,7 +89,7 @@ pub(super) fn drop(merge: &mut CheckpointMerge<'_>, description: &IndexDescripti
     let mut ledger = StoreChanges::default();
     pages
         .into_iter()
-        .try_for_each(|page| merge.free(page, &mut ledger))
+        .try_for_each(|page| merge.own.free(page, &mut ledger))
 }
 
 /// The inner pages and the leaves of an index, leaves in order.
@@ -169,7 +169,7 @@ impl IndexFold<'_, '_> {
             self.joins = true;
         }
         let entries = self.read(leaf.page)?;
-        self.merge.free(leaf.page, &mut self.ledger)?;
+        self.merge.own.free(leaf.page, &mut self.ledger)?;
         for (key, id) in entries {
             if self.last.0.as_ref() != Some(&key) {
                 self.counts.1 -= 1;
@@ -193,7 +193,7 @@ impl IndexFold<'_, '_> {
                 (self.merge.output).append_below(limit, PageKind::IndexLeaf, &pin)?
             {
                 self.ledger.added.add(moved);
-                self.merge.free(page, &mut self.ledger)?;
+                self.merge.own.free(page, &mut self.ledger)?;
                 page = moved;
             }
         }

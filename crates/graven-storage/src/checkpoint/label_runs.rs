@@ -2,7 +2,7 @@
 //! written anew.
 
 use super::changes::NodeChange;
-use super::merge::{CheckpointMerge, StoreChanges};
+use super::merge::{CheckpointMerge, Counts, MergedStore, StoreChanges};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::directory::SegmentEntry;
@@ -17,7 +17,7 @@ const CHARGE_EVERY: usize = 4096;
 
 /// The label runs of the result, or `None` if no node changed.
 pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<Option<LabelRuns>> {
-    let segments = merge.base_segments(StoreKind::NodeLabels)?;
+    let segments = merge.own.base_segments(StoreKind::NodeLabels)?;
     let mut touched = vec![false; segments.len()];
     let Some(runs) = merge_runs(merge, |node| {
         let behind = segments.partition_point(|segment| segment.first <= node);
@@ -38,7 +38,7 @@ pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<Option<LabelRuns>
             written.push(*segment);
             continue;
         }
-        merge.free(segment.page, &mut ledger)?;
+        merge.own.free(segment.page, &mut ledger)?;
         let first = if at == 0 { 0 } else { segment.first };
         let end = segments.get(at + 1).map_or(u64::MAX, |next| next.first);
         write(merge, &runs, (first, end), &mut ledger, &mut written)?;
@@ -51,7 +51,13 @@ pub(super) fn merge(merge: &mut CheckpointMerge<'_>) -> Result<Option<LabelRuns>
     ledger.entries = nodes as i64 - merge.root.catalog.statistics.nodes as i64;
     merge.catalog.statistics.nodes = nodes;
     merge.catalog.statistics.label_set_nodes = counts;
-    merge.put_store(StoreKind::NodeLabels, written, &ledger);
+    merge.put(MergedStore {
+        kind: StoreKind::NodeLabels,
+        segments: written,
+        changes: ledger,
+        sketch: None,
+        counts: Counts::default(),
+    });
     Ok(Some(runs))
 }
 
@@ -102,7 +108,7 @@ fn merge_runs(
         let (node, change) = change?;
         if at % CHARGE_EVERY == 0 {
             let more = merged.memory_bytes().saturating_sub(charged);
-            merge.reservation.grow(more)?;
+            merge.own.charge(more)?;
             charged += more;
         }
         visit(node.0);

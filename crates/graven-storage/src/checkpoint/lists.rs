@@ -17,7 +17,7 @@
 //! Memory: one page, one segment being filled, at most [`PENDING_MAX`] neighbours of one node.
 
 use super::changes::{AdjacencyChange, Stream};
-use super::merge::{CheckpointMerge, StoreChanges, next_if, peek};
+use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge, next_if, peek};
 use crate::Result;
 use crate::adjacency::build::{SEGMENT_BYTES, SegmentBuilder, head_payload, single_list_bytes};
 use crate::adjacency::decode::{append_wide, encoded_bytes};
@@ -40,26 +40,17 @@ const SMALL_PART: usize = 2048;
 
 type Entries<'a> = Peekable<Stream<'a, AdjacencyChange>>;
 
-/// What merging a direction did to its counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) relationships: i64,
-    pub(super) lists: i64,
-    /// Longest of the lists that changed.
-    pub(super) degree_max: u64,
-}
-
-/// Merges `changes` into the adjacency of `rel_type` and `direction`.
+/// Merges `changes` into the adjacency of `rel_type` and `direction`; nothing if there are none.
 pub(super) fn merge(
-    merge: &mut CheckpointMerge<'_>,
+    merge: &mut StoreMerge<'_>,
     rel_type: TypeId,
     direction: Direction,
     changes: Stream<'_, AdjacencyChange>,
-) -> Result<Counts> {
+) -> Result<Option<MergedStore>> {
     let kind = StoreKind::Adjacency(rel_type, direction);
     let mut changes = changes.peekable();
     if peek(&mut changes)?.is_none() {
-        return Ok(Counts::default());
+        return Ok(None);
     }
     let old = merge.base_segments(kind)?;
     let mut lists = ListFold {
@@ -87,8 +78,13 @@ pub(super) fn merge(
         fill_extras(&mut segments);
     }
     ledger.entries = counts.relationships;
-    merge.put_store(kind, segments, &ledger);
-    Ok(counts)
+    Ok(Some(MergedStore {
+        kind,
+        segments,
+        changes: ledger,
+        sketch: None,
+        counts,
+    }))
 }
 
 /// A segment without ids of the bulk load gets the number of the one behind it, so that numbers
@@ -117,7 +113,7 @@ struct OpenList {
 }
 
 struct ListFold<'f, 'a> {
-    merge: &'f mut CheckpointMerge<'a>,
+    merge: &'f mut StoreMerge<'a>,
     direction: Direction,
     loaded: Range<u64>,
     open: SegmentBuilder,

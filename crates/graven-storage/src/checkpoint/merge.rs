@@ -1,8 +1,13 @@
 //! What the merging of all stores shares: the base, the changes, where pages go, what became of
 //! them.
+//!
+//! # How it works
+//! Columns and adjacencies know nothing of each other, so several threads may each merge one
+//! ([`StoreMerge`]); what comes of it ([`MergedStore`]) goes to the catalogue store by store, in
+//! the order in which one thread would have merged them.
 
 use super::changes::{Changes, Stream};
-use super::output::Output;
+use super::output::{Output, class_for};
 use crate::Result;
 use crate::catalog::value_statistics::Sketch;
 use crate::catalog::{Catalog, RelationshipPart, StoreKind};
@@ -10,26 +15,60 @@ use crate::data_file::FileRoot;
 use crate::directory::SegmentEntry;
 use crate::ids::{RelId, StoreId, TypeId};
 use crate::overflow_pages::{self, Footprint};
-use crate::page_output::PageOutput;
 use graven_pagecache::{PageKind, PageRef, Reservation};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::ops::Range;
+
+/// Pages for which a thread takes room at a time, at most: about what a lane holds.
+const STRIDE_MAX: usize = 16;
 
 /// A checkpoint while it merges.
 pub(crate) struct CheckpointMerge<'a> {
     pub(crate) root: &'a FileRoot,
     pub(crate) changes: &'a dyn Changes,
     pub(crate) output: &'a Output,
-    /// Pages of the base that the result does not need.
-    pub(crate) freed: Vec<PageRef>,
+    /// What this thread merges itself, and what other threads have freed.
+    pub(crate) own: StoreMerge<'a>,
     pub(crate) catalog: Catalog,
     /// Segments of the stores that changed.
     pub(crate) segments: BTreeMap<StoreId, Vec<SegmentEntry>>,
-    /// For lists of segments and freed pages.
-    pub(crate) reservation: Reservation,
     /// Pages from this unit on are moved down.
     pub(crate) move_from: u64,
+}
+
+/// A thread that merges stores.
+pub(crate) struct StoreMerge<'a> {
+    pub(crate) root: &'a FileRoot,
+    pub(crate) output: &'a Output,
+    /// Pages of the base that the result does not need.
+    freed: Vec<PageRef>,
+    /// For lists of segments and freed pages.
+    reservation: Reservation,
+    /// Room taken for pages to come, the next one last.
+    ahead: Vec<PageRef>,
+    /// For how many pages it was taken last, and may be at most.
+    stride: (usize, usize),
+}
+
+/// What merging a direction of an adjacency did to its counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) relationships: i64,
+    pub(crate) lists: i64,
+    /// Longest of the lists that changed.
+    pub(crate) degree_max: u64,
+}
+
+/// Columns or an adjacency with their changes in them.
+pub(crate) struct MergedStore {
+    pub(crate) kind: StoreKind,
+    pub(crate) segments: Vec<SegmentEntry>,
+    pub(crate) changes: StoreChanges,
+    /// What the values are like that were cut anew; none in an adjacency.
+    pub(crate) sketch: Option<Sketch>,
+    /// Of an adjacency.
+    pub(crate) counts: Counts,
 }
 
 /// A store while it is merged.
@@ -40,7 +79,37 @@ pub(crate) struct StoreChanges {
     pub(crate) entries: i64,
 }
 
-impl CheckpointMerge<'_> {
+impl<'a> StoreMerge<'a> {
+    /// `several`: other threads merge, too.
+    pub(crate) fn new(root: &'a FileRoot, output: &'a Output, several: bool) -> StoreMerge<'a> {
+        StoreMerge {
+            root,
+            output,
+            freed: Vec::new(),
+            reservation: root.pages.budget().empty_reservation("checkpoint"),
+            ahead: Vec::new(),
+            stride: (0, if several { STRIDE_MAX } else { 1 }),
+        }
+    }
+
+    /// Memory for what is kept until the checkpoint ends.
+    pub(crate) fn charge(&mut self, bytes: u64) -> Result<()> {
+        Ok(self.reservation.grow(bytes)?)
+    }
+
+    /// The pages that are not needed any more, which are forgotten here.
+    pub(crate) fn take_freed(&mut self) -> Vec<PageRef> {
+        std::mem::take(&mut self.freed)
+    }
+
+    /// Takes over what another thread has freed and charged.
+    pub(super) fn join(&mut self, other: StoreMerge<'_>) {
+        self.freed.extend(other.freed);
+        let bytes = other.reservation.bytes();
+        drop(other.reservation);
+        self.reservation.force_grow(bytes);
+    }
+
     /// The segments of a store in the base.
     pub(crate) fn base_segments(&mut self, kind: StoreKind) -> Result<Vec<SegmentEntry>> {
         let mut segments = Vec::new();
@@ -91,42 +160,54 @@ impl CheckpointMerge<'_> {
             .try_for_each(|page| self.free(page, ledger))
     }
 
+    /// Writes a page of a store. Room for the pages of a large one is taken ahead, so that they lie
+    /// behind each other though other threads write, too.
     pub(crate) fn append(
-        &self,
+        &mut self,
         kind: PageKind,
         payload: &[u8],
         ledger: &mut StoreChanges,
     ) -> Result<PageRef> {
-        let page = self.output.append(kind, payload)?;
+        let class = class_for(payload)?;
+        if self.ahead.last().is_some_and(|page| page.class() != class) {
+            self.end_run();
+        }
+        if self.ahead.is_empty() {
+            self.stride.0 = (2 * self.stride.0).clamp(1, self.stride.1);
+            self.ahead = self.output.reserve_run(class, self.stride.0)?;
+        }
+        let place = self.ahead.pop().expect("just taken");
+        let page = self.output.write(place, kind, payload)?;
         ledger.added.add(page);
         Ok(page)
     }
 
-    /// The store of `kind` has these segments now.
-    pub(crate) fn put_store(
-        &mut self,
-        kind: StoreKind,
-        segments: Vec<SegmentEntry>,
-        ledger: &StoreChanges,
-    ) {
-        let count = segments.len() as u64;
-        let id = self.describe(kind, count, ledger);
-        self.segments.insert(id, segments);
+    /// Gives room back that was taken ahead: a store is merged, or its pages change their size.
+    pub(crate) fn end_run(&mut self) {
+        self.output.give_back(&mut self.ahead);
+        self.stride.0 = 0;
     }
+}
 
-    /// Values of the column of `kind` were cut anew.
-    pub(crate) fn put_values(&mut self, kind: StoreKind, sketch: Sketch) {
+impl CheckpointMerge<'_> {
+    /// The store has these segments now.
+    pub(crate) fn put(&mut self, merged: MergedStore) {
+        let kind = merged.kind;
+        let id = self.describe(kind, merged.segments.len() as u64, &merged.changes);
+        self.segments.insert(id, merged.segments);
         let of_properties = matches!(
             kind,
             StoreKind::NodeColumn(_) | StoreKind::RelationshipColumn(..)
         );
-        let Some(store) = self.catalog.store(kind).filter(|_| of_properties) else {
+        let (Some(sketch), Some(store)) = (merged.sketch, self.catalog.store(kind)) else {
             return;
         };
-        let (id, entries) = (store.id, store.entries);
-        let columns = &mut self.catalog.statistics.columns;
-        let values = sketch.finish(columns.get(&id), entries);
-        columns.insert(id, values);
+        if of_properties {
+            let (id, entries) = (store.id, store.entries);
+            let columns = &mut self.catalog.statistics.columns;
+            let values = sketch.finish(columns.get(&id), entries);
+            columns.insert(id, values);
+        }
     }
 
     /// Updates the description of a store, which gets a number if it is new.

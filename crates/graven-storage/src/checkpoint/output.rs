@@ -1,10 +1,11 @@
 //! Where a checkpoint writes its pages: into free units, low ones first, in short bursts.
 //!
 //! # How it works
-//! Pages that come to lie behind each other are gathered and written together, at most
-//! [`BURST_BYTES`] at a time. After each burst, and after [`STINT`] of other work, the writer
-//! pauses for as long as it has worked, so that commits and readers get disk and processors in
-//! between; not while commits wait for the checkpoint's end.
+//! Pages that come to lie behind each other are gathered in a lane and written together, at most
+//! [`BURST_BYTES`] at a time. There are as many lanes as threads that merge, each of which takes
+//! room for several pages ahead ([`Output::reserve_run`]). After each burst, and after [`STINT`] of
+//! other work, the writer pauses for as long as it has worked, so that commits and readers get disk
+//! and processors in between; not while commits wait for the checkpoint's end.
 //!
 //! Room for what everything else is found by (label runs, segment directory, catalogue) is kept
 //! from the beginning, as low as there is any, so that it does not come to lie at the end of the
@@ -25,9 +26,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The buffer takes this much, or [`BUFFER_SHARE`] of a small memory limit.
+/// The buffers of all lanes take this much, or [`BUFFER_SHARE`] of a small memory limit.
 const BUFFER_BYTES: u64 = 256 << 10;
 const BUFFER_SHARE: u64 = 16;
+const LANES_MAX: usize = 4;
 /// Bytes between two pauses: a commit's write that comes behind them on the disk waits for no more.
 const BURST_BYTES: usize = 64 << 10;
 /// Time worked between two pauses, roughly: less than a processor is given to one thread while
@@ -36,14 +38,28 @@ const STINT: Duration = Duration::from_millis(1);
 /// A pause is never longer.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
+/// Pages behind each other that wait to be written.
+#[derive(Debug)]
+struct Lane {
+    buffer: AlignedBuffer,
+    used: usize,
+    unit: u64,
+}
+
+impl Lane {
+    /// Whether a page comes behind what is gathered.
+    fn is_continued_by(&self, page: PageRef) -> bool {
+        self.unit + (self.used / UNIT_BYTES) as u64 == page.unit()
+    }
+}
+
 #[derive(Debug)]
 struct State {
     space: FreeSpace,
     /// Kept at the front, ascending.
     kept: Vec<PageRef>,
-    buffer: AlignedBuffer,
-    used: usize,
-    unit: u64,
+    /// The one that was written to last is the last one.
+    lanes: Vec<Lane>,
     /// When the last pause ended.
     resumed: Instant,
     written: u64,
@@ -73,7 +89,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    fn pauses(&self) -> bool {
+    pub(super) fn pauses(&self) -> bool {
         self.paced && self.waiting.load(Ordering::Relaxed) == 0
     }
 }
@@ -85,10 +101,17 @@ impl Output {
         space: FreeSpace,
         lsn: u64,
         pace: Pace,
+        threads: usize,
     ) -> Result<Output> {
+        let lanes = threads.clamp(1, LANES_MAX);
         let buffer_bytes = (budget.limit() / BUFFER_SHARE).clamp(BURST_BYTES as u64, BUFFER_BYTES);
-        let buffer_bytes = buffer_bytes.next_multiple_of(BURST_BYTES as u64);
-        let mut reservation = budget.reserve("checkpoint", buffer_bytes)?;
+        let buffer_bytes = (buffer_bytes / lanes as u64).next_multiple_of(BURST_BYTES as u64);
+        let mut reservation = budget.reserve("checkpoint", buffer_bytes * lanes as u64)?;
+        let lane = || Lane {
+            buffer: AlignedBuffer::zeroed(buffer_bytes as usize),
+            used: 0,
+            unit: 0,
+        };
         // This copy of what is free, and the one that is stored: without them a file in many pieces
         // could never be checkpointed.
         reservation.force_grow(2 * space.memory_bytes());
@@ -99,9 +122,7 @@ impl Output {
             state: Mutex::new(State {
                 space,
                 kept: Vec::new(),
-                buffer: AlignedBuffer::zeroed(buffer_bytes as usize),
-                used: 0,
-                unit: 0,
+                lanes: (0..lanes).map(|_| lane()).collect(),
                 resumed: Instant::now(),
                 written: 0,
                 pages: Vec::new(),
@@ -142,6 +163,23 @@ impl Output {
         checked_page(class, unit)
     }
 
+    /// Takes room for `count` pages that are written later, the one that lies first last.
+    pub(super) fn reserve_run(&self, class: SizeClass, count: usize) -> Result<Vec<PageRef>> {
+        let mut state = self.state.lock();
+        let taken = (0..count).map(|_| checked_page(class, state.space.allocate(class)));
+        let mut taken = taken.collect::<Result<Vec<_>>>()?;
+        taken.reverse();
+        Ok(taken)
+    }
+
+    /// Gives room back that nothing was written to.
+    pub(super) fn give_back(&self, pages: &mut Vec<PageRef>) {
+        let mut state = self.state.lock();
+        for page in pages.drain(..) {
+            state.space.free(Extent::of(page));
+        }
+    }
+
     /// As [`PageOutput::append`], but only to a place below `limit`; `None` if there is none.
     pub(crate) fn append_below(
         &self,
@@ -167,38 +205,56 @@ impl Output {
         state.reservation.grow(size_of::<PageRef>() as u64)?;
         state.pages.push(page);
         let bytes = page.len_bytes();
-        let follows = state.unit + (state.used / UNIT_BYTES) as u64 == page.unit();
-        if !follows || state.used + bytes > state.buffer.len() {
-            self.flush(&mut state)?;
-            state.unit = page.unit();
-            if bytes > state.buffer.len() {
-                state.buffer = AlignedBuffer::zeroed(bytes);
-            }
-        }
-        let start = state.used;
-        state.used += bytes;
-        let room = &mut state.buffer[start..start + bytes];
-        room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
-        Ok(page::seal(room, page, kind, self.lsn, payload.len()))
+        let lanes = &state.lanes;
+        let at = lanes.iter().position(|lane| lane.is_continued_by(page));
+        let mut lane = state.lanes.remove(at.unwrap_or(0));
+        let written = self.gather(&mut state, &mut lane, page, bytes);
+        let sealed = written.map(|()| {
+            let start = lane.used;
+            lane.used += bytes;
+            let room = &mut lane.buffer[start..start + bytes];
+            room[HEADER_BYTES..HEADER_BYTES + payload.len()].copy_from_slice(payload);
+            page::seal(room, page, kind, self.lsn, payload.len())
+        });
+        state.lanes.push(lane);
+        sealed
     }
 
-    fn flush(&self, state: &mut State) -> Result<()> {
-        if state.used == 0 {
+    /// Makes room for a page in a lane.
+    fn gather(
+        &self,
+        state: &mut State,
+        lane: &mut Lane,
+        page: PageRef,
+        bytes: usize,
+    ) -> Result<()> {
+        if !lane.is_continued_by(page) || lane.used + bytes > lane.buffer.len() {
+            self.flush(state, lane)?;
+            lane.unit = page.unit();
+            if bytes > lane.buffer.len() {
+                lane.buffer = AlignedBuffer::zeroed(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&self, state: &mut State, lane: &mut Lane) -> Result<()> {
+        if lane.used == 0 {
             return Ok(());
         }
-        let offset = state.unit * UNIT_BYTES as u64;
+        let offset = lane.unit * UNIT_BYTES as u64;
         let burst_bytes = match self.pace.pauses() {
             true => BURST_BYTES,
-            false => state.used,
+            false => lane.used,
         };
-        for from in (0..state.used).step_by(burst_bytes) {
-            let to = state.used.min(from + burst_bytes);
-            let burst = &state.buffer[from..to];
+        for from in (0..lane.used).step_by(burst_bytes) {
+            let to = lane.used.min(from + burst_bytes);
+            let burst = &lane.buffer[from..to];
             self.file.write_all_at(burst, offset + from as u64)?;
             self.rest(&mut state.resumed, Duration::ZERO);
         }
-        state.written += state.used as u64;
-        state.used = 0;
+        state.written += lane.used as u64;
+        lane.used = 0;
         Ok(())
     }
 
@@ -228,7 +284,11 @@ impl Output {
 
     /// Writes what is gathered.
     pub(crate) fn finish(&self) -> Result<()> {
-        self.flush(&mut self.state.lock())
+        let mut state = self.state.lock();
+        let mut lanes = std::mem::take(&mut state.lanes);
+        let flushed = (lanes.iter_mut()).try_for_each(|lane| self.flush(&mut state, lane));
+        state.lanes = lanes;
+        flushed
     }
 }
 
@@ -266,7 +326,7 @@ impl PageOutput for Output {
     }
 }
 
-fn class_for(payload: &[u8]) -> Result<SizeClass> {
+pub(super) fn class_for(payload: &[u8]) -> Result<SizeClass> {
     SizeClass::for_payload_bytes(payload.len()).ok_or(Error::Limit {
         what: "payload of a page",
         value: payload.len() as u64,

@@ -7,12 +7,12 @@
 //! new pair: from the forward list of the node, and from its reverse list unless the other end
 //! changed too and counts them already.
 
-use super::changes::NodeChange;
-use super::merge::{CheckpointMerge, next_if};
+use super::changes::{Changes, NodeChange};
+use super::merge::{CheckpointMerge, StoreMerge, next_if};
 use crate::Result;
 use crate::ids::{Direction, NodeId, TypeId};
 use crate::labels::LabelRuns;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 
 /// Nodes of the base whose labels changed, ascending.
 pub(super) fn relabelled(merge: &CheckpointMerge<'_>) -> Result<Vec<u64>> {
@@ -27,27 +27,35 @@ pub(super) fn relabelled(merge: &CheckpointMerge<'_>) -> Result<Vec<u64>> {
     Ok(nodes)
 }
 
-/// Brings the patterns of one type up to date. `relabelled` ascends.
-pub(super) fn merge(
-    merge: &mut CheckpointMerge<'_>,
+/// How many more relationships of one type there are for a pair of label sets.
+pub(super) type PatternChanges = HashMap<(u32, u32), i64>;
+
+/// What the changes do to the patterns of one type. `relabelled` ascends.
+pub(super) fn changes_of(
+    merge: &StoreMerge<'_>,
+    changes: &dyn Changes,
     rel_type: TypeId,
     new: &LabelRuns,
     relabelled: &[u64],
-) -> Result<()> {
-    let changes = merge.changes;
+) -> Result<PatternChanges> {
+    let mut patterns = PatternChanges::default();
+    let mut count = |labels: &LabelRuns, (start, end): (NodeId, NodeId), by| {
+        if let (Some(start), Some(end)) = (labels.set_of(start), labels.set_of(end)) {
+            *patterns.entry((start, end)).or_default() += by;
+        }
+    };
     let loaded = merge.loaded_ids(rel_type);
     for change in changes.adjacency(rel_type, Direction::Out) {
         let change = change?;
         let ends = (change.node, change.neighbour);
         if change.added {
-            count(merge, rel_type, new, ends, 1);
+            count(new, ends, 1);
         } else if merge.was_there(&loaded, change.relationship)? {
-            let root = merge.root;
-            count(merge, rel_type, &root.labels, ends, -1);
+            count(&merge.root.labels, ends, -1);
         }
     }
     if relabelled.is_empty() {
-        return Ok(());
+        return Ok(patterns);
     }
     let changed: HashSet<u64> = relabelled.iter().copied().collect();
     for direction in [Direction::Out, Direction::In] {
@@ -78,30 +86,22 @@ pub(super) fn merge(
                     Direction::Out => (NodeId(*node), NodeId(neighbour)),
                     Direction::In => (NodeId(neighbour), NodeId(*node)),
                 };
-                let root = merge.root;
-                count(merge, rel_type, &root.labels, ends, -1);
-                count(merge, rel_type, new, ends, 1);
+                count(&merge.root.labels, ends, -1);
+                count(new, ends, 1);
             }
         }
     }
-    Ok(())
+    Ok(patterns)
 }
 
-/// Counts a relationship up or down under the label sets that `labels` has for its ends.
-fn count(
-    merge: &mut CheckpointMerge<'_>,
-    rel_type: TypeId,
-    labels: &LabelRuns,
-    (start, end): (NodeId, NodeId),
-    change: i64,
-) {
-    let (Some(start), Some(end)) = (labels.set_of(start), labels.set_of(end)) else {
-        return;
-    };
+/// Brings the patterns of one type up to date.
+pub(super) fn apply(merge: &mut CheckpointMerge<'_>, rel_type: TypeId, changes: PatternChanges) {
     let patterns = &mut merge.catalog.statistics.patterns;
-    let entry = patterns.entry((start, rel_type, end)).or_default();
-    *entry = entry.saturating_add_signed(change);
-    if *entry == 0 {
-        patterns.remove(&(start, rel_type, end));
+    for ((start, end), by) in changes {
+        let entry = patterns.entry((start, rel_type, end)).or_default();
+        *entry = entry.saturating_add_signed(by);
+        if *entry == 0 {
+            patterns.remove(&(start, rel_type, end));
+        }
     }
 }

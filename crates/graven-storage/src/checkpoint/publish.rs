@@ -269,6 +269,7 @@ impl CurrentCheckpoint {
             free,
             block.log.position,
             Pace::default(),
+            1,
         )?;
         let prepared = self.prepare(root, &output, block, Vec::new())?;
         self.publish(root, &output, prepared)?;

@@ -130,19 +130,19 @@ impl Cutter {
 /// The form in which `value` goes to a segment; a long one is written to a chain.
 pub(crate) fn make_cell(
     output: &dyn PageOutput,
-    value: &PropertyValue,
+    value: PropertyValue,
     footprint: &mut Footprint,
 ) -> Result<Cell> {
-    let long = match value {
+    let long = match &value {
         PropertyValue::String(text) => text.len() > INLINE_MAX,
         PropertyValue::Bytes(bytes) => bytes.len() > INLINE_MAX,
-        PropertyValue::List(_) => long_bytes(value).1.len() > INLINE_MAX,
+        PropertyValue::List(_) => long_bytes(&value).1.len() > INLINE_MAX,
         _ => false,
     };
     if !long {
-        return Ok(Cell::Value(value.clone()));
+        return Ok(Cell::Value(value));
     }
-    let (value_type, bytes) = long_bytes(value);
+    let (value_type, bytes) = long_bytes(&value);
     let head = overflow_pages::write(output, PageKind::Overflow, &bytes, footprint)?;
     Ok(Cell::Overflow(value_type, head))
 }

@@ -95,7 +95,7 @@ impl ColumnWriter {
     }
 
     fn cell(&mut self, value: &PropertyValue) -> Result<Cell> {
-        make_cell(&self.pages, value, &mut self.store.footprint)
+        make_cell(&self.pages, value.clone(), &mut self.store.footprint)
     }
 
     fn write_all(&mut self) -> Result<()> {

@@ -3,7 +3,8 @@
 //! # How it works
 //! A heap orders the streams by their next keys. A stream tells its next key without its value
 //! ([`Ascending::next_key`]), so that of many streams with large values one value is decoded at a
-//! time.
+//! time. What a stream has decoded is handed through as one where all of it comes before the other
+//! streams ([`Ascending::take_ready`]): layers that were filled one after the other hardly overlap.
 //!
 //! # Costs
 //! A heap of one key a stream; a single stream is passed through.
@@ -26,6 +27,11 @@ pub(crate) trait Ascending<K, V>: Iterator<Item = Result<(K, V)>> {
     /// # Errors
     /// Those of the entry, which is gone then.
     fn next_key(&mut self) -> Result<Option<K>>;
+
+    /// The entries that are decoded already, if there are any and all of them come before `end`.
+    fn take_ready(&mut self, _end: Option<&K>) -> Option<std::vec::IntoIter<(K, V)>> {
+        None
+    }
 }
 
 /// The entries of one layer's map.
@@ -97,6 +103,8 @@ struct Merge<'a, K, V> {
     streams: Vec<LayerEntries<'a, K, V>>,
     /// The next key of each stream, the oldest stream first among equals.
     next: BinaryHeap<Reverse<(K, usize)>>,
+    /// What comes before all of them.
+    ready: std::vec::IntoIter<(K, V)>,
     failed: Option<crate::Error>,
 }
 
@@ -115,6 +123,7 @@ where
     let mut merge = Merge {
         next: BinaryHeap::with_capacity(streams.len()),
         streams,
+        ready: Vec::new().into_iter(),
         failed: None,
     };
     (0..merge.streams.len()).for_each(|at| merge.look(at));
@@ -129,6 +138,19 @@ impl<K: Ord, V: Over> Merge<'_, K, V> {
             Ok(None) => {}
             Err(error) => self.failed = Some(error),
         }
+    }
+
+    /// Makes what the first stream has decoded ready, if no other stream has any of these keys.
+    fn take_ready(&mut self) -> Option<(K, V)> {
+        let Reverse((_, at)) = self.next.peek()?;
+        let at = *at;
+        // The others begin with one of the next two entries of the heap.
+        let others = self.next.as_slice().iter().skip(1).take(2);
+        let end = others.map(|Reverse((key, _))| key).min();
+        self.ready = self.streams[at].take_ready(end)?;
+        self.next.pop();
+        self.look(at);
+        self.ready.next()
     }
 
     fn pop(&mut self) -> Option<(K, V)> {
@@ -150,10 +172,16 @@ impl<K: Ord, V: Over> Iterator for Merge<'_, K, V> {
     type Item = Result<(K, V)>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(entry) = self.ready.next() {
+            return Some(Ok(entry));
+        }
         loop {
             if let Some(error) = self.failed.take() {
                 self.next.clear();
                 return Some(Err(error));
+            }
+            if let Some(entry) = self.take_ready() {
+                return Some(Ok(entry));
             }
             let Some((key, value)) = self.pop() else {
                 match self.failed {

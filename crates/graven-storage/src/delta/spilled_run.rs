@@ -330,6 +330,12 @@ impl<K: Stored + Ord + Clone, V: Stored> Ascending<K, V> for SealedRange<K, V> {
         }
         Ok(self.peek()?.map(|(key, _)| key.clone()))
     }
+
+    fn take_ready(&mut self, end: Option<&K>) -> Option<std::vec::IntoIter<(K, V)>> {
+        let (last, _) = self.entries.as_slice().last()?;
+        let before = end.is_none_or(|end| last < end);
+        before.then(|| std::mem::take(&mut self.entries))
+    }
 }
 
 impl<K: Stored + Ord + Clone, V: Stored> Iterator for SealedRange<K, V> {

@@ -36,7 +36,7 @@ impl Sealing {
     /// For transactions, whose readers look into all layers.
     pub(crate) const TRANSACTION: Sealing = Sealing {
         tier: 8,
-        threads: 1,
+        threads: 2,
     };
 }
 
@@ -150,7 +150,7 @@ impl Transaction {
         let Some(pages) = self.store.temporary_pages() else {
             return Ok(false);
         };
-        self.check_deferred(state)?;
+        self.check_deferred_at_once(state)?;
         let (layer, below) = self.write_set.look(DeltaLayer::clone);
         let below = sealed_onto(&self.store, &pages, Sealing::TRANSACTION, &below, &layer)?;
         self.write_set.set_layers(below, DeltaLayer::default());

@@ -6,8 +6,8 @@
 use crate::naive::Naive;
 use crate::transactions::{copy, empty, open, open_spilling};
 use graven_storage::{
-    CheckpointOptions, IndexKind, IndexSpec, NodeId, PropertyValue, RelId, SchemaEntity, Store,
-    Transaction, TransactionOptions,
+    CheckpointOptions, GraphBuilder, IndexKind, IndexSpec, NodeId, PropertyValue, RelId,
+    SchemaEntity, Store, Transaction, TransactionOptions,
 };
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ const COMMITS: u64 = 40;
 const NODES: u64 = 25;
 /// No checkpoint comes.
 const AMPLE: u64 = 256 << 20;
+/// Enough for all changes, and for one thread of a checkpoint.
+const ONE_THREAD: u64 = 16 << 20;
 /// For the batches a quarter of it.
 const LITTLE: u64 = 1 << 20;
 const SEAL_BYTES: u64 = 48 << 10;
@@ -132,4 +134,21 @@ fn a_log_is_opened_in_a_fraction_of_its_length() {
         let store = open_spilling(copy(&data), copy(&log), memory, None, false).unwrap();
         assert_eq!(store.snapshot().node_count(), commits * EACH as u64);
     }
+}
+
+/// Goal: several threads merge what one merges: the same stores, of the same sizes, in the same
+/// order.
+#[test]
+fn a_checkpoint_by_several_threads_is_like_one_by_one_thread() {
+    let made = [ONE_THREAD, AMPLE].map(|memory| {
+        let store = GraphBuilder::new().open(memory).unwrap();
+        (0..COMMITS).for_each(|number| commit(&store, number));
+        let mut options = CheckpointOptions::default();
+        options.paced = false;
+        store.checkpoint(options).unwrap();
+        assert_eq!(store.check().unwrap().problems, []);
+        store.info().stores
+    });
+    assert!(made[0].len() > 10, "{made:?}");
+    assert_eq!(made[0], made[1]);
 }
