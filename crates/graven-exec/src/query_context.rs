@@ -37,7 +37,7 @@ use crate::value::Value;
 use crate::writing::Writer;
 use clock::Clocks;
 pub(crate) use clock::Moment;
-pub(crate) use indexes::Found;
+pub(crate) use indexes::{Found, KeptKeys};
 use nodes_of_labels::Extents;
 
 /// Parameters of a statement by name.

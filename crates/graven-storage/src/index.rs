@@ -9,6 +9,7 @@
 //! key ([`IndexRange`]).
 
 mod find;
+mod hashed_keys;
 pub(crate) mod key;
 pub(crate) mod page;
 mod range;
@@ -35,6 +36,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 pub use find::FoundEach;
+pub use hashed_keys::HashedKeys;
 pub use range::{IndexRange, IndexStep};
 use text_test::TextTest;
 

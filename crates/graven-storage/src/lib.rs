@@ -61,7 +61,7 @@ pub use graven_types::PropertyValue;
 pub use ids::{Direction, KeyId, LabelId, NodeId, RelId, StoreId, TypeId};
 pub use index::key::key_bytes;
 pub use index::writer::IndexWriter;
-pub use index::{FoundEach, Index, IndexPart, IndexRange, IndexStep};
+pub use index::{FoundEach, HashedKeys, Index, IndexPart, IndexRange, IndexStep};
 pub use info::{Info, StoreInfo};
 pub use labels::NodeRanges;
 pub use macros::MacroDescription;

@@ -4,10 +4,10 @@
 //! # How it works
 //! The sought values are computed for a whole input batch. Single values of an index are looked for
 //! together ([`graven_storage::Index::find_each`]), as many rows ahead as their values take little
-//! memory. Other matches are fetched when their row is reached, those of a range or of a value with
-//! many nodes as they are handed out. Without an index
-//! on (label, key), which the planner avoids but a plan may outlive, the label is scanned and
-//! compared.
+//! memory; once as many were looked for as the index has, in a table of its keys ([`KeptKeys`]).
+//! Other matches are fetched when their row is reached, those of a range or of a value with many
+//! nodes as they are handed out. Without an index on (label, key), which the planner avoids but a
+//! plan may outlive, the label is scanned and compared.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use crate::error::{ExecError, Result};
 use crate::expression::{Compiled, Rows};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
-use crate::query_context::{Found, QueryContext};
+use crate::query_context::{Found, KeptKeys, QueryContext};
 use crate::value::Value;
 use crate::value::convert::to_stored;
 use crate::value::equality::equals;
@@ -69,6 +69,7 @@ pub(crate) struct NodeSeek {
     sought: Vec<Option<Arc<Column>>>,
     /// What was looked for ahead, and for which rows of the batch.
     ahead: Option<(FoundEach, Range<usize>)>,
+    keys: KeptKeys,
     /// Matches of the current row.
     matches: Option<Matches>,
     /// Charged for matches that are collected.
@@ -110,18 +111,17 @@ impl NodeSeek {
         by: Arc<SeekBy>,
         rt: &QueryContext,
     ) -> Self {
+        let remedy = "create an index or look for fewer values";
+        let memory = || Memory::new(&rt.budget, "NodeSeek", remedy);
         Self {
             input: RowExpander::new(input),
             slot,
             by,
             sought: Vec::new(),
             ahead: None,
+            keys: KeptKeys::new(memory()),
             matches: None,
-            memory: Memory::new(
-                &rt.budget,
-                "NodeSeek",
-                "create an index or look for fewer values",
-            ),
+            memory: memory(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl NodeSeek {
         let known = self.ahead.as_ref();
         if known.is_none_or(|(_, rows)| rows.end <= row) {
             let rows = row..self.input.batch().len().min(row + rt.batch_rows());
-            self.ahead = self.by.look_ahead(&self.sought, rows, rt)?;
+            self.ahead = self.by.look_ahead(&self.sought, rows, &mut self.keys, rt)?;
         }
         let Some((found, rows)) = &self.ahead else {
             return Ok(false);
@@ -223,6 +223,7 @@ impl SeekBy {
         &self,
         sought: &[Option<Arc<Column>>],
         rows: Range<usize>,
+        keys: &mut KeptKeys,
         rt: &QueryContext,
     ) -> Result<Option<(FoundEach, Range<usize>)>> {
         let Self::Value {
@@ -252,7 +253,7 @@ impl SeekBy {
             }
             values
         };
-        let found = rt.index_find_each(*label, *key, values)?;
+        let found = rt.index_find_each(*label, *key, values, keys)?;
         Ok(found.map(|(found, count)| (found, rows.start..rows.start + count)))
     }
 

@@ -3,10 +3,11 @@
 use std::ops::Bound;
 
 use graven_cypher::plan::Inclusion;
-use graven_storage::{FoundEach, Index, IndexRange, KeyId, LabelId, PropertyValue};
+use graven_storage::{FoundEach, HashedKeys, Index, IndexRange, KeyId, LabelId, PropertyValue};
 
 use super::QueryContext;
 use crate::error::Result;
+use crate::memory::Memory;
 use crate::value::Value;
 
 /// This many nodes with one value are few.
@@ -20,12 +21,15 @@ impl QueryContext {
         label: LabelId,
         key: KeyId,
         values: impl FnOnce() -> Vec<PropertyValue>,
+        kept: &mut KeptKeys,
     ) -> Result<Option<(FoundEach, usize)>> {
         let Some(index) = self.snapshot.index(label, key) else {
             return Ok(None);
         };
         let values = values();
-        Ok(Some((index.find_each(&values, FEW)?, values.len())))
+        kept.will_find(values.len() as u64, &index)?;
+        let found = index.find_each(&values, FEW, kept.table.as_ref())?;
+        Ok(Some((found, values.len())))
     }
 
     /// Adds the nodes with the indexed property `value`, ascending, if they are few and there
@@ -100,6 +104,42 @@ impl QueryContext {
         }
         let range = index.range(index_bound(low.as_ref()), index_bound(high.as_ref()))?;
         Ok(Some(Found::Index(Box::new(range))))
+    }
+}
+
+/// Keys of an index in a table, once as many were looked up as there are: then to make it costs no
+/// more than was paid without it.
+pub(crate) struct KeptKeys {
+    table: Option<HashedKeys>,
+    looked_up: u64,
+    /// Whether a table was made, or could not be.
+    decided: bool,
+    memory: Memory,
+}
+
+impl KeptKeys {
+    pub(crate) fn new(memory: Memory) -> KeptKeys {
+        KeptKeys {
+            table: None,
+            looked_up: 0,
+            decided: false,
+            memory,
+        }
+    }
+
+    /// So many values are looked up next.
+    fn will_find(&mut self, values: u64, index: &Index) -> Result<()> {
+        if !self.decided && self.looked_up > index.description().entries {
+            self.decided = true;
+            let room = usize::try_from(HashedKeys::bytes_to_make(index)).unwrap_or(usize::MAX);
+            if self.memory.keeps(room) {
+                self.table = index.hashed_keys()?;
+                let bytes = self.table.as_ref().map_or(0, HashedKeys::bytes);
+                self.memory.set(bytes)?;
+            }
+        }
+        self.looked_up += values;
+        Ok(())
     }
 }
 

@@ -3,7 +3,8 @@
 //! # How it works
 //! The keys of the values are put in order and go down the tree together: a page is pinned once for
 //! all keys that lead to it, and equal values are looked for once. What was changed since the tree
-//! was written is put on top key by key.
+//! was written is put on top key by key. Where nothing was, and the caller has [`HashedKeys`], keys
+//! are found there, in any order.
 //!
 //! # Costs
 //! A key is encoded, sorted among the others, and searched in one page of each level.
@@ -14,7 +15,7 @@
 
 use super::key::{KEY_BYTES_MAX, put_key};
 use super::page::IndexPage;
-use super::{Index, children_with};
+use super::{HashedKeys, Index, children_with};
 use crate::Result;
 use graven_pagecache::{PageKind, PageRef};
 use graven_types::PropertyValue;
@@ -84,11 +85,22 @@ impl Found {
 
 impl Index {
     /// The nodes that equal each of the values, where they are `most` at most, a small number. As
-    /// [`Index::find`] for one value after the other, only faster.
+    /// [`Index::find`] for one value after the other, only faster. `table`: of the keys of this
+    /// index, if there is one.
     ///
     /// # Errors
     /// As [`Index::seek`].
-    pub fn find_each(&self, values: &[PropertyValue], most: usize) -> Result<FoundEach> {
+    pub fn find_each(
+        &self,
+        values: &[PropertyValue],
+        most: usize,
+        table: Option<&HashedKeys>,
+    ) -> Result<FoundEach> {
+        if let Some(table) = table.filter(|table| table.is_of(self))
+            && let Some(found) = self.find_in(table, values, most)
+        {
+            return Ok(found);
+        }
         let mut spans = vec![None; values.len()];
         let (mut bytes, mut sought) = (Vec::new(), Vec::with_capacity(values.len()));
         for (place, value) in values.iter().enumerate() {
@@ -121,6 +133,39 @@ impl Index {
         }
         let ids = found.ids;
         Ok(FoundEach { ids, spans })
+    }
+
+    /// As [`Index::find_each`], from a table alone; `None` where keys were changed.
+    fn find_in(
+        &self,
+        table: &HashedKeys,
+        values: &[PropertyValue],
+        most: usize,
+    ) -> Option<FoundEach> {
+        let overlay = self.overlay();
+        let changes = overlay.as_ref().map(|overlay| overlay.equal_keys());
+        if changes.as_ref().is_some_and(|it| !it.are_unchanged()) {
+            return None;
+        }
+        let mut each = FoundEach::default();
+        let mut key = Vec::new();
+        for value in values {
+            key.clear();
+            let from = each.ids.len();
+            let known = match put_key(&mut key, value) {
+                false => true,
+                true if key.len() >= KEY_BYTES_MAX => false,
+                true => {
+                    changes.iter().for_each(|changes| changes.read(&key));
+                    let ids = table.get(&key);
+                    let few = ids.len() <= most;
+                    each.ids.extend_from_slice(if few { ids } else { &[] });
+                    few
+                }
+            };
+            each.spans.push(known.then_some(from..each.ids.len()));
+        }
+        Some(each)
     }
 
     /// As [`Index::find_each`] for keys that ascend, none of them cut.

@@ -75,11 +75,13 @@ fn seeks_and_ranges_agree_with_a_sorted_list() {
                 _ => value(at * 1_009 % COUNT),
             })
             .collect();
-        let each = index.find_each(&sought, most).unwrap();
-        for (place, value) in sought.iter().enumerate() {
-            let mut found = Vec::new();
-            let whole = index.find(value, most, &mut found).unwrap();
-            assert_eq!(each.of(place), whole.then_some(&found[..]), "{value:?}");
+        for table in [None, index.hashed_keys().unwrap()] {
+            let each = index.find_each(&sought, most, table.as_ref()).unwrap();
+            for (place, value) in sought.iter().enumerate() {
+                let mut found = Vec::new();
+                let whole = index.find(value, most, &mut found).unwrap();
+                assert_eq!(each.of(place), whole.then_some(&found[..]), "{value:?}");
+            }
         }
     }
     for (low, high) in [

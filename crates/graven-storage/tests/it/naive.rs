@@ -275,7 +275,9 @@ impl Naive {
             let values = self.nodes.values();
             let values = values.filter_map(|node| node.properties.get(&key.0));
             let values: Vec<PropertyValue> = values.cloned().collect();
-            let each = index.find_each(&values, 3).unwrap();
+            let table = index.hashed_keys().unwrap();
+            let by_table = index.find_each(&values, 3, table.as_ref()).unwrap();
+            let each = index.find_each(&values, 3, None).unwrap();
             for (place, value) in values.iter().enumerate() {
                 let Some(key) = graven_storage::key_bytes(value) else {
                     continue;
@@ -290,6 +292,7 @@ impl Naive {
                 let mut at_once = vec![7];
                 let whole = index.find(value, 3, &mut at_once).unwrap();
                 assert_eq!(each.of(place), whole.then_some(&at_once[1..]), "{value:?}");
+                assert_eq!(each.of(place), by_table.of(place), "{value:?}");
                 match whole {
                     true => assert_eq!(at_once[1..], same, "{value:?}"),
                     // More there are, or were before changes; or the key was cut.
