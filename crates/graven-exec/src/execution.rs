@@ -304,6 +304,19 @@ impl Execution {
         writer.map_or_else(DeletedRelationships::new, Writer::take_deleted)
     }
 
+    /// Compares the unique keys that the statement has created many at once; to be called at its
+    /// end.
+    ///
+    /// # Errors
+    /// A key that is there twice; the statement's time is over, or it was cancelled.
+    pub fn check_unique_keys(&self) -> Result<()> {
+        let Some(writer) = &self.rt.writer else {
+            return Ok(());
+        };
+        let transaction = writer.transaction();
+        transaction.check_unique_keys(|| self.rt.check_cancelled())
+    }
+
     /// What the operators did so far; empty unless the statement is profiled.
     #[must_use]
     pub fn profile(&self) -> ProfileTree {

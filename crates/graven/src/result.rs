@@ -253,8 +253,9 @@ impl LocalCursor {
                 memory.grow(batch.heap_bytes() as u64).map_err(too_large)?;
                 batches.push(batch);
             }
+            let checked = execution.check_unique_keys();
+            checked.map_err(|e| Error::running(e, text))?;
         }
-        transaction.check_unique_keys()?;
         let deleted = self.execution.as_ref().map(|it| it.take_deleted());
         self.values = Materialiser::at_the_end(transaction.snapshot(), deleted.unwrap_or_default());
         let mut rows = Vec::new();

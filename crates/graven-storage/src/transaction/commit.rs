@@ -186,7 +186,7 @@ impl Transaction {
             });
         }
         self.check_deleted(state)?;
-        self.check_deferred(state)?;
+        self.check_deferred_at_once(state)?;
         self.check_constraints()?;
         let store = &self.store;
         let write_set = Changes { below, layer };

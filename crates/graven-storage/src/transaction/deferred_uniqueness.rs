@@ -21,13 +21,13 @@
 
 use super::index_entries::duplicate;
 use super::{State, Transaction};
-use crate::Result;
 use crate::catalog::IndexDescription;
 use crate::delta::change::Change;
 use crate::delta::delta_layer::IndexMap;
 use crate::ids::KeyId;
 use crate::index::cut;
 use crate::index::key::{KEY_BYTES_MAX, put_key};
+use crate::{Error, Result};
 use graven_types::PropertyValue;
 use std::sync::Arc;
 
@@ -65,21 +65,33 @@ pub(super) fn is_cut(key: &[u8]) -> bool {
 
 impl Transaction {
     /// Compares the keys that were created many at once. To be called at the end of every
-    /// statement.
+    /// statement. Asks `proceed` before every few thousand keys, and ends with its error.
     ///
     /// # Errors
-    /// [`crate::Error::Duplicate`].
-    pub fn check_unique_keys(&self) -> Result<()> {
-        self.check_deferred(&mut self.state.lock())
+    /// [`crate::Error::Duplicate`]; that of `proceed`.
+    pub fn check_unique_keys<E: From<Error>>(
+        &self,
+        mut proceed: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.check_deferred(&mut self.state.lock(), &mut proceed)
     }
 
-    pub(super) fn check_deferred(&self, state: &mut State) -> Result<()> {
+    /// As [`Transaction::check_unique_keys`], where nothing interrupts it.
+    pub(super) fn check_deferred_at_once(&self, state: &mut State) -> Result<()> {
+        self.check_deferred(state, &mut || Ok::<(), Error>(()))
+    }
+
+    fn check_deferred<E: From<Error>>(
+        &self,
+        state: &mut State,
+        proceed: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         while let Some(number) = state.deferred.first().copied() {
             let schema = self.write_set.schema();
             let entries = self.write_set.layer().indexes.get(&number).cloned();
             let index = schema.indexes.iter().find(|index| index.number == number);
             if let (Some(index), Some(entries)) = (index, entries) {
-                self.compare_keys(index, &entries)?;
+                self.compare_keys(index, &entries, proceed)?;
             }
             state.deferred.pop_first();
         }
@@ -87,7 +99,12 @@ impl Transaction {
     }
 
     /// Compares the keys that the layer has added to an index with each other and with all others.
-    fn compare_keys(&self, index: &IndexDescription, entries: &IndexMap) -> Result<()> {
+    fn compare_keys<E: From<Error>>(
+        &self,
+        index: &IndexDescription,
+        entries: &IndexMap,
+        proceed: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         // Of longer ones the index does not say whether they are equal; those were compared when
         // they came.
         let added = entries
@@ -100,6 +117,7 @@ impl Transaction {
         let mut run: Vec<(&[u8], u64)> = Vec::with_capacity(TOGETHER);
         let mut added = added.peekable();
         while added.peek().is_some() {
+            proceed()?;
             run.clear();
             run.extend(added.by_ref().take(TOGETHER));
             run.dedup_by_key(|(key, _)| *key);
@@ -110,11 +128,8 @@ impl Transaction {
                 let holders = found.of(place).unwrap_or_default();
                 if holders != [*id] {
                     let holder = holders.iter().find(|holder| *holder != id);
-                    return Err(duplicate(
-                        &self.snapshot(),
-                        index,
-                        holder.copied().unwrap_or(*id),
-                    )?);
+                    let holder = holder.copied().unwrap_or(*id);
+                    return Err(duplicate(&self.snapshot(), index, holder)?.into());
                 }
             }
         }

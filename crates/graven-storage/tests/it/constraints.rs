@@ -111,10 +111,15 @@ fn many_keys_are_compared_when_the_statement_ends() {
     let create = |it: &graven_storage::Transaction, names: Vec<PropertyValue>| {
         it.create_nodes(&[label], names.len(), vec![(key, names)])
     };
+    let check = |it: &graven_storage::Transaction| it.check_unique_keys(|| Ok::<_, Error>(()));
     let first = begin();
     create(&first, names(0..500)).unwrap();
+    // It may be interrupted, and is made up for.
+    let stop = || Err(Error::TransactionEnded { how: "interrupted" });
+    let stopped = first.check_unique_keys(stop);
+    assert!(matches!(stopped, Err(Error::TransactionEnded { .. })));
     create(&first, names(500..5_000)).unwrap();
-    first.check_unique_keys().unwrap();
+    check(&first).unwrap();
     // One that came alone, and one that is taken back.
     create(&first, names(5_000..5_001)).unwrap();
     let wrong = create(&first, names(5_001..5_002)).unwrap()[0];
@@ -134,7 +139,7 @@ fn many_keys_are_compared_when_the_statement_ends() {
         for (at, [fresh, known]) in twice.into_iter().enumerate() {
             let it = begin();
             let all = [fresh.clone(), known.clone()].concat();
-            let made = create(&it, all).and_then(|_| it.check_unique_keys());
+            let made = create(&it, all).and_then(|_| check(&it));
             let Err(Error::Duplicate { values, .. }) = made else {
                 panic!("{at} {folded}: {made:?}");
             };
