@@ -158,6 +158,7 @@ impl Builder<'_> {
                     to,
                     lengths,
                     count,
+                    ordered: false,
                 });
                 let rows = partial.rows() * inner.rows();
                 partial.bound.extend(found);

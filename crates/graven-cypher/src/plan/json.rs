@@ -216,6 +216,7 @@ fn expand_mode(mode: &VarExpandMode) -> Value {
             let (of, count) = match wanted.count {
                 PathCount::Paths(count) => ("paths", count),
                 PathCount::Lengths(count) => ("lengths", count),
+                PathCount::All => ("all", 0),
             };
             json!({"is": "shortest", "of": of, "count": count, "closed": wanted.closed})
         }

@@ -136,6 +136,8 @@ pub enum Operator {
         to: VarId,
         lengths: Vec<VarId>,
         count: PathCount,
+        /// All rows have the same ends, and shorter paths come first.
+        ordered: bool,
     },
     /// Binds a path variable from the nodes and relationships of its pattern, in order.
     BuildPath {

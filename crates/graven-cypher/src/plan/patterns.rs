@@ -3,12 +3,14 @@
 //! # How it works
 //! A relationship that is bound already gives its ends first. Then every step of the order becomes
 //! one operator ([`relationships`] for those that follow one), and every condition is put right
-//! after the step that makes it decidable.
+//! after the step that makes it decidable. Shortest paths that must pass conditions come last
+//! ([`tested`]).
 //!
 //! # Invariants
 //! * CY-69 Every condition of a pattern is applied by its end: none waits for what never comes.
 
 mod relationships;
+mod tested;
 
 use crate::plan::join::Pending;
 use std::collections::BTreeSet;
@@ -29,6 +31,7 @@ impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
     pub(crate) fn pattern(&mut self, partial: &mut Partial, mut graph: QueryGraph) {
         each_conditions(&mut graph);
+        let tested = tested::take(&mut graph, &|condition| self.needs(condition));
         let needs: Vec<BTreeSet<VarId>> = graph.predicates.iter().map(|p| self.needs(p)).collect();
         let conditions = graph.predicates.iter().cloned().map(Some).collect();
         let mut pending = Pending { conditions, needs };
@@ -76,6 +79,9 @@ impl Builder<'_> {
                 .into_iter()
                 .map(|(_, label)| label);
             self.labels.entry(*node).or_default().extend(labels);
+        }
+        for tested in tested {
+            self.tested(partial, tested);
         }
     }
 

@@ -110,6 +110,8 @@ pub enum PathCount {
     Paths(u32),
     /// All of the first so many lengths.
     Lengths(u32),
+    /// All, for an operator above that takes as many as it needs.
+    All,
 }
 
 /// A pattern that hangs on a node: of its matches only the number is wanted.

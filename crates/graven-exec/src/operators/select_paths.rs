@@ -4,9 +4,10 @@
 //! Rows are kept with the length of their paths, and thinned out whenever their number has doubled,
 //! or when there is no room for more. They are handed out when the input has ended, in the order
 //! they came. Where too many are wanted for the memory, all go to partitions by the hash of their
-//! ends, each of which is thinned out and handed out by itself, by the same means.
+//! ends, each of which is thinned out and handed out by itself, by the same means. Where all rows
+//! have the same ends and shorter paths come first, no more are asked for than are wanted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use graven_cypher::plan::PathCount;
@@ -38,6 +39,8 @@ pub(crate) struct Selection {
     pub(crate) to: usize,
     pub(crate) lengths: Vec<usize>,
     pub(crate) count: PathCount,
+    /// All rows have the same ends, and shorter paths come first.
+    pub(crate) ordered: bool,
 }
 
 /// See the file header.
@@ -90,6 +93,9 @@ impl SelectPaths {
             count += batch.len();
             kept.push(batch);
             let fits = self.memory.keeps(TOGETHER * bytes);
+            if fits && self.selection.is_complete(&kept) {
+                break;
+            }
             if fits && count <= limit {
                 continue;
             }
@@ -137,6 +143,23 @@ impl Selection {
         self.lengths.iter().map(of).sum()
     }
 
+    /// Whether no row to come can be wanted.
+    fn is_complete(&self, kept: &[Batch]) -> bool {
+        if !self.ordered {
+            return false;
+        }
+        match self.count {
+            PathCount::All => false,
+            PathCount::Paths(count) => kept.iter().map(Batch::len).sum::<usize>() >= count as usize,
+            PathCount::Lengths(count) => {
+                let batches = kept.iter();
+                let lengths = batches.flat_map(|it| (0..it.len()).map(|row| self.length(it, row)));
+                let lengths: BTreeSet<usize> = lengths.collect();
+                lengths.len() > count as usize
+            }
+        }
+    }
+
     /// Puts rows where those with the same ends are.
     fn divide(&self, batch: &Batch, partitions: &mut Partitions) -> Result<()> {
         let ends = [self.from, self.to].map(|slot| Arc::clone(batch.column(slot)));
@@ -167,6 +190,7 @@ impl Selection {
         for mut rows in by_ends.into_values() {
             rows.sort_unstable();
             match self.count {
+                PathCount::All => {}
                 PathCount::Paths(count) => rows.truncate(count as usize),
                 PathCount::Lengths(count) => {
                     let mut lengths: Vec<usize> = rows.iter().map(|(length, _)| *length).collect();

@@ -7,6 +7,9 @@
 //! same node gives the empty trail where the lower bound is 0; otherwise closed trails, or with
 //! `shortestPath()` nothing.
 //!
+//! Where an operator above takes as many trails as it needs, one is handed out first, then twice
+//! as many each time, so that no more than that are looked for in vain.
+//!
 //! Where the planner expects rows to have an end in common, the search from there is kept from row
 //! to row, unless the row chooses among relationships, or the statement writes.
 //!
@@ -47,6 +50,8 @@ pub(crate) struct ShortestPaths {
     current: Option<Current>,
     /// The search from the end that rows have in common.
     kept: Kept,
+    /// Trails handed out together, at most.
+    together: usize,
 }
 
 /// What a row leaves to the next one.
@@ -114,6 +119,15 @@ impl ShortestPaths {
             spill: Spill::new(rt, "ShortestPaths"),
             current: None,
             kept: Kept::Nothing,
+            together: Self::first(wanted),
+        }
+    }
+
+    /// Trails handed out at first: one by one where the operator above may need no more.
+    fn first(wanted: Wanted) -> usize {
+        match wanted.count {
+            PathCount::All => 1,
+            _ => BATCH_ROWS,
         }
     }
 
@@ -172,7 +186,7 @@ impl ShortestPaths {
                 }
             }
         };
-        while !out.is_full() {
+        while !out.is_full(self.together) {
             let Some(trail) = current.next(self.wanted.count, &sides, means)? else {
                 return self.finish_row(current.search, rt);
             };
@@ -194,8 +208,8 @@ struct Trails {
 }
 
 impl Trails {
-    fn is_full(&self) -> bool {
-        self.lists.len() == BATCH_ROWS || self.listed >= LISTED_MAX
+    fn is_full(&self, together: usize) -> bool {
+        self.lists.len() >= together || self.listed >= LISTED_MAX
     }
 }
 
@@ -297,7 +311,8 @@ impl PhysicalOperator for ShortestPaths {
             self.trails(&mut out, rt)?;
             rows.resize(out.lists.len(), row);
             let batch_done = self.input.row() == self.input.batch().len();
-            if out.is_full() || (batch_done && !out.lists.is_empty()) {
+            if out.is_full(self.together) || (batch_done && !out.lists.is_empty()) {
+                self.together = (2 * self.together).min(BATCH_ROWS);
                 let added = self
                     .columns
                     .relationships
@@ -312,6 +327,7 @@ impl PhysicalOperator for ShortestPaths {
         self.input.rewind();
         self.current = None;
         self.kept = Kept::Nothing;
+        self.together = Self::first(self.wanted);
         self.memory.clear();
     }
 

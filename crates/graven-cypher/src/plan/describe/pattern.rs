@@ -150,6 +150,7 @@ pub(super) fn selection(count: PathCount) -> String {
         PathCount::Paths(n) => format!(" shortest {n}"),
         PathCount::Lengths(1) => " all shortest".to_owned(),
         PathCount::Lengths(n) => format!(" shortest {n} groups"),
+        PathCount::All => " shortest first".to_owned(),
     }
 }
 

@@ -182,6 +182,7 @@ impl Planner<'_> {
                 to,
                 lengths,
                 count,
+                ordered,
                 ..
             } => {
                 let selection = Arc::new(Selection {
@@ -192,6 +193,7 @@ impl Planner<'_> {
                         .map(|v| slot(&layout, *v))
                         .collect::<Result<_>>()?,
                     count: *count,
+                    ordered: *ordered,
                 });
                 Made::new([input], layout, move |node, start| {
                     let input = node.input(0, start)?;

@@ -127,6 +127,8 @@ fn read_by_call(name: &str) -> (bool, bool) {
         | "isempty"
         | "nullif"
         | "valuetype"
+        | "graven.element"
+        | "graven.slice"
         | functions::CONCATENATE
         | functions::IS_TYPED => (false, false),
         "keys" | "properties" | functions::MERGE_MAPS => (true, false),
