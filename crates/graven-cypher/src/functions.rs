@@ -13,7 +13,10 @@
 //!   carries them so.
 
 mod apoc;
+mod category;
 mod table;
+
+pub use category::category;
 
 use crate::types::TypeSet;
 
@@ -108,6 +111,9 @@ pub(crate) const IS_NORMALIZED: &str = "graven.is_normalized";
 pub(crate) const IS_TYPED: &str = "graven.is_typed";
 /// `nextval(name)`: advances a sequence, so that a statement with it writes.
 pub(crate) const NEXT_VALUE: &str = "graven.nextvalue";
+
+/// The map that the text of a column of type `STRUCT` or `MAP` holds; other values as they are.
+pub(crate) const OPENED: &str = "graven.opened";
 
 /// `typeof(x)` of Kuzu.
 pub(crate) const TYPE_OF: &str = "graven.typeof";

@@ -190,6 +190,7 @@ fn code(own: &str) -> &'static str {
         ("Schema", "IndexRepeatsProperty" | "ConstraintRepeatsProperty") => {
             "Neo.ClientError.Schema.RepeatedPropertyInCompositeSchema"
         }
+        ("Schema", "InvalidName") => "Neo.ClientError.Schema.TokenNameError",
         ("Schema", "IndexNameTaken") => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
         ("Schema", "ConstraintNameTaken") => {
             "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists"

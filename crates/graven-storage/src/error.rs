@@ -398,6 +398,17 @@ pub enum Error {
         /// The memory limit.
         budget: u64,
     },
+    /// A label, relationship type or property key that no name may be.
+    #[error(
+        "`{}` is no name of a {what}: a name is not empty and has no zero character",
+        name.escape_debug()
+    )]
+    InvalidName {
+        /// What it was to be.
+        what: &'static str,
+        /// The beginning of the name.
+        name: String,
+    },
     /// A commit could not be written to the log, or an earlier one could not: the database takes no
     /// more writes.
     #[error(

@@ -142,7 +142,8 @@ impl Transaction {
     /// rollback.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::TransactionEnded`], [`Error::TooManyNames`].
+    /// [`Error::ReadOnly`], [`Error::TransactionEnded`], [`Error::InvalidName`],
+    /// [`Error::TooManyNames`].
     pub fn label(&self, name: &str) -> Result<LabelId> {
         self.intern(NameKind::Label, name).map(LabelId)
     }
@@ -168,6 +169,16 @@ impl Transaction {
         let (allocator, budget) = (self.store.allocator(), self.store.budget());
         if let Some(number) = allocator.number(kind, name) {
             return Ok(number);
+        }
+        if name.is_empty() || name.contains('\0') {
+            return Err(Error::InvalidName {
+                what: match kind {
+                    NameKind::Label => "label",
+                    NameKind::Type => "relationship type",
+                    NameKind::Key => "property key",
+                },
+                name: name.chars().take(100).collect(),
+            });
         }
         if !allocator.has_room(kind, name, budget.limit()) {
             return Err(Error::TooManyNames {

@@ -481,6 +481,7 @@ impl From<graven_storage::Error> for Error {
             Storage::IndexOfConstraint { .. } => {
                 Error::new("Schema.IndexOfConstraint", error.to_string())
             }
+            Storage::InvalidName { .. } => Error::new("Schema.InvalidName", error.to_string()),
             Storage::InvalidSchema { .. } => Error::new("Schema.Invalid", error.to_string()),
             Storage::ReadOnly { .. } => Error::new("Database.ReadOnly", error.to_string()),
             Storage::Locked { .. } => Error::with_retry(LOCKED, error.to_string(), Retry::MayHelp),

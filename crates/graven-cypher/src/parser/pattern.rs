@@ -357,7 +357,7 @@ impl Parser<'_> {
             pattern.name = Some(self.name("a variable")?);
         }
         if self.kind() == TokenKind::Colon || self.at_is_label() {
-            pattern.types = Some(self.with_bar(false, Self::label_expression)?);
+            pattern.types = Some(self.with_bar(false, Self::type_expression)?);
             self.note_label(pattern.name.as_ref(), pattern.types.as_ref());
         }
         if self.eat(TokenKind::Star) {

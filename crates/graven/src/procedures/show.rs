@@ -377,7 +377,10 @@ pub(super) fn functions(
     let row = |name: &str, signature: String, (takes, gives): (u8, TypeSet), aggregating: bool| {
         let names: Vec<String> = (1..=takes).map(|at| format!("input{at}")).collect();
         let arguments = names.iter().map(|name| (name.as_str(), TypeSet::ANY));
-        let category = if aggregating { "Aggregating" } else { "Scalar" };
+        let category = match aggregating {
+            true => "Aggregating",
+            false => graven_cypher::functions::category(name),
+        };
         vec![
             Value::text(name),
             Value::text(category),

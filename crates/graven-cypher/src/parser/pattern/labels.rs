@@ -64,14 +64,37 @@ impl Parser<'_> {
 
     /// `:A:B`, `:A|B`, `:A&!B`, `:(A|B)`; the colon, or `IS`, is still to be read.
     pub(in crate::parser) fn label_expression(&mut self) -> Result<LabelExpr> {
+        let start = self.token().span;
         let mut all = Vec::new();
-        if self.eat_word("IS") {
+        let is = self.eat_word("IS");
+        if is {
             all.push(self.label_or()?);
         }
         while self.eat(TokenKind::Colon) {
             all.push(self.label_or()?);
         }
+        let plain = |it: &LabelExpr| matches!(it, LabelExpr::Label(_) | LabelExpr::Computed { .. });
+        if all.len() > 1 && (is || !all.iter().all(plain)) {
+            let message = "colons between labels do not go with `IS`, `|`, `&`, `!` and `%`";
+            let error = self.error(start.to(self.last_span()), Code::UnexpectedSyntax, message);
+            return Err(error.with_hint("write `&` for each colon but the first: `:A&(B|C)`"));
+        }
         Ok(one_or(all, LabelExpr::And))
+    }
+
+    /// The types of a relationship, as [`Parser::label_expression`]; it has one type alone.
+    pub(in crate::parser) fn type_expression(&mut self) -> Result<LabelExpr> {
+        let start = self.token().span;
+        if !self.eat_word("IS") {
+            self.expect(TokenKind::Colon, "`:`")?;
+        }
+        let types = self.label_or()?;
+        if self.kind() == TokenKind::Colon {
+            let message = "a relationship has one type, so types are not joined by colons";
+            let error = self.error(start.to(self.token().span), Code::UnexpectedSyntax, message);
+            return Err(error.with_hint("write `|` between the types that may be followed"));
+        }
+        Ok(types)
     }
 
     fn label_or(&mut self) -> Result<LabelExpr> {

@@ -60,7 +60,7 @@ struct Compiled {
 
 thread_local!(static LAST: RefCell<Vec<Compiled>> = const { RefCell::new(Vec::new()) });
 
-/// Whether the whole of `text` matches `pattern`; null unless both are texts.
+/// Whether the whole of `text` matches `pattern`; null where one is null, or `text` is no text.
 ///
 /// # Errors
 /// A pattern that is none, or that takes too many steps.
@@ -69,7 +69,18 @@ pub(in crate::expression) fn matches(
     text: &Value,
     pattern: &Value,
 ) -> Result<Value> {
-    let (Value::String(text), Value::String(pattern)) = (text, pattern) else {
+    if text.is_null() || pattern.is_null() {
+        return Ok(Value::Null);
+    }
+    let Value::String(pattern) = pattern else {
+        return Err(ExecError::Type {
+            message: format!(
+                "=~ needs a String on its right, got {}",
+                pattern.type_name()
+            ),
+        });
+    };
+    let Value::String(text) = text else {
         return Ok(Value::Null);
     };
     with(rt, pattern, Place::Whole, |compiled| {

@@ -182,8 +182,25 @@ impl Writer {
         }
     }
 
+    /// Makes an atom repeatable that looks around, which the engine does not repeat by itself: it
+    /// becomes one of two alternatives, of which the other never matches.
+    fn make_repeatable(&mut self, start: usize) {
+        let mut inside = &self.out[start..];
+        while let Some(rest) = inside.strip_prefix("(?:") {
+            inside = rest;
+        }
+        let looks = ["(?=", "(?!", "(?<=", "(?<!"];
+        if looks.iter().any(|opening| inside.starts_with(opening)) {
+            self.out.insert_str(start, "(?:");
+            self.out.push_str(r"|\b\B)");
+        }
+    }
+
     /// Writes a repetition behind the atom that begins at `start`, if one follows.
     fn repetition(&mut self, start: usize) -> Result<()> {
+        if matches!(self.meta(0), Some('*' | '+' | '?' | '{')) {
+            self.make_repeatable(start);
+        }
         match self.meta(0) {
             Some(c @ ('*' | '+' | '?')) => {
                 self.at += 1;
