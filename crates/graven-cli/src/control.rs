@@ -1,4 +1,6 @@
-//! `BEGIN`, `COMMIT` and `ROLLBACK`, which are no statements of the language.
+//! `BEGIN`, `COMMIT`, `ROLLBACK` and `CALL timeout = ...`, which are no statements of the language.
+
+use std::time::Duration;
 
 use graven::{Durability, Isolation, TransactionOptions, statement};
 
@@ -10,6 +12,8 @@ pub(crate) enum Control {
     Begin(TransactionModes),
     Commit,
     Rollback,
+    /// How long the next statements may run.
+    Timeout(Option<Duration>),
 }
 
 /// What a transaction rules out and when its commit returns, as far as that was said.
@@ -17,6 +21,8 @@ pub(crate) enum Control {
 pub(crate) struct TransactionModes {
     isolation: Option<Isolation>,
     durability: Option<Durability>,
+    /// Its statements may not write.
+    pub(crate) reads_only: bool,
 }
 
 impl TransactionModes {
@@ -35,6 +41,9 @@ impl Control {
     /// # Errors
     /// What stands behind `BEGIN` that does not belong there.
     pub(crate) fn read(text: &str) -> Option<Result<Control, String>> {
+        if let Some(timeout) = timeout(text) {
+            return Some(Ok(Control::Timeout(timeout)));
+        }
         let mut words = statement::without_comments(text)
             .split_whitespace()
             .peekable();
@@ -49,6 +58,17 @@ impl Control {
     }
 }
 
+/// The time of `CALL timeout = milliseconds`; 0 stands for as long as it takes.
+fn timeout(text: &str) -> Option<Option<Duration>> {
+    let text = statement::without_comments(text);
+    let (call, setting) = text.trim_start().split_once(char::is_whitespace)?;
+    let (name, value) = setting.split_once('=')?;
+    let is_timeout =
+        call.eq_ignore_ascii_case("CALL") && name.trim().eq_ignore_ascii_case("timeout");
+    let milliseconds: u64 = value.trim().parse().ok().filter(|_| is_timeout)?;
+    Some((milliseconds > 0).then(|| Duration::from_millis(milliseconds)))
+}
+
 fn modes<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<TransactionModes, String> {
     let mut modes = TransactionModes::default();
     while let Some(word) = words.next() {
@@ -59,10 +79,16 @@ fn modes<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<TransactionMode
             && modes.isolation.is_none()
         {
             modes.isolation = Some(isolation);
+        } else if word.eq_ignore_ascii_case("READ") {
+            let what = words.next().unwrap_or_default();
+            modes.reads_only = what.eq_ignore_ascii_case("ONLY");
+            if !modes.reads_only && !what.eq_ignore_ascii_case("WRITE") {
+                return Err("expected ONLY or WRITE behind BEGIN TRANSACTION READ".to_owned());
+            }
         } else {
             return Err(format!(
-                "unexpected `{word}` after BEGIN; expected SERIALIZABLE, DURABILITY relaxed:50ms, \
-                    or both"
+                "unexpected `{word}` after BEGIN; expected READ ONLY, SERIALIZABLE, DURABILITY \
+                    relaxed:50ms, or several of these"
             ));
         }
     }
@@ -72,7 +98,6 @@ fn modes<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<TransactionMode
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn what_a_transaction_promises_is_read() {
@@ -80,6 +105,7 @@ mod tests {
             Some(Ok(Control::Begin(TransactionModes {
                 isolation,
                 durability,
+                reads_only: false,
             })))
         };
         let serializable = Some(Isolation::Serializable);
@@ -97,6 +123,21 @@ mod tests {
             ("COMMIT TRANSACTION", Some(Ok(Control::Commit))),
             ("ROLLBACK", Some(Ok(Control::Rollback))),
             ("COMMIT now", None),
+            (
+                "begin transaction read only",
+                Some(Ok(Control::Begin(TransactionModes {
+                    reads_only: true,
+                    ..TransactionModes::default()
+                }))),
+            ),
+            ("BEGIN READ WRITE", begin(None, None)),
+            (
+                "call TIMEOUT=50",
+                Some(Ok(Control::Timeout(Some(Duration::from_millis(50))))),
+            ),
+            ("CALL timeout = 0", Some(Ok(Control::Timeout(None)))),
+            ("CALL timeout = 'x'", None),
+            ("CALL threads = 2", None),
             ("MATCH (n) RETURN n", None),
         ] {
             let read = Control::read(text);
@@ -109,6 +150,7 @@ mod tests {
         for wrong in [
             "BEGIN DURABILITY",
             "BEGIN off",
+            "BEGIN TRANSACTION READ",
             "BEGIN SNAPSHOT SERIALIZABLE",
             "BEGIN DURABILITY full DURABILITY off",
         ] {

@@ -1,21 +1,27 @@
 //! Opening a database as the arguments ask.
 
-use std::path::PathBuf;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use graven::pagecache::pools::Pools;
 use graven::{Config, Database, IoMode, Touches, pagecache, touches};
+use graven_binding::{Folder, Location};
 
 use crate::allocator;
 use crate::argument;
 use crate::control::Control;
 use crate::failure::Failure;
 
+/// The name of a new database that is gone at the end.
+const IN_MEMORY: &str = ":memory:";
+
 /// The database and how to open it.
 #[derive(Args, Debug)]
 pub(crate) struct Open {
-    /// The database file, or the URL of a published snapshot: s3://BUCKET/PREFIX/, file:///FOLDER/
+    /// The database file, or the URL of a published snapshot: s3://BUCKET/PREFIX/, file:///FOLDER/;
+    /// for statements also :memory:, a new one that is gone at the end
     pub(crate) db: PathBuf,
     #[command(flatten)]
     pub(crate) how: How,
@@ -75,6 +81,46 @@ enum Warm {
     None,
     /// It is read again.
     Keep,
+}
+
+/// A database for statements, and its folder if it is one without a name.
+pub(crate) struct Opened {
+    database: Database,
+    folder: Folder,
+}
+
+impl Deref for Opened {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        &self.database
+    }
+}
+
+impl Opened {
+    /// Whether it is gone at the end, so that no commit need wait for the device.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.folder.is_temporary()
+    }
+
+    /// Closes it; of files that stay, says which have to stay together.
+    pub(crate) fn close(self) -> Result<(), Failure> {
+        match self.is_temporary() {
+            true => Ok(self.database.close()?),
+            false => close(&self.database),
+        }
+    }
+}
+
+/// Refuses the name of a database that is gone at the end, where a file is wanted.
+pub(crate) fn check_is_file(db: &Path) -> Result<(), Failure> {
+    match db.as_os_str() == IN_MEMORY {
+        true => Err(Failure::usage(format!(
+            "{IN_MEMORY} is a new, empty database that is gone at the end: `graven shell` and \
+                `graven query` take it, this command wants a file"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Closes it, and says where its files have to stay together.
@@ -144,7 +190,31 @@ impl Open {
 
     /// Opens it, a new one if there is none; says so on standard error then. Statements, and the
     /// answer of the process that has it open, may take so long.
-    pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
+    pub(crate) fn database_or_new(&self, timeout: Option<Duration>) -> Result<Opened, Failure> {
+        if self.db.as_os_str() == IN_MEMORY {
+            return self.in_memory(timeout);
+        }
+        let database = self.file_or_new(timeout)?;
+        Ok(Opened {
+            database,
+            folder: Folder::default(),
+        })
+    }
+
+    /// A new one that is gone at the end.
+    fn in_memory(&self, timeout: Option<Duration>) -> Result<Opened, Failure> {
+        let mut config = self.how.config();
+        config.timeout = timeout;
+        config.create = true;
+        config.fold_on_close = None;
+        let location = Location::of(&self.db, &config)?;
+        Ok(Opened {
+            database: Database::open(&location.path, config)?,
+            folder: location.folder,
+        })
+    }
+
+    fn file_or_new(&self, timeout: Option<Duration>) -> Result<Database, Failure> {
         let new = !self.how.read_only && !self.is_there();
         let db = self.open(new, timeout)?;
         if new {
@@ -162,9 +232,16 @@ impl Open {
         &self,
         statements: &[&str],
         timeout: Option<Duration>,
-    ) -> Result<Database, Failure> {
+    ) -> Result<Opened, Failure> {
+        if self.db.as_os_str() == IN_MEMORY {
+            return self.in_memory(timeout);
+        }
+        let opened = |database| Opened {
+            database,
+            folder: Folder::default(),
+        };
         if self.how.read_only || self.is_there() {
-            return self.open(false, timeout);
+            return self.open(false, timeout).map(opened);
         }
         let mut all = Vec::new();
         for statement in statements {
@@ -175,8 +252,8 @@ impl Open {
         if all.contains(&Touches::Writes) {
             return self.database_or_new(timeout);
         }
-        let opened = self.open(false, timeout);
-        opened.map_err(|failure| match failure {
+        let found = self.open(false, timeout).map(opened);
+        found.map_err(|failure| match failure {
             Failure::Failed(message) => Failure::Failed(format!(
                 "{message}; statements that write, such as CREATE, make it too"
             )),
@@ -185,6 +262,7 @@ impl Open {
     }
 
     fn open(&self, create: bool, timeout: Option<Duration>) -> Result<Database, Failure> {
+        check_is_file(&self.db)?;
         let mut config = self.how.config();
         config.timeout = timeout;
         config.create = create;
@@ -209,7 +287,7 @@ impl Open {
     /// Opens it for a server, which makes a new one only if it is told to.
     pub(crate) fn database_to_serve(&self, create: bool) -> Result<Database, Failure> {
         if create {
-            return self.database_or_new(None);
+            return self.file_or_new(None);
         }
         let opened = self.open(false, None);
         opened.map_err(|failure| match failure {

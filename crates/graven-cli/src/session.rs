@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::{
-    CancelHandle, Commit, Connection, Durability, Error, Isolation, Params, QueryResult,
+    Access, CancelHandle, Commit, Connection, Durability, Error, Isolation, Params, QueryResult,
     Transaction, TransactionOptions,
 };
 
@@ -25,9 +25,10 @@ pub(crate) struct Promised {
     /// What transactions rule out: snapshot (all but write skew) or serializable
     #[arg(long, value_name = "LEVEL", default_value = "snapshot", value_parser = argument::isolation)]
     isolation: Isolation,
-    /// When a commit returns: full, relaxed (with a time: relaxed:50ms) or off
-    #[arg(long, value_name = "LEVEL", default_value = "full", value_parser = argument::durability)]
-    durability: Durability,
+    /// When a commit returns: full, relaxed (with a time: relaxed:50ms) or off [default: full; off
+    /// for :memory:]
+    #[arg(long, value_name = "LEVEL", value_parser = argument::durability)]
+    durability: Option<Durability>,
 }
 
 /// What a statement came to.
@@ -40,13 +41,20 @@ pub(crate) enum Answer {
     Committed(Commit),
     /// `ROLLBACK`.
     RolledBack,
+    /// A setting.
+    Set,
 }
 
 impl Session {
-    pub(crate) fn new(connection: Connection, promised: &Promised) -> Self {
+    /// `temporary`: the database is gone at the end.
+    pub(crate) fn new(connection: Connection, promised: &Promised, temporary: bool) -> Self {
+        let unless_said = match temporary {
+            true => Durability::Off,
+            false => Durability::Full,
+        };
         let options = TransactionOptions::default()
             .isolation(promised.isolation)
-            .durability(promised.durability);
+            .durability(promised.durability.unwrap_or(unless_said));
         Session {
             connection: connection.with_options(options.clone()),
             options,
@@ -95,6 +103,10 @@ impl Session {
         };
         match (control.map_err(Error::usage)?, &self.transaction) {
             (Control::Begin(promises), _) => self.begin(promises),
+            (Control::Timeout(timeout), _) => {
+                self.set_timeout(timeout);
+                Ok(Answer::Set)
+            }
             (Control::Commit, Some(open)) if open.has_failed() => Err(Error::usage(
                 "a statement of this transaction has failed: only ROLLBACK is left",
             )),
@@ -119,7 +131,9 @@ impl Session {
             ));
         }
         let options = promises.over(&self.options);
-        self.transaction = Some(self.connection.begin_with(options)?);
+        let access = Access::default().reading_only(promises.reads_only);
+        let connection = self.connection.clone().with_access(access);
+        self.transaction = Some(connection.begin_with(options)?);
         Ok(Answer::Begun)
     }
 }

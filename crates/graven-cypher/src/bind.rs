@@ -90,7 +90,7 @@ pub(crate) fn bind(
         loaded: BTreeSet::new(),
         tables: BTreeMap::new(),
         declared: BTreeMap::new(),
-        weights: BTreeMap::new(),
+        walks: BTreeMap::new(),
         aggregating: Aggregating::Refused,
         constant_only: None,
         clause_span: Span::default(),
@@ -145,8 +145,8 @@ struct Binder<'a> {
     tables: BTreeMap<VarId, Arc<str>>,
     /// Declared types of variables.
     declared: BTreeMap<VarId, Arc<str>>,
-    /// What relationships of paths of least cost cost, by the variable of their list.
-    weights: BTreeMap<VarId, Arc<str>>,
+    /// What is known of the relationships of walks, by the variable of their list.
+    walks: BTreeMap<VarId, path_parts::Walk>,
     aggregating: Aggregating,
     /// Set to what is being bound where no variable may be read.
     constant_only: Option<&'static str>,

@@ -4,9 +4,9 @@
 //! `parser/clause.rs` reads statements and clauses, `parser/pattern.rs` paths,
 //! `parser/expression.rs` expressions by precedence, `parser/load.rs` files,
 //! `parser/tables.rs` tables, `parser/databases.rs` databases of a server, `parser/kuzu.rs`
-//! functions of Kuzu, `parser/atom.rs` what they start from, `parser/prefix.rs` what stands before
-//! a statement, and `parser/used_database.rs` what it says to use. This file holds what they share:
-//! the position, look-ahead and errors.
+//! functions of Kuzu, `parser/kuzu_calls.rs` its calls and settings, `parser/atom.rs` what they
+//! start from, `parser/prefix.rs` what stands before a statement, and `parser/used_database.rs`
+//! what it says to use. This file holds what they share: the position, look-ahead and errors.
 //!
 //! # Invariants
 //! * CY-12 Nesting is counted: brackets and subqueries deeper than [`NESTING_MAX`] or an expression
@@ -23,6 +23,7 @@ mod hint;
 mod in_transactions;
 mod kuzu;
 mod kuzu_bits;
+mod kuzu_calls;
 mod kuzu_functions;
 mod load;
 mod macros;

@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! A type is given as text, in the names of this language or of Kuzu. Texts are read as those of
-//! files are; numbers are rounded to whole ones, and what a type of a fixed size does not hold is
-//! none of its values. Structs and maps are maps here; whole numbers beyond 64 bits are the text of
-//! their digits.
+//! files are; numbers are rounded to whole ones, halves to the even one, and what a type of a fixed
+//! size does not hold is none of its values. Structs and maps are maps here, whose values are cast,
+//! too; whole numbers beyond 64 bits are the text of their digits.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use graven_cypher::TypeSet;
 use graven_files::{Kind, cast as cast_datum};
 use graven_storage::{PropertyType, PropertyValue};
 
+use crate::cast_text;
 use crate::sources;
-use crate::value::Value;
 use crate::value::convert::to_stored;
+use crate::value::{Map, Value};
 
 /// A type to cast to.
 #[derive(Clone, Debug)]
@@ -24,8 +25,14 @@ pub(crate) enum Target {
     /// Numbers with so many digits behind the point.
     Decimal(u32),
     List(Box<Target>, Option<usize>),
+    /// Any value.
+    Any,
     /// A map, whatever its keys.
     Map,
+    /// A map with these keys at most; one that is missing is null.
+    Struct(Vec<(Arc<str>, Target)>),
+    /// A map with keys and values of these types; the keys are texts of such values.
+    Entries(Box<(Target, Target)>),
     /// One of the kinds that files have; whole numbers lie in a range.
     Plain(Kind, PropertyType),
 }
@@ -38,7 +45,7 @@ const SCALE: u32 = 3;
 impl Target {
     /// The type that a text names; none if there is no such type.
     pub(crate) fn read(text: &str) -> Option<Target> {
-        Self::nested(&text.to_ascii_uppercase(), 0)
+        Self::nested(text, 0)
     }
 
     fn nested(text: &str, depth: usize) -> Option<Target> {
@@ -57,14 +64,17 @@ impl Target {
                 length,
             ));
         }
-        if let Some(element) = name.strip_prefix("LIST<") {
-            let element = Target::nested(element.strip_suffix('>')?, depth + 1)?;
+        let upper = name.to_ascii_uppercase();
+        if upper.starts_with("LIST<") {
+            let element = name["LIST<".len()..].strip_suffix('>')?;
+            let element = Target::nested(element, depth + 1)?;
             return Some(Target::List(Box::new(element), None));
         }
         let (head, inside) = match name.split_once('(') {
-            Some((head, inside)) => (head.trim_end(), Some(inside.strip_suffix(')')?)),
-            None => (name, None),
+            Some((head, inside)) => (&upper[..head.len()], Some(inside.strip_suffix(')')?)),
+            None => (&*upper, None),
         };
+        let head = head.trim_end();
         Some(match (head, inside) {
             ("INT128" | "HUGEINT" | "UINT64", None) => Target::Wide,
             ("DECIMAL" | "NUMERIC", inside) => {
@@ -74,8 +84,23 @@ impl Target {
                     None => SCALE,
                 })
             }
-            ("STRUCT" | "MAP" | "UNION", _) => Target::Map,
-            (_, None) => Target::Plain(Kind::parse(name)?, PropertyType::parse(name).ok()?),
+            ("STRUCT", Some(inside)) => {
+                let fields = parts(inside).into_iter().map(|field| {
+                    let (name, of) = named(field)?;
+                    Some((Arc::from(name), Target::nested(of, depth + 1)?))
+                });
+                Target::Struct(fields.collect::<Option<_>>()?)
+            }
+            ("MAP", Some(inside)) => {
+                let [key, value] = parts(inside)[..] else {
+                    return None;
+                };
+                let of = |of| Target::nested(of, depth + 1);
+                Target::Entries(Box::new((of(key)?, of(value)?)))
+            }
+            ("STRUCT" | "MAP", None) => Target::Map,
+            ("ANY", None) | ("UNION", _) => Target::Any,
+            (_, None) => Target::Plain(Kind::parse(&upper)?, PropertyType::parse(&upper).ok()?),
             _ => return None,
         })
     }
@@ -101,6 +126,13 @@ impl Target {
                 let read;
                 let items = match value {
                     Value::List(items) => items,
+                    Value::String(text) if element.has_entries() => {
+                        read = Value::list(cast_text::items(text)?);
+                        let Value::List(items) = &read else {
+                            return None;
+                        };
+                        items
+                    }
                     Value::String(text) => {
                         let datum = sources::datum(&Value::String(text.clone()))?;
                         let any = Kind::List(Box::new(Kind::Any));
@@ -121,6 +153,37 @@ impl Target {
                 Value::Map(_) => Some(value.clone()),
                 other => of_kind(other, &Kind::Map(Vec::new())),
             },
+            Target::Any => Some(value.clone()),
+            Target::Struct(fields) => {
+                let given = match value {
+                    Value::Map(map) => given(map),
+                    Value::String(text) => cast_text::fields(text)?,
+                    _ => return None,
+                };
+                let mut made: Vec<(Arc<str>, Value)> = Vec::with_capacity(fields.len());
+                made.extend(fields.iter().map(|(name, _)| (name.clone(), Value::Null)));
+                for (key, value) in given {
+                    let Value::String(key) = key else {
+                        return None;
+                    };
+                    let is = |(name, _): &(Arc<str>, _)| name.eq_ignore_ascii_case(&key);
+                    let at = fields.iter().position(is)?;
+                    made[at].1 = fields[at].1.of(&value)?;
+                }
+                Some(Value::map(made))
+            }
+            Target::Entries(of) => {
+                let given = match value {
+                    Value::Map(map) => given(map),
+                    Value::String(text) => cast_text::pairs(text)?,
+                    _ => return None,
+                };
+                let entries = given.into_iter().map(|(key, value)| {
+                    let key = text(&of.0.of(&key)?);
+                    Some((Arc::from(key), of.1.of(&value)?))
+                });
+                entries.collect::<Option<_>>().map(Value::map)
+            }
             Target::Plain(kind, range) => {
                 let found = plain(value, kind)?;
                 let is_whole = matches!(found, Value::Integer(_));
@@ -130,16 +193,58 @@ impl Target {
         }
     }
 
+    /// Whether lists of it, as texts, have keys whose values need its types.
+    fn has_entries(&self) -> bool {
+        match self {
+            Target::Struct(_) | Target::Entries(_) => true,
+            Target::List(element, _) => element.has_entries(),
+            _ => false,
+        }
+    }
+
     /// What its values may be, to the planner; a float may be given as an integer.
     pub(crate) fn kinds(&self) -> TypeSet {
         match self {
             Target::Wide => TypeSet::INTEGER.or(TypeSet::STRING),
             Target::Decimal(_) | Target::Plain(Kind::Float, _) => TypeSet::NUMBER,
             Target::List(..) => TypeSet::LIST,
-            Target::Map => TypeSet::MAP,
+            Target::Any => TypeSet::ANY,
+            Target::Map | Target::Struct(_) | Target::Entries(_) => TypeSet::MAP,
             Target::Plain(kind, _) => sources::type_set(kind),
         }
     }
+}
+
+/// The types, or fields, of `STRUCT(...)` and `MAP(...)`: what stands between commas.
+fn parts(inside: &str) -> Vec<&str> {
+    let (mut depth, mut is_quoted) = (0_u32, false);
+    inside
+        .split(|c: char| {
+            match c {
+                '`' => is_quoted = !is_quoted,
+                '(' | '<' => depth += 1,
+                ')' | '>' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            c == ',' && depth == 0 && !is_quoted
+        })
+        .collect()
+}
+
+/// The name and the type of `name TYPE`.
+fn named(field: &str) -> Option<(&str, &str)> {
+    match field.trim().strip_prefix('`') {
+        Some(quoted) => quoted.split_once('`'),
+        None => field.trim().split_once(char::is_whitespace),
+    }
+}
+
+fn given(map: &Map) -> Vec<(Value, Value)> {
+    let entries = map.entries().iter();
+    let text = |key: &Arc<str>| Value::String(key.clone());
+    entries
+        .map(|(key, value)| (text(key), value.clone()))
+        .collect()
 }
 
 fn of_kind(value: &Value, kind: &Kind) -> Option<Value> {
@@ -153,6 +258,11 @@ fn plain(value: &Value, kind: &Kind) -> Option<Value> {
         (Kind::Float, _) => float(value).map(Value::Float),
         (Kind::String, Value::String(_)) => Some(value.clone()),
         (Kind::String, _) => Some(Value::text(&text(value))),
+        (Kind::Boolean, Value::String(text)) => match &*text.trim().to_ascii_lowercase() {
+            "true" | "t" | "1" => Some(Value::Boolean(true)),
+            "false" | "f" | "0" => Some(Value::Boolean(false)),
+            _ => None,
+        },
         (Kind::Boolean, Value::Integer(number)) => Some(Value::Boolean(*number != 0)),
         (Kind::Boolean, Value::Float(number)) => Some(Value::Boolean(*number != 0.0)),
         (Kind::Date, Value::Stored(stored)) => Some(match &**stored {
@@ -204,8 +314,8 @@ fn whole(value: &Value) -> Option<Value> {
         Value::Integer(number) => *number,
         Value::Boolean(truth) => i64::from(*truth),
         #[expect(clippy::cast_possible_truncation, reason = "checked to be in range")]
-        Value::Float(number) if (-BEYOND..BEYOND).contains(&number.round()) => {
-            number.round() as i64
+        Value::Float(number) if (-BEYOND..BEYOND).contains(&number.round_ties_even()) => {
+            number.round_ties_even() as i64
         }
         Value::String(text) => text.trim().parse().ok()?,
         _ => return None,
@@ -237,7 +347,10 @@ mod tests {
     fn casts_give_values_of_the_type() {
         let text = |text: &str| Value::text(text);
         assert_eq!(to(&text("17"), "INT64"), Some(Value::Integer(17)));
-        assert_eq!(to(&Value::Float(2.5), "INT32"), Some(Value::Integer(3)));
+        for (half, even) in [(2.5, 2), (3.5, 4), (0.5, 0), (-0.5, 0)] {
+            let even = Some(Value::Integer(even));
+            assert_eq!(to(&Value::Float(half), "INT32"), even, "{half}");
+        }
         assert_eq!(to(&Value::Integer(300), "UINT8"), None);
         assert_eq!(to(&text("x"), "DOUBLE"), None);
         let wide = text("170141183460469231731687303715884105727");
@@ -256,6 +369,17 @@ mod tests {
         assert_eq!(to(&text("1970-01-01 10:00:00"), "DATE"), None);
         let time = to(&text("1970-01-01 10:00:00"), "TIMESTAMP").unwrap();
         assert_eq!(to(&time, "DATE"), Some(day));
+        let map = |value| Value::map(vec![("a B".into(), value)]);
+        let of = "struct(`a B` INT64)";
+        assert_eq!(to(&map(text("7")), of), Some(map(Value::Integer(7))));
+        assert_eq!(to(&text("{a B: 7}"), of), Some(map(Value::Integer(7))));
+        assert_eq!(to(&text("{}"), of), Some(map(Value::Null)));
+        assert_eq!(to(&map(text("x")), of), None);
+        assert_eq!(to(&text("{c: 7}"), of), None);
+        let of = "MAP(STRING, INT64[])[]";
+        let items = Value::list(vec![map(list)]);
+        assert_eq!(to(&text("[{a B=[1,2]}]"), of), Some(items));
+        assert!(Target::read("MAP(STRING)").is_none() && Target::read("STRUCT(a)").is_none());
         assert!(Target::read(&format!("INT64{}", "[]".repeat(100_000))).is_none());
         assert!(Target::read("WHOLE").is_none() && Target::read("INT64[x]").is_none());
     }

@@ -2,6 +2,7 @@
 
 pub mod batch;
 mod cast_target;
+mod cast_text;
 pub mod column;
 mod deadline;
 pub mod error;

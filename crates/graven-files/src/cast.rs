@@ -172,10 +172,10 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
     Ok(Datum::Value(value))
 }
 
-/// Other programs put a blank between date and time.
+/// Other programs put a blank between date and time; months and days may have one digit.
 fn spaced(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.as_bytes().get(10) {
-        Some(b' ') => format!("{}T{}", &text[..10], &text[11..]).into(),
+    match text.find(' ') {
+        Some(at @ 8..=10) => format!("{}T{}", &text[..at], &text[at + 1..]).into(),
         _ => text.into(),
     }
 }

@@ -314,6 +314,8 @@ impl<'a> Reader<'a> {
             "false" => PropertyValue::Boolean(false),
             _ => match (word.parse(), word.parse()) {
                 (Ok(integer), _) => PropertyValue::Integer(integer),
+                // More digits than a number holds are kept, as a text.
+                _ if listed && is_whole(word) => PropertyValue::String(word.into()),
                 (_, Ok(float)) if word.starts_with(|c: char| "+-.0123456789".contains(c)) => {
                     PropertyValue::Float(float)
                 }
@@ -337,6 +339,12 @@ impl<'a> Reader<'a> {
             )),
         }
     }
+}
+
+/// Whether a word is a whole number, however large.
+fn is_whole(word: &str) -> bool {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn called(function: &str, argument: &str) -> Result<Datum, String> {

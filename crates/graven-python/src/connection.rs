@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use graven::{Durability, Isolation, Params, TransactionOptions};
+use graven::{Access, Durability, Isolation, Params, TransactionOptions};
 use graven_binding::{Folder, several};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -182,16 +182,20 @@ impl Connection {
             .map_err(|error| raised(py, &error))
     }
 
-    #[pyo3(signature = (*, isolation=None, durability=None, relaxed_ms=None))]
+    #[pyo3(signature = (*, isolation=None, durability=None, relaxed_ms=None, read_only=false))]
     fn begin(
         &self,
         py: Python<'_>,
         isolation: Option<&str>,
         durability: Option<&str>,
         relaxed_ms: Option<u64>,
+        read_only: bool,
     ) -> PyResult<Transaction> {
         check_outside(py)?;
-        let connection = self.open(py)?;
+        let mut connection = self.open(py)?;
+        if read_only {
+            connection = connection.with_access(Access::default().reading_only(true));
+        }
         let own = isolation.is_some() || durability.is_some() || relaxed_ms.is_some();
         let options = options(isolation, durability, relaxed_ms)?;
         let begun = py.detach(|| match own {

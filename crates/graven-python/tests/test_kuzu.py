@@ -136,7 +136,7 @@ class Kuzu(Case):
         self.connection.close()
 
     def test_transactions_are_statements(self):
-        self.run_all("BEGIN TRANSACTION", "CREATE (:N)", "COMMIT;", "begin transaction read only", "CREATE (:N)")
+        self.run_all("BEGIN TRANSACTION", "CREATE (:N)", "COMMIT;", "begin transaction", "CREATE (:N)")
         count = self.connection.prepare("MATCH (n:N) RETURN count(*) AS n")
         self.assertTrue(count.is_success())
         self.assertEqual(self.row(count), [2])
@@ -148,6 +148,10 @@ class Kuzu(Case):
             self.assertEqual(caught.exception.code, "Request.Invalid")
             self.run_all(after)
         self.assertEqual(self.row(count), [1])
+        self.run_all("CALL timeout = 60000", "BEGIN TRANSACTION READ ONLY", count.query)
+        with self.assertRaisesRegex(graven.Error, "read-only"):
+            self.connection.execute("CREATE (:N)")
+        self.run_all("ROLLBACK")
         with other:
             other.execute("BEGIN TRANSACTION")
             other.execute("CREATE (:N)")

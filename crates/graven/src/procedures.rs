@@ -435,6 +435,18 @@ fn kuzu_warnings(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecE
     }))
 }
 
+/// `CALL clear_warnings()`: those of the user that calls it.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn clear_warnings(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    let noted = &caller.database.left_out;
+    let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+    if noted.user == caller.access().user {
+        noted.faults.clear();
+        noted.count = 0;
+    }
+    Ok(Rows::new())
+}
+
 fn set_policy(db: &Arc<Instance>, args: &[Value]) -> Result<Rows, String> {
     let [Value::String(spec)] = args else {
         return Err("give the policy as text, for example 'lru' or 'gclock:max=7'".to_owned());

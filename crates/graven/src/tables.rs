@@ -151,17 +151,3 @@ pub(crate) fn ends(db: &Arc<Instance>, args: &[Value]) -> Rows {
     });
     Ok(rows.collect())
 }
-
-/// `CALL current_setting('name')`.
-pub(crate) fn setting(db: &Arc<Instance>, args: &[Value]) -> Rows {
-    let Some(Value::String(name)) = args.first() else {
-        return Err("the name of a setting is a String".to_owned());
-    };
-    match name.to_ascii_lowercase().as_str() {
-        "threads" => {
-            let threads = db.tuning.threads.to_string();
-            Ok(vec![vec![Value::text(&threads)]])
-        }
-        _ => Err(format!("there is no setting {name}")),
-    }
-}

@@ -16,6 +16,7 @@ use graven_import::{
 use crate::allocator;
 use crate::argument;
 use crate::failure::Failure;
+use crate::open::check_is_file;
 use crate::progress::ProgressReporter;
 
 /// Build a new database from tables of text.
@@ -109,6 +110,7 @@ enum Network {
 
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        check_is_file(&self.db)?;
         if let Some(file) = &self.neo4j_export {
             return self.load(|connection| import_neo4j(connection, file));
         }

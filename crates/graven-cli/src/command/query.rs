@@ -11,7 +11,7 @@ use crate::argument;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::interrupt::{self, SignalAction};
-use crate::open::{Open, close};
+use crate::open::Open;
 use crate::session::{Answer, Promised, Session};
 
 /// Run a statement.
@@ -78,7 +78,7 @@ impl Query {
         let connection = db.connect().with_timeout(self.timeout);
         interrupt::react(SignalAction::Cancel(connection.cancel_handle()));
         let format = Format::or_default(self.format);
-        let mut session = Session::new(connection, &self.promised);
+        let mut session = Session::new(connection, &self.promised, db.is_temporary());
         for statement in statements {
             let outcome = run_one(&mut session, statement, &params, format);
             let summary = outcome.map_err(|failure| match failure {
@@ -101,7 +101,7 @@ impl Query {
             return Err(Failure::failed(message));
         }
         drop(session);
-        close(&db)
+        db.close()
     }
 }
 
@@ -139,12 +139,15 @@ pub(crate) fn run_one(
     let mut out = BufWriter::new(io::stdout().lock());
     let mut result = match answer {
         Answer::Result(result) => result,
-        Answer::Begun | Answer::Committed(_) | Answer::RolledBack if format == Format::Json => {
+        Answer::Begun | Answer::Committed(_) | Answer::RolledBack | Answer::Set
+            if format == Format::Json =>
+        {
             return Ok(None);
         }
         Answer::Begun => return Ok(done(&mut out, "begun")?),
         Answer::Committed(_) => return Ok(done(&mut out, "committed")?),
         Answer::RolledBack => return Ok(done(&mut out, "rolled back")?),
+        Answer::Set => return Ok(done(&mut out, "set")?),
     };
     let silent = result.columns().is_empty() && format != Format::Json;
     if !result.is_explain() && !silent {

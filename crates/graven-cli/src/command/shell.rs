@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::pagecache::Reservation;
-use graven::{Database, Params, statement};
+use graven::{Params, statement};
 
 use crate::argument;
 use crate::command::query::{Stopped, run_one, tell};
 use crate::failure::Failure;
 use crate::format::{Format, json};
 use crate::interrupt::{self, SignalAction};
-use crate::open::{Open, close};
+use crate::open::{Open, Opened};
 use crate::session::{Answer, Promised, Session as Statements};
 use crate::shell::command::{Command, HELP};
 use crate::shell::editor::{self, Editor, Input};
@@ -58,7 +58,7 @@ impl Shell {
             params_memory: None,
             stats: false,
             failed: false,
-            statements: Statements::new(connection, &self.promised),
+            statements: Statements::new(connection, &self.promised, db.is_temporary()),
             db,
         };
         match editor {
@@ -70,7 +70,7 @@ impl Shell {
             session.failed = true;
         }
         let Session { db, failed, .. } = session;
-        close(&db)?;
+        db.close()?;
         // On a terminal errors were seen and answered; a program needs the exit code.
         if failed && !io::stdin().is_terminal() {
             return Err(Failure::AlreadyTold);
@@ -87,7 +87,7 @@ enum Next {
 }
 
 struct Session {
-    db: Database,
+    db: Opened,
     statements: Statements,
     format: Format,
     params: Params,
@@ -222,7 +222,7 @@ impl Session {
                 })?;
                 return Ok(());
             }
-            Answer::Begun | Answer::RolledBack => {
+            Answer::Begun | Answer::RolledBack | Answer::Set => {
                 let nothing = b"{\"columns\": [], \"rows\": [], \"summary\": {\"rows\": 0}}";
                 print_line(|out| out.write_all(nothing))?;
                 return Ok(());

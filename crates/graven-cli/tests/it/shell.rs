@@ -264,3 +264,64 @@ fn transactions_promise_what_was_asked_for() {
     drop(ask_first);
     first.wait().expect("ends");
 }
+
+/// A database in memory is new for each run and leaves no file; what wants a file says so.
+#[test]
+fn a_database_in_memory_is_gone_at_the_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_graven"))
+            .args(args)
+            .current_dir(&folder)
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.success(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    for _ in 0..2 {
+        let create = "CREATE NODE TABLE T(id INT64, PRIMARY KEY(id))";
+        let (done, out, err) = said(&["query", ":memory:", create]);
+        assert!(done && out == "2 constraints added\n", "{out} {err}");
+        assert_eq!(err, "");
+    }
+    assert!(said(&["shell", ":memory:"]).0);
+    for refused in [
+        &["check", ":memory:"][..],
+        &["backup", ":memory:", "b"],
+        &["serve", "--create", ":memory:"],
+        &["import", ":memory:", "--neo4j-export", "x"],
+        &["query", "--read-only", ":memory:", "RETURN 1"],
+    ] {
+        let (done, _, err) = said(refused);
+        let why = ["wants a file", "without a name"];
+        assert!(
+            !done && why.iter().any(|why| err.contains(why)),
+            "{refused:?}: {err}"
+        );
+    }
+    let left = std::fs::read_dir(&folder).expect("a folder").count();
+    assert_eq!(left, 0);
+}
+
+/// A transaction that reads only refuses what writes; the time of statements is a setting.
+#[test]
+fn a_transaction_may_be_read_only() {
+    let statements = "BEGIN TRANSACTION READ ONLY;\nRETURN 1 AS one;\nCREATE (:A);\nROLLBACK;\n\
+        CREATE (:A);\nCALL timeout = 20;\n\
+        UNWIND range(1, 1000000) AS x UNWIND range(1, 1000000) AS y RETURN count(x + y);\n\
+        CALL timeout = 0;\n";
+    let said = graven_reading(["shell", ":memory:"], statements);
+    let done = "begun\none\n1\nrolled back\n1 node created, 1 label added\nset\nset\n";
+    assert_eq!(said.out, done, "{}", said.err);
+    assert!(
+        said.err.contains("read-only") && said.err.contains("20 ms"),
+        "{}",
+        said.err
+    );
+}

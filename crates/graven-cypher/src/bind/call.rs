@@ -109,10 +109,21 @@ impl Binder<'_> {
             let of = Expr::Literal(Literal::String(of));
             return Ok((of, Type::of(TypeSet::STRING)));
         }
+        if function.name == functions::OPENED
+            && let Some(opened) = self.opened(&args[0])?
+        {
+            return Ok(opened);
+        }
         let of_walk = matches!(args, [ast::Expr { kind: ExprKind::Variable(name), .. }]
             if self.is_list_of_pattern(&name.text));
         if of_walk && function.name == "relationships" {
             return self.expression(&args[0]);
+        }
+        if of_walk
+            && function.name == "nodes"
+            && let Some(inner) = self.inner_nodes(&args[0])?
+        {
+            return Ok(inner);
         }
         let size = (of_walk && function.name == "length").then(|| functions::find("size"));
         let function = size.flatten().unwrap_or(function);
@@ -139,11 +150,10 @@ impl Binder<'_> {
                 if function.name == "point" {
                     self.check_point(arg)?;
                 }
-                if matches!(function.name, "head" | "last") && arg_ty.set.is(TypeSet::LIST) {
+                let is_list = arg_ty.set.is(TypeSet::LIST);
+                if matches!(function.name, "head" | "last" | "graven.element") && is_list {
                     ty = Type::of(arg_ty.element);
-                } else if matches!(function.name, "tail" | "reverse")
-                    && arg_ty.set.is(TypeSet::LIST)
-                {
+                } else if matches!(function.name, "tail" | "reverse" | "graven.slice") && is_list {
                     ty = Type::list_of(arg_ty.element);
                 } else if function.name == "abs" && arg_ty.set.is(TypeSet::NUMBER) {
                     ty = arg_ty;
@@ -337,6 +347,10 @@ const NOT_AVAILABLE: &[(&str, &str)] = &[
     ("graph.byName", "a file holds one database"),
     ("graph.byElementId", "a file holds one database"),
     ("graph.names", "a file holds one database"),
+    (
+        "internal_id",
+        "an id is an integer: write `id(n) = 1`, or take the ids of nodes that are found",
+    ),
     ("graph.propertiesByName", "a file holds one database"),
     (
         "union_extract",

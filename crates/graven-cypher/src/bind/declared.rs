@@ -10,7 +10,8 @@
 //!
 //! # Invariants
 //! * CY-70 A declared type refuses no statement and changes no value, but for `.field` behind a
-//!   column of type `STRUCT`: its text is read, which was an error otherwise.
+//!   column of type `STRUCT`, and for functions of maps given one of type `STRUCT` or `MAP`: its
+//!   text is read, which was an error otherwise.
 
 use std::sync::Arc;
 
@@ -22,9 +23,16 @@ use crate::plan::expression::{Expr, Literal};
 use crate::types::{Type, TypeSet};
 
 /// Calls whose value is one of their arguments, or of the elements of the first one.
-const PASSING: &[&str] = &["min", "max", "graven.sort", "reverse", "tail"];
+const PASSING: &[&str] = &[
+    "min",
+    "max",
+    "graven.slice",
+    "graven.sort",
+    "reverse",
+    "tail",
+];
 /// Calls that give an element of a list.
-const ELEMENT: &[&str] = &["head", "last"];
+const ELEMENT: &[&str] = &["head", "last", "graven.element"];
 
 /// Other names of types, and the ones that Kuzu shows.
 const ALIASES: &[(&str, &str)] = &[
@@ -161,6 +169,23 @@ impl Binder<'_> {
         declared.collect()
     }
 
+    /// The map that the text of a column holds; none if the expression has no such type.
+    pub(super) fn opened(&mut self, column: &ast::Expr) -> Result<Option<Typed>> {
+        let declared = self.declared_type(column);
+        let Some(of) = declared.and_then(|declared| of_map(&declared)) else {
+            return Ok(None);
+        };
+        let (bound, ty) = self.expression(column)?;
+        if !ty.set.may_be(TypeSet::STRING) {
+            return Ok(Some((bound, ty)));
+        }
+        let of = Expr::Literal(Literal::String(of));
+        Ok(Some((
+            call("cast", vec![bound, of]),
+            Type::of(TypeSet::MAP),
+        )))
+    }
+
     /// `.key` of the text of a `STRUCT`; none if the base is no column of such a type.
     pub(super) fn field_of_struct(
         &self,
@@ -176,13 +201,24 @@ impl Binder<'_> {
         let whole = self.declared_type(base)?;
         let of = field(&whole, key)?;
         let text = |of: &Arc<str>| Expr::Literal(Literal::String(of.clone()));
-        let map = call("cast", vec![bound.clone(), text(&whole)]);
+        let map = call("cast", vec![bound.clone(), text(&of_map(&whole)?)]);
         let value = Expr::Property {
             base: Box::new(map),
             key: key.into(),
             at: base.span,
         };
         Some((call("cast", vec![value, text(&of)]), Type::ANY))
+    }
+}
+
+/// The type by which the text of a column is read as a map; none if it is no text of a map. The
+/// fields of a `STRUCT` are cast where they are taken.
+fn of_map(of: &str) -> Option<Arc<str>> {
+    let (head, _) = of.trim_end().strip_suffix(')')?.split_once('(')?;
+    match &*head.trim().to_ascii_uppercase() {
+        "STRUCT" => Some("STRUCT".into()),
+        "MAP" => Some(of.into()),
+        _ => None,
     }
 }
 

@@ -13,19 +13,75 @@
 //! # Cost
 //! Of conditions on nodes, and of `ACYCLIC`: all paths that the other conditions leave.
 
+use std::sync::Arc;
+
 use super::graph::QueryGraph;
-use super::made::{binary, call};
+use super::load::{expr, named};
+use super::made::{Typed, binary, call};
 use super::scope::Entry;
 use super::{Binder, Result};
-use crate::ast::PathParts;
+use crate::ast::{self, ExprKind, PathParts};
 use crate::diagnostic::Code;
 use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier};
 use crate::plan::variables::conjuncts;
-use crate::plan::{VarId, VarKind};
+use crate::plan::{Direction, VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
+/// What is known of a list of the relationships of a walk.
+#[derive(Default)]
+pub(super) struct Walk {
+    /// The property that says what a relationship costs, of a path of least cost.
+    pub(super) weight: Option<Arc<str>>,
+    /// The function that gives the end of a relationship that the one before it leads to.
+    begin: Option<&'static str>,
+}
+
 impl Binder<'_> {
+    /// Notes in which direction `edge`, a relationship of variable length, is walked.
+    pub(super) fn note_walk(&mut self, graph: &QueryGraph, edge: usize) {
+        let edge = &graph.edges[edge];
+        self.walks.entry(edge.rel).or_default().begin = match edge.direction {
+            Direction::Out => Some("startNode"),
+            Direction::In => Some("endNode"),
+            Direction::Both => None,
+        };
+    }
+
+    /// The nodes between the ends of a walk, of the list of its relationships; none if they cannot
+    /// be told from that alone.
+    pub(super) fn inner_nodes(&mut self, walk: &ast::Expr) -> Result<Option<Typed>> {
+        let ExprKind::Variable(name) = &walk.kind else {
+            return Ok(None);
+        };
+        let entry = self.scope.find(&name.text);
+        let known = entry.and_then(|entry| self.walks.get(&entry.var));
+        let Some(begin) = known.and_then(|walk| walk.begin) else {
+            return Ok(None);
+        };
+        let at = walk.span;
+        let each = named("  x", at);
+        let boxed = |kind| Box::new(expr(kind, at));
+        let later = ExprKind::Slice {
+            base: Box::new(walk.clone()),
+            from: Some(boxed(ExprKind::Integer(1))),
+            to: None,
+        };
+        let node = ExprKind::Call {
+            name: named(begin, at),
+            distinct: false,
+            star: false,
+            args: vec![expr(ExprKind::Variable(each.clone()), at)],
+        };
+        let inner = ExprKind::ListComprehension {
+            name: each,
+            list: boxed(later),
+            filter: None,
+            map: Some(boxed(node)),
+        };
+        self.expression(&expr(inner, at)).map(Some)
+    }
+
     /// Binds the conditions of the relationship of variable length `edge`: returns those on each of
     /// its relationships, adds those on nodes to the graph.
     pub(super) fn path_part_conditions(

@@ -122,7 +122,9 @@ impl Binder<'_> {
                 .chain(graph.edges.iter().flat_map(|e| &e.filters))
                 .any(|p| {
                     let read = p.variables();
+                    let mut searched = before.edges.iter().filter(|it| it.shortest.is_some());
                     before.paths.iter().any(|(path, _)| read.contains(path))
+                        || searched.any(|edge| edge.made().any(|var| read.contains(&var)))
                 });
         let known = before.variables();
         let reads_inside = graph
@@ -397,6 +399,9 @@ impl Binder<'_> {
             single,
             ..
         } = graph.edges[edge];
+        if length.is_some() {
+            self.note_walk(graph, edge);
+        }
         let named = single.unwrap_or(rel);
         let subject = if bound || length.is_none() { rel } else { each };
         let mut conditions = Vec::new();

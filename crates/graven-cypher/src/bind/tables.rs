@@ -4,8 +4,9 @@
 //! A table is a label or a type whose properties were declared, each with a default, which may be
 //! `NULL`. A new node or relationship with such a name gets the defaults of what a statement does
 //! not give, and values of other types are cast as the columns want them. A `COPY` takes the
-//! columns of a table in their order. What no statement gives a value by name, as a parameter for
-//! all properties, is not cast: the constraint judges it.
+//! columns of a table in their order. `SET` casts likewise, where a pattern of the statement names
+//! the table of its variable. What no statement gives a value by name, as a parameter for all
+//! properties, is not cast: the constraint judges it.
 
 use std::sync::Arc;
 
@@ -89,6 +90,33 @@ impl Binder<'_> {
             }
         }
         Some(given)
+    }
+
+    /// The table whose label or type a pattern gives the variable.
+    pub(super) fn table_of_variable(&self, name: &str) -> Option<TableView> {
+        let var = self.scope.find(name)?.var;
+        self.schema.table(self.tables.get(&var)?)
+    }
+
+    /// What `SET` gives a property, cast as its column wants it.
+    pub(super) fn cast_to_column(&self, target: &ast::Expr, value: &ast::Expr) -> ast::Expr {
+        let (base, key) = match &target.kind {
+            ExprKind::Property { base, key } => (base, &key.text),
+            ExprKind::Index { base, index } => match &index.kind {
+                ExprKind::String(key) => (base, key),
+                _ => return value.clone(),
+            },
+            _ => return value.clone(),
+        };
+        let table = match &base.kind {
+            ExprKind::Variable(name) => self.table_of_variable(&name.text),
+            _ => None,
+        };
+        let columns = table.into_iter().flat_map(|table| table.columns);
+        match columns.into_iter().find(|column| column.name == *key) {
+            Some(column) if !fits(&value.kind, &column.of) => cast(value.clone(), &column.of),
+            _ => value.clone(),
+        }
     }
 
     /// The properties of something new with the defaults of its table.

@@ -275,7 +275,7 @@ impl Binder<'_> {
         {
             let var = entry.var;
             self.variables[var.0 as usize].kind = VarKind::RelationshipList;
-            self.weights.insert(var, of.weight.key.text.clone());
+            self.walks.entry(var).or_default().weight = Some(of.weight.key.text.clone());
         }
         Ok(())
     }
@@ -294,7 +294,8 @@ impl Binder<'_> {
         let Some(entry) = self.scope.find(&of.text).filter(|_| is_cost) else {
             return Ok(None);
         };
-        let Some(key) = self.weights.get(&entry.var).cloned() else {
+        let walk = self.walks.get(&entry.var);
+        let Some(key) = walk.and_then(|walk| walk.weight.clone()) else {
             return Ok(None);
         };
         let at = name.span;

@@ -2,7 +2,7 @@
 
 use super::{
     Availability, CONCATENATE, Function, HAS_ALL_LABELS, HAS_ANY_LABEL, IS_LABELED, IS_NORMALIZED,
-    IS_TYPED, MERGE_MAPS, TYPE_OF,
+    IS_TYPED, MERGE_MAPS, OPENED, TYPE_OF,
 };
 use crate::types::TypeSet;
 
@@ -238,6 +238,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         INT,
     )),
     function("graven.decode", "graven.decode", (1, 1), ANY, STR),
+    function("graven.element", "graven.element", (3, 3), SIZED, ANY),
     function("graven.encode", "graven.encode", (1, 1), STR, ANY),
     function("graven.gamma", "graven.gamma", (1, 1), NUM, FLOAT),
     internal(function(
@@ -294,6 +295,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         INT,
     )),
     function("graven.octetLength", "graven.octetlength", (1, 1), ANY, INT),
+    function("graven.opened", OPENED, (1, 1), ANY, ANY),
     function(
         "graven.regexpReplace",
         "graven.regexpreplace",
@@ -301,6 +303,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         STR,
     ),
+    function("graven.slice", "graven.slice", (3, 3), SIZED, SIZED),
     function("graven.sort", "graven.sort", (3, 3), LIST, LIST),
     function("graven.typeOf", TYPE_OF, (1, 1), ANY, STR),
     function("haversin", "haversin", (1, 1), NUM, FLOAT),
@@ -398,7 +401,7 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("rTrim", "rtrim", (1, 2), STR, STR),
     function("sign", "sign", (1, 1), NUM, INT),
     function("sin", "sin", (1, 1), NUM, FLOAT),
-    function("size", "size", (1, 1), SIZED, INT),
+    function("size", "size", (1, 1), SIZED.or(MAP), INT),
     elements(function("split", "split", (2, 2), STR, LIST), STR),
     function("sqrt", "sqrt", (1, 1), NUM, FLOAT),
     function("startNode", "startnode", (1, 1), REL, NODE),

@@ -8,10 +8,11 @@
 //! # Cost
 //! The text of one row for each call of such a function in a statement.
 
-use super::kuzu_functions::{FUNCTIONS, PARTS, WITH_LAMBDA};
+use super::kuzu_functions::{FUNCTIONS, OF_MAPS, PARTS, UNIT, WITH_LAMBDA};
 use super::{Parser, Result};
 use crate::ast::{ClauseKind, Expr, ExprKind, Name};
 use crate::diagnostic::Code;
+use crate::functions::OPENED;
 use crate::plan::expression::Quantifier;
 use crate::token::{Span, TokenKind};
 
@@ -143,7 +144,8 @@ impl Parser<'_> {
         args: &mut Vec<Expr>,
     ) -> Result<Option<ExprKind>> {
         let lower = name.text.to_ascii_lowercase();
-        if matches!(&*lower, "concat" | "concat_ws") && args.len() > 1 {
+        let fewest = 1 + usize::from(lower == "concat_ws");
+        if matches!(&*lower, "concat" | "concat_ws") && args.len() >= fewest {
             let mut texts = Vec::with_capacity(args.len());
             for arg in std::mem::take(args) {
                 let wanted = self.make(ExprKind::String("STRING".into()), name.span)?;
@@ -156,13 +158,19 @@ impl Parser<'_> {
                     .of_template(JOINED, name.span, &[separator, joined])
                     .map(Some);
             }
-            let mut texts = texts.into_iter();
-            let mut whole = texts.next().expect("two arguments");
+            let mut whole: Option<Expr> = None;
             for text in texts {
-                let (left, right) = (Box::new(whole), Box::new(text));
-                whole = self.make(ExprKind::Concatenate { left, right }, name.span)?;
+                let empty = self.make(ExprKind::String("".into()), name.span)?;
+                let text = self.called("coalesce", vec![text, empty], name.span)?;
+                whole = Some(match whole {
+                    None => text,
+                    Some(left) => {
+                        let (left, right) = (Box::new(left), Box::new(text));
+                        self.make(ExprKind::Concatenate { left, right }, name.span)?
+                    }
+                });
             }
-            return Ok(Some(whole.kind));
+            return Ok(whole.map(|whole| whole.kind));
         }
         if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
@@ -176,7 +184,11 @@ impl Parser<'_> {
             let all = "graven.regexpReplace($0, $1, $2, true)";
             return self.of_template(all, name.span, args).map(Some);
         }
-        if matches!(&*lower, "date_part" | "datepart") && args.len() == 2 {
+        let is_date_part = matches!(&*lower, "date_part" | "datepart") && args.len() == 2;
+        if is_date_part && args.iter().any(|arg| arg.kind == ExprKind::Null) {
+            return Ok(Some(ExprKind::Null));
+        }
+        if is_date_part {
             let ExprKind::String(part) = &args[0].kind else {
                 let message = "the part of a date is written as a text here";
                 return Err(self.error(args[0].span, Code::FeatureNotAvailable, message));
@@ -188,6 +200,23 @@ impl Parser<'_> {
                 return Err(self.error(args[0].span, Code::InvalidArgumentValue, message));
             };
             return self.of_template(template, name.span, args).map(Some);
+        }
+        if lower == "struct_extract"
+            && let [_, key] = &args[..]
+            && let ExprKind::String(text) = &key.kind
+        {
+            let (text, span) = (text.clone(), key.span);
+            let base = Box::new(args.remove(0));
+            let key = Name { text, span };
+            return Ok(Some(ExprKind::Property { base, key }));
+        }
+        if matches!(&*lower, "date_trunc" | "datetrunc") && args.len() == 2 {
+            let unit = self.of_template(UNIT, name.span, &args[..1])?;
+            args[0] = self.make(unit, name.span)?;
+        }
+        if OF_MAPS.contains(&&*lower) && !args.is_empty() {
+            let column = args.remove(0);
+            args.insert(0, self.called(OPENED, vec![column], name.span)?);
         }
         let same = |known: &str| {
             let of_list = known.strip_prefix("list_");
@@ -459,7 +488,12 @@ mod tests {
         let [a, b, c] = ["1", "x", "null"].map(cast);
         let listed = format!("[{b}, {c}]");
         for (call, same) in [
-            ("concat(1, x, null)", format!("{a} || {b} || {c}")),
+            (
+                "concat(1, x, null)",
+                [&a, &b, &c]
+                    .map(|it| format!("coalesce({it}, '')"))
+                    .join(" || "),
+            ),
             (
                 "CONCAT_WS(1, x, null)",
                 JOINED.replace("$1", &listed).replace("$0", &a),

@@ -9,24 +9,9 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     // Lists.
     ("list_len", 1, "size($0)"),
     ("len", 1, "size($0)"),
-    (
-        "array_extract",
-        2,
-        "CASE WHEN $0 IS :: STRING NOT NULL THEN CASE $1 WHEN 0 THEN '' ELSE \
-            coalesce(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END], '') END ELSE \
-            (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[CASE WHEN $1 > 0 THEN $1 - 1 ELSE $1 END] \
-            END",
-    ),
-    (
-        "list_extract",
-        2,
-        "CASE WHEN $1 > 0 THEN $0[$1 - 1] ELSE $0[$1] END",
-    ),
-    (
-        "list_element",
-        2,
-        "CASE WHEN $1 > 0 THEN $0[$1 - 1] ELSE $0[$1] END",
-    ),
+    ("array_extract", 2, "graven.element($0, $1, true)"),
+    ("list_extract", 2, "graven.element($0, $1, false)"),
+    ("list_element", 2, "graven.element($0, $1, false)"),
     ("list_concat", 2, "$0 + $1"),
     ("list_cat", 2, "$0 + $1"),
     ("list_append", 2, "$0 || [$1]"),
@@ -38,15 +23,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("list_contains", 2, "$1 IN $0"),
     ("list_has", 2, "$1 IN $0"),
     ("list_has_all", 2, "all(`  x` IN $1 WHERE `  x` IN $0)"),
-    (
-        "list_slice",
-        3,
-        "CASE WHEN $0 IS :: STRING NOT NULL THEN apoc.text.join(split(CASE WHEN $0 IS :: STRING THEN $0 ELSE '' END, '')[CASE WHEN $1 > 0 THEN $1 - 1 \
-            WHEN $1 = 0 OR -$1 > size($0) THEN 0 ELSE size($0) + $1 END..CASE WHEN $2 > 0 THEN $2 \
-            ELSE size($0) + $2 + 1 END], '') ELSE (CASE WHEN $0 IS :: STRING THEN [] ELSE $0 END)[\
-            CASE WHEN $1 > 0 THEN $1 - 1 WHEN $1 = 0 OR -$1 > size($0) THEN 0 \
-            ELSE size($0) + $1 END..CASE WHEN $2 > 0 THEN $2 ELSE size($0) + $2 + 1 END] END",
-    ),
+    ("list_slice", 3, "graven.slice($0, $1, $2)"),
     ("list_sort", 1, "graven.sort($0, 'ASC', 'NULLS FIRST')"),
     ("list_sort", 2, "graven.sort($0, $1, 'NULLS FIRST')"),
     ("list_sort", 3, "graven.sort($0, $1, $2)"),
@@ -131,7 +108,12 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("suffix", 2, "$0 ENDS WITH $1"),
     ("ucase", 1, "toUpper($0)"),
     ("lcase", 1, "toLower($0)"),
-    ("substr", 3, "substring($0, $1 - 1, $2)"),
+    (
+        "substr",
+        3,
+        "CASE WHEN $0 IS NULL OR $1 IS NULL OR $2 IS NULL THEN NULL \
+            WHEN $1 < 1 OR $2 < 0 THEN '' ELSE substring($0, $1 - 1, $2) END",
+    ),
     (
         "lpad",
         3,
@@ -143,7 +125,11 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
         "CASE WHEN $1 < 0 THEN '' ELSE left(apoc.text.rpad($0, $1, $2), $1) END",
     ),
     ("repeat", 2, "apoc.text.repeat($0, $1)"),
-    ("initcap", 1, "apoc.text.capitalizeAll(toLower($0))"),
+    (
+        "initcap",
+        1,
+        "toUpper(left($0, 1)) || toLower(substring($0, 1))",
+    ),
     ("levenshtein", 2, "apoc.text.levenshteinDistance($0, $1)"),
     ("string_split", 2, "split($0, $1)"),
     ("str_split", 2, "split($0, $1)"),
@@ -156,22 +142,26 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "regexp_extract",
         2,
-        "coalesce(apoc.text.regexGroups($0, $1)[0][0], '')",
+        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
+            coalesce(apoc.text.regexGroups($0, $1)[0][0], '') END",
     ),
     (
         "regexp_extract",
         3,
-        "coalesce(apoc.text.regexGroups($0, $1)[0][$2], '')",
+        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL AND $2 IS NOT NULL THEN \
+            coalesce(apoc.text.regexGroups($0, $1)[0][$2], '') END",
     ),
     (
         "regexp_extract_all",
         2,
-        "[`  x` IN apoc.text.regexGroups($0, $1) | `  x`[0]]",
+        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
+            [`  x` IN apoc.text.regexGroups($0, $1) | `  x`[0]] END",
     ),
     (
         "regexp_extract_all",
         3,
-        "[`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')]",
+        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL AND $2 IS NOT NULL THEN \
+            [`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')] END",
     ),
     (
         "regexp_replace",
@@ -182,6 +172,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("regexp_full_match", 2, "$0 =~ $1"),
     ("regexp_matches", 2, "$0 =~ ('(?s).*?(?:' || $1 || ').*')"),
     ("string", 1, "cast($0, 'STRING')"),
+    ("to_string", 1, "cast($0, 'STRING')"),
     // Values.
     ("nextval", 1, "graven.nextValue($0)"),
     ("currval", 1, "graven.currentValue($0)"),
@@ -228,6 +219,15 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("to_double", 1, "cast($0, 'DOUBLE')"),
     ("to_bool", 1, "cast($0, 'BOOL')"),
     ("to_date", 1, "cast($0, 'DATE')"),
+    ("to_interval", 1, "cast($0, 'INTERVAL')"),
+    ("to_serial", 1, "cast($0, 'INT64')"),
+    // Comparisons.
+    ("equals", 2, "$0 = $1"),
+    ("not_equals", 2, "$0 <> $1"),
+    ("less_than", 2, "$0 < $1"),
+    ("less_than_equals", 2, "$0 <= $1"),
+    ("greater_than", 2, "$0 > $1"),
+    ("greater_than_equals", 2, "$0 >= $1"),
     // Maps.
     ("struct_extract", 2, "$0[$1]"),
     ("struct_keys", 1, "keys($0)"),
@@ -240,16 +240,18 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "map_extract",
         2,
-        "CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+        "CASE WHEN $0 IS NULL THEN NULL WHEN cast($1, 'STRING') IN keys($0) \
+            THEN [$0[cast($1, 'STRING')]] ELSE [] END",
     ),
     (
         "element_at",
         2,
-        "CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+        "CASE WHEN $0 IS NULL THEN NULL WHEN cast($1, 'STRING') IN keys($0) \
+            THEN [$0[cast($1, 'STRING')]] ELSE [] END",
     ),
     ("map_keys", 1, "keys($0)"),
     ("map_values", 1, "[`  x` IN keys($0) | $0[`  x`]]"),
-    ("cardinality", 1, "size(keys($0))"),
+    ("cardinality", 1, "size($0)"),
     // Graphs.
     ("label", 1, "graven.label($0)"),
     ("offset", 1, "$0"),
@@ -296,7 +298,9 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "to_timestamp",
         1,
-        "localdatetime(datetime.fromEpoch($0, 0))",
+        "CASE WHEN $0 IS NOT NULL THEN \
+            localdatetime(datetime.fromEpoch(cast(floor($0), 'INT64'), 0)) + \
+            duration({microseconds: cast(($0 - floor($0)) * 1000000, 'INT64')}) END",
     ),
     ("to_years", 1, "duration({years: $0})"),
     ("to_months", 1, "duration({months: $0})"),
@@ -309,9 +313,11 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "date_trunc",
         2,
-        "CASE WHEN $1 IS :: DATE AND toLower($0) IN ['hour', 'minute', 'second', 'millisecond', \
-            'microsecond'] THEN $1 WHEN $1 IS :: DATE THEN date.truncate(toLower($0), $1) WHEN $1 IS :: ZONED DATETIME \
-            THEN datetime.truncate(toLower($0), $1) ELSE localdatetime.truncate(toLower($0), $1) END",
+        "CASE WHEN $0 IS NULL THEN NULL WHEN $1 IS :: DATE AND $0 IN ['hour', 'minute', \
+            'second', 'millisecond', 'microsecond'] THEN $1 \
+            WHEN $1 IS :: DATE THEN date.truncate($0, $1) \
+            WHEN $1 IS :: ZONED DATETIME THEN datetime.truncate($0, $1) \
+            ELSE localdatetime.truncate($0, $1) END",
     ),
     // Numbers.
     ("pow", 2, "$0 ^ $1"),
@@ -346,7 +352,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "factorial",
         1,
-        "reduce(`  s` = 1, `  x` IN range(1, $0) | `  s` * `  x`)",
+        "CASE WHEN $0 IS NOT NULL THEN \
+            reduce(`  s` = 1, `  x` IN range(1, coalesce($0, 0)) | `  s` * `  x`) END",
     ),
 ];
 
@@ -384,14 +391,40 @@ pub(super) const PARTS: &[(&str, &str)] = &[
         "d",
         "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
     ),
-    ("decade", "$1.year / 10"),
-    ("decades", "$1.year / 10"),
-    ("century", "($1.year - 1) / 100 + 1"),
-    ("centuries", "($1.year - 1) / 100 + 1"),
-    ("millennium", "($1.year - 1) / 1000 + 1"),
-    ("millenniums", "($1.year - 1) / 1000 + 1"),
-    ("quarter", "$1.quarter"),
-    ("quarters", "$1.quarter"),
+    (
+        "decade",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 10 ELSE $1.year / 10 END",
+    ),
+    (
+        "decades",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 10 ELSE $1.year / 10 END",
+    ),
+    (
+        "century",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 100 ELSE ($1.year - 1) / 100 + 1 END",
+    ),
+    (
+        "centuries",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 100 ELSE ($1.year - 1) / 100 + 1 END",
+    ),
+    (
+        "millennium",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 1000 \
+            ELSE ($1.year - 1) / 1000 + 1 END",
+    ),
+    (
+        "millenniums",
+        "CASE WHEN $1 IS :: DURATION THEN $1.years / 1000 \
+            ELSE ($1.year - 1) / 1000 + 1 END",
+    ),
+    (
+        "quarter",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear / 3 + 1 ELSE $1.quarter END",
+    ),
+    (
+        "quarters",
+        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear / 3 + 1 ELSE $1.quarter END",
+    ),
     ("week", "$1.week"),
     ("weeks", "$1.week"),
     (
@@ -420,32 +453,58 @@ pub(super) const PARTS: &[(&str, &str)] = &[
     ),
     (
         "second",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
     ),
     (
         "seconds",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
     ),
     (
         "s",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
     ),
     (
         "millisecond",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000 + $1.millisecondsOfSecond \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
     ),
     (
         "milliseconds",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000 + $1.millisecondsOfSecond \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
     ),
     (
         "microsecond",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000000 + $1.microsecondsOfSecond \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
     ),
     (
         "microseconds",
-        "CASE WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
+        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000000 + $1.microsecondsOfSecond \
+            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
     ),
+];
+
+/// The unit of `date_trunc` by its name here.
+pub(super) const UNIT: &str = "coalesce({years: 'year', y: 'year', months: 'month', mon: 'month', \
+    days: 'day', d: 'day', decades: 'decade', centuries: 'century', millenniums: 'millennium', \
+    quarters: 'quarter', weeks: 'week', hours: 'hour', h: 'hour', minutes: 'minute', \
+    m: 'minute', seconds: 'second', s: 'second', milliseconds: 'millisecond', \
+    ms: 'millisecond', microseconds: 'microsecond', us: 'microsecond'}[toLower($0)], \
+    toLower($0))";
+
+/// Functions whose first argument may be a column of type `STRUCT` or `MAP`.
+pub(super) const OF_MAPS: &[&str] = &[
+    "struct_extract",
+    "struct_keys",
+    "map_extract",
+    "element_at",
+    "map_keys",
+    "map_values",
+    "cardinality",
 ];
 
 /// Functions that take a lambda as their last argument.

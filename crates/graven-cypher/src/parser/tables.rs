@@ -1,56 +1,23 @@
-//! Statements of Kuzu about tables, and its calls.
+//! Statements of Kuzu about tables.
 //!
 //! # How it works
 //! A table is a label, or a relationship type, with constraints: the key, the type of each
 //! property, the ends of relationships ([`TableCommand`]). What Kuzu says by a word of its own and
 //! this database has under another name is lowered here; nothing behind the parser knows Kuzu.
-//! `CALL show_tables() RETURN *` needs no `YIELD`, `CALL name = value` is a setting. The texts of
-//! types and of defaults are kept as they were written.
+//! The texts of types and of defaults are kept as they were written.
 
 use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::{
     ClauseKind, CopyEnd, CopyFrom, CopySource, CreatedTable, ExprKind, LabelExpr, Name,
-    ProcedureCall, ProjectionItem, Yields,
+    ProjectionItem,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::SchemaCommand;
 use crate::plan::tables::{TableColumn, TableCommand, serial_default};
-use crate::token::{Span, TokenKind};
-
-/// Procedures that give their columns without `YIELD`, by their names in Kuzu.
-const CALLS: &[(&str, &str)] = &[
-    ("show_tables", "graven.tables"),
-    ("table_info", "graven.tableInfo"),
-    ("show_connection", "graven.tableEnds"),
-    ("db_version", "graven.kuzuVersion"),
-    ("current_setting", "graven.setting"),
-    ("show_warnings", "graven.kuzuWarnings"),
-    ("show_macros", "graven.kuzuMacros"),
-    ("show_sequences", "graven.kuzuSequences"),
-    ("storage_info", "graven.storageInfo"),
-];
-
-/// Settings of Kuzu that change no result, and have no meaning here.
-const SETTINGS: &[&str] = &[
-    "auto_checkpoint",
-    "checkpoint_threshold",
-    "clear_attached_db_cache",
-    "debug_enable_multi_writes",
-    "enable_mvcc",
-    "enable_optimizer",
-    "enable_plan_optimizer",
-    "enable_semi_mask",
-    "enable_zone_map",
-    "force_checkpoint_on_close",
-    "progress_bar",
-    "progress_bar_time",
-    "spill_to_disk",
-    "threads",
-    "warning_limit",
-];
+use crate::token::TokenKind;
 
 /// How many relationships may start and end at a node, by the word of a table.
 const LIMITS: &[(&str, bool, bool)] = &[
@@ -59,6 +26,16 @@ const LIMITS: &[(&str, bool, bool)] = &[
     ("ONE_MANY", false, true),
     ("ONE_ONE", true, true),
 ];
+
+/// Types whose values are no primary keys, as are lists.
+const NO_KEYS: &[&str] = &[
+    "BOOL", "BOOLEAN", "INTERVAL", "DURATION", "STRUCT", "MAP", "UNION", "JSON",
+];
+
+fn may_be_key(of: &str) -> bool {
+    let head = of.split('(').next().unwrap_or(of).trim();
+    !of.ends_with([']', '>']) && !NO_KEYS.iter().any(|no| head.eq_ignore_ascii_case(no))
+}
 
 /// What stands between the brackets of a table.
 #[derive(Default)]
@@ -102,13 +79,15 @@ impl Parser<'_> {
             ));
         } else if two(self, "CREATE", "TYPE") {
             return Err(self.without("types of one's own", "write out what it stands for"));
+        } else if let Some(refused) = self.extension_statement() {
+            return Err(refused);
         } else {
             return Ok(None);
         };
         Ok(Some(ClauseKind::Schema(SchemaCommand::Table(command))))
     }
 
-    fn without(&self, what: &str, hint: &str) -> Diagnostic {
+    pub(super) fn without(&self, what: &str, hint: &str) -> Diagnostic {
         let span = self.token().span.to(self.tokens.list[self.next + 1].span);
         let message = format!("there are no {what} in this build");
         self.error(span, Code::FeatureNotAvailable, message)
@@ -138,9 +117,15 @@ impl Parser<'_> {
             return Err(self.error(name.span, Code::UnexpectedSyntax, message));
         }
         let known = parts.columns.iter().find(|column| column.key == key.text);
-        if known.is_none() {
+        let Some(known) = known else {
             let message = format!("the primary key {} is no column of the table", key.text);
             return Err(self.error(key.span, Code::UnexpectedSyntax, message));
+        };
+        if !may_be_key(&known.of) {
+            let message = format!("{} of type {} cannot be a primary key", key.text, known.of);
+            return Err(self
+                .error(key.span, Code::InvalidArgumentType, message)
+                .with_hint("a key is a text, a number, a date or time, a UUID or a BLOB"));
         }
         let mut columns = parts.columns;
         for column in columns.iter_mut().filter(|column| &*column.of == "SERIAL") {
@@ -419,65 +404,6 @@ impl Parser<'_> {
             self.next += 2;
         }
         Ok(found)
-    }
-
-    /// `CHECKPOINT`, which is a procedure here.
-    pub(super) fn checkpoint(&mut self) -> ClauseKind {
-        let span = self.advance().span;
-        ClauseKind::Call(ProcedureCall::of("graven.checkpoint", Vec::new(), span))
-    }
-
-    /// The rest of `CALL` where it is one of Kuzu: a procedure that gives its columns without
-    /// `YIELD`, or a setting.
-    pub(super) fn kuzu_call(&mut self, start: Span) -> Result<Option<ClauseKind>> {
-        let word = self.token().span.slice(self.text).to_ascii_lowercase();
-        if self.peek(1) == TokenKind::Equal {
-            let name = self.name("a setting")?;
-            self.advance();
-            self.expression()?;
-            if SETTINGS.contains(&word.as_str()) {
-                return Ok(Some(ClauseKind::Finish));
-            }
-            let message = format!("there is no setting {} in this build", name.text);
-            let hint = match word.as_str() {
-                "timeout" => "the program sets the timeout: `set_query_timeout`, `--timeout`",
-                _ => "leave it out",
-            };
-            return Err(self
-                .error(start.to(name.span), Code::InvalidOption, message)
-                .with_hint(hint));
-        }
-        let known = CALLS.iter().find(|(name, _)| *name == word);
-        let Some((_, procedure)) = known.filter(|_| self.peek(1) == TokenKind::OpenParen) else {
-            return Ok(None);
-        };
-        let span = self.advance().span;
-        self.advance();
-        let args = self.arguments()?;
-        let mut yields = Yields::None;
-        let mut filter = None;
-        if self.eat_word("YIELD") {
-            yields = self.yields()?;
-            filter = self.where_clause()?;
-        } else if self.is_word("WHERE") {
-            filter = self.where_clause()?;
-        }
-        // Alone, a call gives its columns in their own order; `RETURN *` would sort them.
-        let ends = matches!(self.peek(2), TokenKind::End | TokenKind::Semicolon);
-        if self.is_word("RETURN") && self.peek(1) == TokenKind::Star && ends {
-            self.next += 2;
-        }
-        let call = ProcedureCall {
-            name: Name {
-                text: (*procedure).into(),
-                span,
-            },
-            args: Some(args),
-            yields,
-            filter,
-            shown: true,
-        };
-        Ok(Some(ClauseKind::Call(call)))
     }
 
     /// `n.*`, where a pattern before says of which label or type `n` is.

@@ -45,6 +45,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::graph::FUNCTIONS,
         functions::list::FUNCTIONS,
         functions::number::FUNCTIONS,
+        functions::places::FUNCTIONS,
         functions::sequence::FUNCTIONS,
         functions::kuzu_type::FUNCTIONS,
         functions::text::FUNCTIONS,

@@ -12,6 +12,7 @@ pub(super) mod kuzu_type;
 pub(super) mod list;
 pub(super) mod number;
 mod ordered;
+pub(super) mod places;
 pub(super) mod regular;
 mod round;
 pub(super) mod sequence;

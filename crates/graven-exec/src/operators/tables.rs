@@ -3,7 +3,8 @@
 //! # How it works
 //! A table is there if its name has a constraint that declares a property with a default, or the
 //! ends of relationships. Creating one makes the constraints, dropping one deletes what it names
-//! and drops them. A column is renamed by moving each value. Everything is one transaction.
+//! and drops them. A column is renamed by moving each value, a type by making its relationships
+//! again. Everything is one transaction.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
 use graven_storage::{
     self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
     NodeId, PropertyType, PropertyValue, RelId, RelationshipEnds, SchemaClash, SchemaEntity,
-    Snapshot, Transaction,
+    Snapshot, Transaction, TypeId,
 };
 
 use crate::error::{ExecError, Result};
@@ -340,9 +341,10 @@ impl Tables<'_> {
     fn rename(&self, table: &str, to: &str) -> Result<()> {
         let (entity, constraints) = self.table(table)?;
         self.is_there(to, false)?;
-        let SchemaEntity::Node(old) = entity else {
-            let what = format!("{table}: the type of relationships does not change; copy them");
-            return Err(Error::InvalidSchema { what }.into());
+        let old = match entity {
+            SchemaEntity::Node(old) => old,
+            SchemaEntity::Relationship(old) => return self.rename_type(old, to, constraints),
+            _ => return Err(missing("table", table)),
         };
         let new = self.transaction.label(to)?;
         let snapshot = self.snapshot();
@@ -384,6 +386,51 @@ impl Tables<'_> {
             }
         }
         self.relabel_before(entity, old, new)
+    }
+
+    /// The type of a relationship does not change: each is made again, with an id of its own.
+    fn rename_type(
+        &self,
+        old: TypeId,
+        to: &str,
+        constraints: Vec<ConstraintDescription>,
+    ) -> Result<()> {
+        let new = self.transaction.rel_type(to)?;
+        for constraint in constraints {
+            self.transaction.drop_constraint(&constraint.name)?;
+            self.create(&ConstraintSpec {
+                name: None,
+                kind: constraint.kind,
+                entity: SchemaEntity::Relationship(new),
+                keys: constraint.keys,
+            })?;
+        }
+        let snapshot = self.snapshot();
+        let keys = snapshot.catalog().keys().iter().zip(0..);
+        let columns = keys.filter_map(|(_, key)| {
+            let key = KeyId(key);
+            Some((key, snapshot.relationship_column(old, key)?))
+        });
+        let columns: Vec<_> = columns.collect();
+        let adjacency = snapshot.adjacency(old, Direction::Out)?;
+        let mut list = Vec::new();
+        for node in snapshot.all_nodes()?.iter() {
+            self.rt.check_cancelled()?;
+            list.clear();
+            adjacency.neighbours(node, &mut list)?;
+            for neighbour in &list {
+                let (before, end) = (neighbour.relationship, neighbour.node);
+                let mut properties = Vec::new();
+                for (key, column) in &columns {
+                    properties.push((*key, column.get(before.0)?));
+                }
+                properties.retain(|(_, value)| !value.is_null());
+                self.transaction
+                    .create_relationship(node, new, end, &properties)?;
+                self.transaction.delete_relationship(before)?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives the nodes that still have the label `old` the label `new` instead.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use graven_temporal::between::{Measure, between};
 use graven_temporal::duration::{self, Decimal};
 use graven_types::Duration;
 use graven_types::PropertyValue;
@@ -77,6 +78,12 @@ pub fn add(a: &Value, b: &Value) -> Result<Value> {
             Ok(Value::String(Arc::from(format!("{a}{b}"))))
         }
         (Value::Stored(x), Value::Stored(y)) => temporal(x, y, 1, || mismatch("add", a, b)),
+        (Value::Stored(date), Value::Integer(days))
+        | (Value::Integer(days), Value::Stored(date))
+            if matches!(**date, PropertyValue::Date(_)) =>
+        {
+            moved(date, *days, 1)
+        }
         _ => floats(a, b, "add", |x, y| x + y),
     }
 }
@@ -91,7 +98,13 @@ pub fn subtract(a: &Value, b: &Value) -> Result<Value> {
             .checked_sub(*y)
             .map(Value::Integer)
             .ok_or_else(|| overflow("-", *x, *y)),
-        (Value::Stored(x), Value::Stored(y)) => temporal(x, y, -1, || mismatch("subtract", a, b)),
+        (Value::Stored(x), Value::Stored(y)) => match distance(x, y)? {
+            Some(distance) => Ok(distance),
+            None => temporal(x, y, -1, || mismatch("subtract", a, b)),
+        },
+        (Value::Stored(date), Value::Integer(days)) if matches!(**date, PropertyValue::Date(_)) => {
+            moved(date, *days, -1)
+        }
         _ => floats(a, b, "subtract", |x, y| x - y),
     }
 }
@@ -177,6 +190,44 @@ pub fn negate(a: &Value) -> Result<Value> {
             message: format!("cannot negate {}", a.type_name()),
         }),
     }
+}
+
+/// A date so many days later or earlier.
+fn moved(date: &PropertyValue, days: i64, sign: i64) -> Result<Value> {
+    let length = Duration {
+        months: 0,
+        days,
+        seconds: 0,
+        nanoseconds: 0,
+    };
+    let moved = graven_temporal::arithmetic::add(date, &length, sign)?;
+    Ok(Value::Stored(Arc::new(moved)))
+}
+
+/// The days from one date to another one; from or to a date with a time the days of 24 hours and
+/// the rest. None for what has no date.
+fn distance(later: &PropertyValue, earlier: &PropertyValue) -> Result<Option<Value>> {
+    use PropertyValue::{Date, DateTime, LocalDateTime};
+    const DAY: i64 = 86_400;
+    if let (Date(later), Date(earlier)) = (later, earlier) {
+        let days = later.checked_sub(*earlier);
+        let days = days.ok_or_else(|| overflow("-", *later, *earlier))?;
+        return Ok(Some(Value::Integer(days)));
+    }
+    let is_instant = |it: &PropertyValue| matches!(it, Date(_) | DateTime(_) | LocalDateTime(_));
+    if !is_instant(later) || !is_instant(earlier) {
+        return Ok(None);
+    }
+    let whole = between(Measure::Seconds, earlier, later)?;
+    // Nanoseconds count forward: one second more is the whole part of what is negative.
+    let towards_zero = i64::from(whole.seconds < 0 && whole.nanoseconds > 0);
+    let days = (whole.seconds + towards_zero) / DAY;
+    let length = PropertyValue::Duration(Duration {
+        days,
+        seconds: whole.seconds - days * DAY,
+        ..whole
+    });
+    Ok(Some(Value::Stored(Arc::new(length))))
 }
 
 /// A date or time plus or minus a duration; the sum or difference of two durations.

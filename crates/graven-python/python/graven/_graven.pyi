@@ -108,8 +108,12 @@ class Connection:
         isolation: Optional[_Isolation] = None,
         durability: Optional[_Durability] = None,
         relaxed_ms: Optional[int] = None,
+        read_only: bool = False,
     ) -> "Transaction":
-        """Begins a transaction; ``with connection.begin() as transaction`` commits it at the end, or rolls it back."""
+        """Begins a transaction; ``with connection.begin() as transaction`` commits it at the end, or rolls it back.
+
+        With ``read_only`` its statements may not write.
+        """
     def create_function(
         self,
         name: str,

@@ -1,5 +1,6 @@
-//! What Kuzu lists by calls, and has no name of its own here: sequences, macros, and what columns
-//! hold.
+//! What Kuzu lists by calls, and has no name of its own here: functions, indexes, sequences,
+//! macros, settings, and what columns hold. Extensions and attached databases are lists without
+//! rows.
 //!
 //! # Cost
 //! Of `graven.storageInfo`: a look at all values of the table.
@@ -17,6 +18,82 @@ use crate::tables;
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
+    procedure(
+        "graven.clearWarnings",
+        "CALL clear_warnings(): forgets what graven.loadErrors lists",
+        (&[], 0),
+        Right::Read,
+        &[],
+        Body::OfCaller(super::clear_warnings),
+    ),
+    procedure(
+        "graven.kuzuAttached",
+        "CALL show_attached_databases(): there are none",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("name", TypeSet::STRING),
+            ("database type", TypeSet::STRING),
+        ],
+        Body::OfCall(nothing),
+    ),
+    procedure(
+        "graven.kuzuExtensions",
+        "CALL show_official_extensions(): there are none",
+        (&[], 0),
+        Right::Read,
+        &[("name", TypeSet::STRING), ("description", TypeSet::STRING)],
+        Body::OfCall(nothing),
+    ),
+    procedure(
+        "graven.kuzuFunctions",
+        "CALL show_functions(): SHOW FUNCTIONS with the columns of Kuzu",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("signature", TypeSet::STRING),
+        ],
+        Body::Statement(
+            "SHOW FUNCTIONS YIELD name, aggregating, signature \
+                RETURN name, CASE WHEN aggregating THEN 'AGGREGATE FUNCTION' \
+                ELSE 'SCALAR FUNCTION' END AS type, signature",
+        ),
+    ),
+    procedure(
+        "graven.kuzuIndexes",
+        "CALL show_indexes(): SHOW INDEXES with the columns of Kuzu",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("table_name", TypeSet::STRING),
+            ("index_name", TypeSet::STRING),
+            ("index_type", TypeSet::STRING),
+            ("property_names", TypeSet::LIST),
+            ("extension_loaded", TypeSet::BOOLEAN),
+            ("index_definition", TypeSet::STRING),
+        ],
+        Body::Statement(
+            "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, owningConstraint, \
+                createStatement WHERE owningConstraint IS NULL AND type <> 'LOOKUP' \
+                RETURN labelsOrTypes[0] AS table_name, name AS index_name, type AS index_type, \
+                properties AS property_names, true AS extension_loaded, \
+                createStatement AS index_definition",
+        ),
+    ),
+    procedure(
+        "graven.kuzuLoaded",
+        "CALL show_loaded_extensions(): there are none",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("extension name", TypeSet::STRING),
+            ("extension source", TypeSet::STRING),
+            ("extension path", TypeSet::STRING),
+        ],
+        Body::OfCall(nothing),
+    ),
     procedure(
         "graven.kuzuMacros",
         "CALL show_macros(): macros and the statements that make them",
@@ -79,6 +156,48 @@ pub(super) const TABLE: &[Procedure] = &[
 const UNBOUNDED: &[&str] = &[
     "STRING", "BLOB", "UUID", "INTERVAL", "STRUCT", "MAP", "UNION", "JSON",
 ];
+
+/// Settings that are taken and have no meaning, so that there is no value to tell.
+const WITHOUT_VALUE: &[&str] = &[
+    "auto_checkpoint",
+    "checkpoint_threshold",
+    "disable_map_key_check",
+    "enable_plan_optimizer",
+    "enable_semi_mask",
+    "enable_zone_map",
+    "file_search_path",
+    "force_checkpoint_on_close",
+    "home_directory",
+    "progress_bar",
+    "progress_bar_time",
+    "recursive_pattern_factor",
+    "spill_to_disk",
+    "var_length_extend_max_depth",
+    "warning_limit",
+];
+
+/// `CALL current_setting('name')`.
+pub(super) fn setting(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    let Some(Value::String(name)) = args.first() else {
+        return Err(call.failed("the name of a setting is a String"));
+    };
+    let value = match name.to_ascii_lowercase().as_str() {
+        "recursive_pattern_semantic" => Value::text("TRAIL"),
+        "threads" => Value::text(&call.on.database.tuning.threads.to_string()),
+        "timeout" => {
+            let timeout = call.on.connection.timeout();
+            Value::text(&timeout.map_or(0, |timeout| timeout.as_millis()).to_string())
+        }
+        other if WITHOUT_VALUE.contains(&other) => Value::Null,
+        _ => return Err(call.failed(format!("there is no setting {name}"))),
+    };
+    Ok(vec![vec![value]])
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
+fn nothing(_: &Call<'_>, _: &[Value]) -> Result<Rows, ExecError> {
+    Ok(Rows::new())
+}
 
 /// A row for each column, for each direction of relationships.
 fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {

@@ -447,7 +447,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("setting", TypeSet::STRING)],
-        run: Body::OfDatabase(tables::setting),
+        run: Body::OfCall(super::kuzu::setting),
     },
     Procedure {
         name: "graven.tableEnds",

@@ -355,7 +355,10 @@ fn fields_of_structs_are_read() {
         ("RETURN n.s.a + 1, n.s.at.year", "6 2011"),
         ("WITH n.s AS s RETURN s.in.x, s.in.tags[1]", "2.0 \"v\""),
         ("WITH n AS m RETURN m.s.a", "5"),
-        ("RETURN cast(n.s AS STRUCT(a INT64)).a", "5"),
+        (
+            "RETURN cast(n.s AS STRUCT(a INT64, at TIMESTAMP, `in` STRING)).a",
+            "5",
+        ),
     ] {
         assert_eq!(rows(&db, &format!("{one}{wanted}")), [given], "{wanted}");
     }

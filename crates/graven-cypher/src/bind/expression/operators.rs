@@ -202,8 +202,9 @@ fn operands(op: BinaryOp, left: TypeSet) -> (TypeSet, TypeSet) {
     match op {
         _ if left == T::NULL => (T::ANY, T::NUMBER.or(timed)),
         BinaryOp::Subtract if left.is(T::NUMBER) => (T::NUMBER, T::NUMBER),
-        BinaryOp::Subtract if left.is(timed) => (timed, T::DURATION),
-        BinaryOp::Subtract => (T::NUMBER.or(timed), T::NUMBER.or(T::DURATION)),
+        BinaryOp::Subtract if left.is(T::DURATION) => (timed, T::DURATION),
+        BinaryOp::Subtract if left.is(timed) => (timed, timed.or(T::INTEGER)),
+        BinaryOp::Subtract => (T::NUMBER.or(timed), T::NUMBER.or(timed)),
         BinaryOp::Multiply if left.is(T::DURATION) => (T::DURATION, T::NUMBER),
         BinaryOp::Multiply => (T::NUMBER.or(T::DURATION), T::NUMBER.or(T::DURATION)),
         BinaryOp::Divide => (T::NUMBER.or(T::DURATION), T::NUMBER),

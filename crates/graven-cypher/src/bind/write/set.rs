@@ -95,12 +95,14 @@ impl Binder<'_> {
                     self.written.insert(key.text.clone());
                 }
                 let at = target.span.to(value.span);
-                let value = self.expression(value)?.0;
+                let value = self.expression(&self.cast_to_column(target, value))?.0;
                 self.property_item(target, value, at)?
             }
             ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {
                 let target = self.entity(name)?;
-                let (bound, ty) = self.expression(value)?;
+                let table = self.table_of_variable(&name.text);
+                let cast = self.cast_properties(table.as_ref(), Some(value));
+                let (bound, ty) = self.expression(cast.as_ref().unwrap_or(value))?;
                 let wanted = TypeSet::MAP.or(TypeSet::ENTITY);
                 self.require(ty, wanted, value.span, "the new properties")?;
                 self.writes_keys(&bound);

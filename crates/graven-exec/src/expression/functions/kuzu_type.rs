@@ -1,8 +1,9 @@
-//! `typeof(x)`: the type of a value by its name in Kuzu.
+//! `typeof(x)`: the type of a value by its name in Kuzu; `graven.opened(x)`.
 //!
 //! # How it works
 //! Of an expression with a declared type the binder puts that type in its place; this is for the
-//! others, which have the widest type of their kind.
+//! others, which have the widest type of their kind. It also puts a cast in the place of
+//! `graven.opened` of a column that holds the text of a map: other values are as they are.
 
 use graven_storage::PropertyValue;
 
@@ -11,15 +12,22 @@ use crate::expression::signature::Function;
 use crate::growth::Text;
 use crate::value::Value;
 
-pub(in crate::expression) const FUNCTIONS: &[Function] = &[Function {
-    name: "graven.typeof",
-    arity: (1, 1),
-    body: |_, args| {
-        let mut text = Text::default();
-        write(&args[0], &mut text)?;
-        text.value()
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "graven.opened",
+        arity: (1, 1),
+        body: |_, args| Ok(args[0].clone()),
     },
-}];
+    Function {
+        name: "graven.typeof",
+        arity: (1, 1),
+        body: |_, args| {
+            let mut text = Text::default();
+            write(&args[0], &mut text)?;
+            text.value()
+        },
+    },
+];
 
 fn write(value: &Value, into: &mut Text) -> Result<()> {
     let name = match value {

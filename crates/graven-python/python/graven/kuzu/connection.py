@@ -17,15 +17,16 @@ from .values import Values
 __all__ = ["Connection", "PreparedStatement"]
 
 #: Statements that are none of the language: they begin and end transactions, and care for the file.
-_CONTROL = re.compile(r"\s*(?:(BEGIN)\s+TRANSACTION(?:\s+READ\s+ONLY)?|(COMMIT)|(ROLLBACK)|(CHECKPOINT))\s*;?\s*", re.IGNORECASE)
+_CONTROL = re.compile(r"\s*(BEGIN\s+TRANSACTION(?:\s+READ\s+ONLY)?|COMMIT|ROLLBACK|CHECKPOINT)\s*;?\s*", re.IGNORECASE)
+_TIMEOUT = re.compile(r"\s*CALL\s+timeout\s*=\s*(\d+)\s*;?\s*", re.IGNORECASE)
 _NOTHING = "UNWIND [] AS nothing FINISH"
 _INTERRUPTED = ("Statement.Cancelled", "Statement.TimedOut")
 
 
 def control(statement: Any) -> Optional[str]:
-    """``BEGIN``, ``COMMIT``, ``ROLLBACK`` or ``CHECKPOINT`` if the statement is one of these."""
+    """``BEGIN TRANSACTION [READ ONLY]``, ``COMMIT``, ``ROLLBACK`` or ``CHECKPOINT`` if the statement is one of these."""
     found = _CONTROL.fullmatch(statement) if isinstance(statement, str) else None
-    return found.group(found.lastindex or 1).upper() if found else None
+    return " ".join(found.group(1).upper().split()) if found else None
 
 
 class PreparedStatement:
@@ -48,8 +49,8 @@ class PreparedStatement:
 class Connection(Delegate):
     """As :class:`graven.Connection`, with the same arguments and methods.
 
-    ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements here. What ``READ ONLY`` says is not
-    checked.
+    ``BEGIN TRANSACTION [READ ONLY]``, ``COMMIT``, ``ROLLBACK``, ``CHECKPOINT`` and ``CALL timeout = milliseconds`` are
+    statements here.
     """
 
     def __init__(self, database: Any, num_threads: int = 0, **options: Any) -> None:
@@ -75,6 +76,10 @@ class Connection(Delegate):
             word = control(text)
             if word:
                 return self._control(word)
+            timeout = _TIMEOUT.fullmatch(text)
+            if timeout:
+                self._inner.set_query_timeout(int(timeout.group(1)))
+                return self._made(self._inner.execute(_NOTHING), {})
             if isinstance(parameters, dict):
                 parameters = _prepared(parameters, kinds)
             if parameters is None or isinstance(parameters, dict):
@@ -104,10 +109,10 @@ class Connection(Delegate):
     def _control(self, word: str) -> QueryResult:
         if word == "CHECKPOINT":
             self.database.checkpoint()
-        elif word == "BEGIN":
+        elif word.startswith("BEGIN"):
             if self._transaction is not None:
                 raise Error("Request.Invalid", "the connection has a transaction already: COMMIT or ROLLBACK it before")
-            self._transaction = self._inner.begin()
+            self._transaction = self._inner.begin(read_only=word.endswith("ONLY"))
         else:
             if self._transaction is None:
                 raise Error("Request.Invalid", f"there is no transaction to {word}: BEGIN TRANSACTION makes one")
