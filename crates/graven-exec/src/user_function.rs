@@ -46,7 +46,7 @@ impl ValueType {
         let is_any = upper == "ANY" || upper.starts_with("UNION");
         let target = match is_any {
             true => None,
-            false => Some(Target::read(&upper)?),
+            false => Some(Target::read(text)?),
         };
         let inside = upper.strip_prefix("MAP").map(|rest| rest.trim_start());
         let entry = inside.and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));

@@ -154,6 +154,19 @@ fn what_a_statement_gives_is_of_the_declared_types() {
 }
 
 #[test]
+fn fields_of_a_struct_keep_their_names() {
+    let (_folder, db) = opened(16 << 20);
+    let connection = db.connect();
+    let kinds = &["STRUCT(fromX INT64, y DOUBLE)"];
+    let same = Function::new("same", kinds, "ANY", |args| Ok(args[0].clone()));
+    connection.create_function(same).expect("created");
+    assert_eq!(
+        one(&connection, "RETURN same({fromX: '7', y: 1}).fromX"),
+        Value::Integer(7)
+    );
+}
+
+#[test]
 fn an_error_of_a_function_is_one_of_the_statement() {
     let (_folder, db) = opened(16 << 20);
     let connection = db.connect();
