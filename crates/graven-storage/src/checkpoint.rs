@@ -27,11 +27,12 @@
 //!   it come before the sync.
 //!
 //! # Concurrency
-//! One checkpoint at a time, under a mutex; readers and writers never wait for it.
+//! One checkpoint at a time, under a mutex; readers and writers never wait for it. Where it makes
+//! no pauses, several threads merge its stores (`stores.rs`).
 //!
 //! # Costs
 //! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the
-//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the store being merged and of those
+//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the stores being merged and of those
 //! that changed, label runs, 8 bytes a page freed or written; charged to the budget as
 //! `checkpoint`.
 

@@ -96,6 +96,13 @@ impl Index {
         })
     }
 
+    /// Whether all that it has is in the tree.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        let overlay = self.overlay();
+        overlay.is_none_or(|overlay| overlay.equal_keys().are_unchanged())
+    }
+
     /// The values of an entity in the order of the keys, Null where it has none.
     fn values_of(&self, id: u64) -> Result<Vec<PropertyValue>> {
         let description = &self.inner.description;

@@ -64,6 +64,7 @@ impl Parser<'_> {
         let one_function = Shortest {
             count: PathCount::Paths(1),
             closed: false,
+            tested: true,
             sharing: [1, 1],
         };
         let shortest = if self.is_word("shortestPath") {
@@ -254,6 +255,7 @@ impl Parser<'_> {
         Ok(Some(Some(Shortest {
             count,
             closed: true,
+            tested: false,
             sharing: [1, 1],
         })))
     }
@@ -394,6 +396,7 @@ impl Parser<'_> {
         path.shortest = Some(Shortest {
             count,
             closed: bounded || parts.is_some_and(PathParts::asks_nodes),
+            tested: false,
             sharing: [1, 1],
         });
         Ok(())

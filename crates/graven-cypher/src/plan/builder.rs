@@ -148,23 +148,13 @@ impl Builder<'_> {
                 count,
                 conditions,
             } => {
-                let mut inner = self.inner(partial, &graph);
-                let found = graph.variables();
-                self.pattern(&mut inner, graph);
-                let rows = inner.rows();
-                inner.push(rows, |input| Operator::SelectPaths {
+                self.selected(partial, graph, |input| Operator::SelectPaths {
                     input,
                     from,
                     to,
                     lengths,
                     count,
                     ordered: false,
-                });
-                let rows = partial.rows() * inner.rows();
-                partial.bound.extend(found);
-                partial.push(rows, |input| Operator::Apply {
-                    input,
-                    inner: Box::new(inner.root),
                 });
                 for condition in conditions {
                     self.filter(partial, condition);
@@ -368,6 +358,26 @@ impl Builder<'_> {
         let planned = plan(self);
         self.handed_in = before;
         planned
+    }
+
+    /// Puts those matches of a pattern on top that `select` selects, row by row.
+    pub(crate) fn selected(
+        &mut self,
+        partial: &mut Partial,
+        graph: QueryGraph,
+        select: impl FnOnce(Box<PlanNode>) -> Operator,
+    ) {
+        let mut inner = self.inner(partial, &graph);
+        let found = graph.variables();
+        self.pattern(&mut inner, graph);
+        let rows = inner.rows();
+        inner.push(rows, select);
+        let rows = partial.rows() * inner.rows();
+        partial.bound.extend(found);
+        partial.push(rows, |input| Operator::Apply {
+            input,
+            inner: Box::new(inner.root),
+        });
     }
 
     fn optional(&mut self, partial: &mut Partial, graph: QueryGraph) {

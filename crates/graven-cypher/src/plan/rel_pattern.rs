@@ -99,6 +99,9 @@ pub struct ShortestPaths {
     pub count: PathCount,
     /// Whether a trail may lead back to where it started; `shortestPath()` finds none there.
     pub closed: bool,
+    /// Whether the `WHERE` of its `MATCH` is asked of paths before they are selected, as that of
+    /// `shortestPath()` is.
+    pub tested: bool,
     /// Rows that are expected to have the start, and the end, in common.
     pub sharing: [u32; 2],
 }

@@ -129,7 +129,8 @@ impl KeptKeys {
 
     /// So many values are looked up next.
     fn will_find(&mut self, values: u64, index: &Index) -> Result<()> {
-        if !self.decided && self.looked_up > index.description().entries {
+        let enough = self.looked_up > index.description().entries;
+        if !self.decided && enough && index.is_unchanged() {
             self.decided = true;
             let room = usize::try_from(HashedKeys::bytes_to_make(index)).unwrap_or(usize::MAX);
             if self.memory.keeps(room) {

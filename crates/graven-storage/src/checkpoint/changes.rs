@@ -8,7 +8,7 @@
 //! Streams may be asked for several times.
 //!
 //! # Concurrency
-//! A checkpoint reads from one thread while transactions commit to the next generation.
+//! A checkpoint reads from one thread or several while transactions commit to the next generation.
 
 use crate::Result;
 use crate::catalog::Catalog;

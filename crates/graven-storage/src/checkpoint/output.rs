@@ -29,7 +29,6 @@ use std::time::{Duration, Instant};
 /// The buffers of all lanes take this much, or [`BUFFER_SHARE`] of a small memory limit.
 const BUFFER_BYTES: u64 = 256 << 10;
 const BUFFER_SHARE: u64 = 16;
-const LANES_MAX: usize = 4;
 /// Bytes between two pauses: a commit's write that comes behind them on the disk waits for no more.
 const BURST_BYTES: usize = 64 << 10;
 /// Time worked between two pauses, roughly: less than a processor is given to one thread while
@@ -103,7 +102,7 @@ impl Output {
         pace: Pace,
         threads: usize,
     ) -> Result<Output> {
-        let lanes = threads.clamp(1, LANES_MAX);
+        let lanes = threads.max(1);
         let buffer_bytes = (budget.limit() / BUFFER_SHARE).clamp(BURST_BYTES as u64, BUFFER_BYTES);
         let buffer_bytes = (buffer_bytes / lanes as u64).next_multiple_of(BURST_BYTES as u64);
         let mut reservation = budget.reserve("checkpoint", buffer_bytes * lanes as u64)?;

@@ -59,8 +59,7 @@ pub(super) fn take(graph: &mut QueryGraph, needs: Needs<'_>) -> Vec<Tested> {
 
 /// Whether it is a `shortestPath()` whose conditions have not been looked at.
 fn is_searched(edge: &Edge) -> bool {
-    let wanted = edge.shortest.filter(|wanted| !wanted.closed);
-    wanted.is_some_and(|wanted| wanted.count != PathCount::All)
+    edge.shortest.is_some_and(|wanted| wanted.tested)
 }
 
 /// The list of a search, its one relationship where that has a name, and its path.
@@ -90,6 +89,7 @@ fn taken(graph: &mut QueryGraph, at: usize, needs: Needs<'_>) -> Option<Tested> 
     let (from, to, list, shortest) = (edge.from, edge.to, edge.rel, edge.shortest?);
     edge.shortest = Some(ShortestPaths {
         count: PathCount::All,
+        tested: false,
         ..shortest
     });
     let others = graph.edges.iter().filter(|other| other.group == edge.group);
@@ -255,23 +255,13 @@ impl Builder<'_> {
                 at: Span::default(),
             });
         }
-        let mut inner = self.inner(partial, &graph);
-        let found = graph.variables();
-        self.pattern(&mut inner, graph);
-        let rows = inner.rows();
-        inner.push(rows, |input| Operator::SelectPaths {
+        self.selected(partial, graph, |input| Operator::SelectPaths {
             input,
             from,
             to,
             lengths: vec![list],
             count,
             ordered: true,
-        });
-        let rows = partial.rows() * inner.rows();
-        partial.bound.extend(found);
-        partial.push(rows, |input| Operator::Apply {
-            input,
-            inner: Box::new(inner.root),
         });
     }
 }
