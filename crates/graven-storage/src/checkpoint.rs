@@ -32,8 +32,8 @@
 //!
 //! # Costs
 //! Writes the touched segments, the touched leaves of indexes and about 32 bytes a segment of the
-//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the stores being merged and of those
-//! that changed, label runs, 8 bytes a page freed or written; charged to the budget as
+//! file. Memory: 64 to 256 KiB of buffer, 24 bytes a segment of the stores being merged and of
+//! those that changed, label runs, 8 bytes a page freed or written; charged to the budget as
 //! `checkpoint`.
 
 pub(crate) mod activity;
