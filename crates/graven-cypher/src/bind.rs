@@ -383,11 +383,14 @@ impl Binder<'_> {
                     self.weighted_match(matched, hints, filter.as_ref(), steps)?;
                     return Ok(None);
                 }
-                if let ([pattern], false) = (&patterns[..], *optional)
+                if let [pattern] = &patterns[..]
                     && pattern.shortest.is_some_and(|shortest| shortest.closed)
                     && (pattern::is_selective(pattern) || self.names_bound_relationship(pattern))
                 {
-                    let step = self.selective_match(pattern, filter.as_ref())?;
+                    let step = match optional {
+                        true => self.optional_selective_match(pattern, filter.as_ref())?,
+                        false => self.selective_match(pattern, filter.as_ref())?,
+                    };
                     steps.push(step);
                     return Ok(None);
                 }

@@ -19,7 +19,8 @@ pub(crate) mod touching;
 
 use crate::graph::{Graph, KEYS, LABELS, TYPES, property};
 use crate::query::{
-    Change, Clause, Direction, Expr, Labels, Length, NodePattern, Path, Query, RelPattern, Shape,
+    Change, Clause, Direction, Expr, Labels, Length, NodePattern, Op, Path, Query, RelPattern,
+    Shape,
 };
 use crate::random::Random;
 use crate::value::V;
@@ -254,9 +255,11 @@ impl Generator<'_> {
         self.before.clone_from(&self.scope);
         let known = self.known.replace(self.names);
         let mut paths = Vec::new();
+        let mut asked = None;
         if self.random.chance(8)
             && let Some(path) = self.shortest()
         {
+            asked = self.asked_of(&path);
             paths.push(path);
         } else if !optional && self.random.chance(7) {
             paths.push(self.shortest_of_ends());
@@ -266,6 +269,10 @@ impl Generator<'_> {
             }
         }
         let filter = self.random.chance(50).then(|| self.condition(3));
+        let filter = match (asked, filter) {
+            (Some(asked), Some(filter)) => Some(all_of(asked, filter)),
+            (asked, filter) => asked.or(filter),
+        };
         if optional {
             for variable in &mut self.scope[before..] {
                 variable.nullable = true;
@@ -488,6 +495,11 @@ impl Generator<'_> {
         }
         Some(changes)
     }
+}
+
+/// Both conditions.
+fn all_of(left: Expr, right: Expr) -> Expr {
+    Expr::Binary(Op::And, Box::new(left), Box::new(right))
 }
 
 fn bare(name: String) -> NodePattern {

@@ -165,6 +165,21 @@ impl Expr {
         all
     }
 
+    /// Whether a subquery, a pattern as a condition, or a pattern comprehension is in it.
+    pub(crate) fn has_subquery(&self) -> bool {
+        if matches!(
+            self.kind,
+            ExprKind::Pattern(_)
+                | ExprKind::PatternComprehension { .. }
+                | ExprKind::Subquery { .. }
+        ) {
+            return true;
+        }
+        let mut found = false;
+        self.children(&mut |child| found = found || child.has_subquery());
+        found
+    }
+
     /// Visits the direct sub-expressions, those inside patterns included, those inside subqueries
     /// not.
     pub(crate) fn children<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {

@@ -10,9 +10,9 @@ mod relationships;
 
 use std::sync::Arc;
 
-use super::graph::{AccessHint, Edge, QueryGraph, Step};
+use super::graph::{AccessHint, BoundQuery, Branch, Edge, QueryGraph, Step};
 use super::scope::Entry;
-use super::{Binder, Result, tables};
+use super::{Binder, Columns, Result, tables};
 use crate::ast::{
     self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
 };
@@ -132,7 +132,7 @@ impl Binder<'_> {
             .iter()
             .filter_map(|e| e.repeated.as_ref())
             .any(|r| {
-                let mut inside = r.graph.predicates.iter().flat_map(Expr::variables);
+                let mut inside = r.conditions().flat_map(|condition| self.read_by(condition));
                 inside.any(|var| known.contains(&var))
             });
         let reads_relationship = reads_relationship || reads_inside;
@@ -175,6 +175,41 @@ impl Binder<'_> {
                 });
             }
         }
+    /// [`Binder::selective_match`] of an `OPTIONAL MATCH`: a subquery of the row.
+    pub(super) fn optional_selective_match(
+        &mut self,
+        pattern: &PathPattern,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Step> {
+        let from = self.here();
+        let row = self.scope.row.len();
+        let step = self.selective_match(pattern, filter)?;
+        let declared = self.scope.row[row..].iter();
+        let mut columns: Columns = declared.map(|e| (e.name.clone(), e.var)).collect();
+        if let Step::Select { lengths, .. } = &step {
+            // A subquery without columns would leave its row as it is, however many it finds.
+            columns.extend(lengths.first().map(|rel| ("  selected".into(), *rel)));
+        }
+        columns.sort_by_key(|(_, var)| *var);
+        columns.dedup_by_key(|(_, var)| *var);
+        let mut imports = self.used_since(from);
+        imports.retain(|var| !self.is_open_subquery(*var));
+        Ok(Step::Call {
+            query: BoundQuery {
+                branches: vec![Branch {
+                    steps: vec![step],
+                    columns: columns.iter().map(|(_, var)| *var).collect(),
+                }],
+                all: true,
+                columns,
+            },
+            copied: Vec::new(),
+            imports,
+            transactions: None,
+            optional: true,
+        })
+    }
+
         Ok(())
     }
 
@@ -214,6 +249,7 @@ impl Binder<'_> {
         Ok(graph)
     }
 
+        self.check_order_of_repeated(graph)?;
     pub(super) fn match_patterns(
         &mut self,
         graph: &mut QueryGraph,
@@ -259,10 +295,7 @@ impl Binder<'_> {
                 "shortest paths along several relationships are looked for by a MATCH of their own";
             return Err(self
                 .error(pattern.span, Code::FeatureNotAvailable, message)
-                .with_hint(
-                    "write `MATCH SHORTEST 1 (a)...(b)` with this one pattern, not in \
-                    OPTIONAL MATCH or an expression",
-                ));
+                .with_hint("write `MATCH SHORTEST 1 (a)...(b)` with this one pattern"));
         }
         let known = pattern.first.name.as_ref().and_then(|name| {
             let entry = self.scope.find(&name.text)?;

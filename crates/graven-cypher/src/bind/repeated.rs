@@ -6,12 +6,14 @@
 //! ones while the conditions inside are bound. The relationships inside belong to the same `MATCH`
 //! as those around and must all differ.
 
+use std::collections::BTreeSet;
+
 use super::graph::{Edge, QueryGraph, Repeated};
 use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{Name, PathPattern, RelationshipPattern};
 use crate::diagnostic::Code;
-use crate::plan::{VarId, VarKind};
+use crate::plan::{Expr, VarId, VarKind};
 use crate::types::{Type, TypeSet};
 
 /// Names inside a path.
@@ -111,25 +113,8 @@ impl Binder<'_> {
         let outcome = self.bind_inside(&mut repeated, pattern, path);
         self.scope.row = before;
         outcome?;
+        self.check_read_inside(graph, &repeated, pattern)?;
         let inner = &repeated.graph;
-        let read = inner.predicates.iter().flat_map(|p| p.variables());
-        for var in read {
-            if self.is_open_subquery(var) {
-                let message =
-                    "a condition inside a quantified pattern cannot use subqueries in this build";
-                return Err(self.error(pattern.span, Code::FeatureNotAvailable, message));
-            }
-            let own = inner.variables().contains(&var) || inner.edges.iter().any(|e| e.each == var);
-            if !own && var.0 as usize >= self.before_pattern {
-                let message = "a condition inside a quantified pattern cannot use what the same \
-                    MATCH finds outside of it";
-                return Err(self
-                    .error(pattern.span, Code::UndefinedVariable, message)
-                    .with_hint(
-                        "move the condition to WHERE, or the outer part to a MATCH before",
-                    ));
-            }
-        }
         let mut types = Vec::new();
         let all = inner.edges.iter().all(|e| !e.types.is_empty());
         if all {
@@ -138,6 +123,78 @@ impl Binder<'_> {
         graph.edges[edge].types = types;
         graph.edges[edge].repeated = Some(repeated);
         Ok(())
+    }
+
+    /// What the conditions inside read of the same `MATCH` must be there when a repetition begins:
+    /// its nodes, relationships and lists of them can be found before, its paths cannot.
+    fn check_read_inside(
+        &self,
+        graph: &QueryGraph,
+        repeated: &Repeated,
+        pattern: &RelationshipPattern,
+    ) -> Result<()> {
+        let inner = &repeated.graph;
+        let mut found = inner.variables();
+        found.extend(inner.edges.iter().map(|edge| edge.each));
+        found.extend(&graph.nodes);
+        let plain = graph.edges.iter().filter(|edge| edge.shortest.is_none());
+        found.extend(plain.flat_map(Edge::made));
+        for condition in repeated.conditions() {
+            for var in self.read_by(condition) {
+                if !found.contains(&var) && var.0 as usize >= self.before_pattern {
+                    let message = "a condition inside a quantified pattern cannot use a path of \
+                        the same MATCH";
+                    return Err(self
+                        .error(pattern.span, Code::UndefinedVariable, message)
+                        .with_hint("move the condition to WHERE, or the path to a MATCH before"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Of quantified patterns that read lists of each other one must be found first.
+    pub(super) fn check_order_of_repeated(&self, graph: &QueryGraph) -> Result<()> {
+        let waits_for = |edge: &Edge| -> BTreeSet<VarId> {
+            let repeated = edge.repeated.iter();
+            let conditions = repeated.flat_map(|repeated| repeated.conditions());
+            conditions
+                .flat_map(|condition| self.read_by(condition))
+                .collect()
+        };
+        let mut open: Vec<(&Edge, BTreeSet<VarId>)> = graph
+            .edges
+            .iter()
+            .filter(|edge| edge.repeated.is_some())
+            .map(|edge| (edge, waits_for(edge)))
+            .collect();
+        while !open.is_empty() {
+            let made: BTreeSet<VarId> = open.iter().flat_map(|(edge, _)| edge.made()).collect();
+            let before = open.len();
+            open.retain(|(_, reads)| !reads.is_disjoint(&made));
+            if open.len() == before {
+                let message = "the conditions inside quantified patterns read lists of each other";
+                return Err(self
+                    .error(self.clause_span, Code::UndefinedVariable, message)
+                    .with_hint("move one of the conditions to WHERE"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Variables that a condition reads, in place of its subqueries what those take from the row.
+    pub(super) fn read_by(&self, condition: &Expr) -> BTreeSet<VarId> {
+        let mut read = BTreeSet::new();
+        let mut open: Vec<VarId> = condition.variables().into_iter().collect();
+        while let Some(var) = open.pop() {
+            match self.subqueries.get(&var) {
+                Some(subquery) => open.extend(&subquery.imports),
+                None => {
+                    read.insert(var);
+                }
+            }
+        }
+        read
     }
 
     fn bind_inside(

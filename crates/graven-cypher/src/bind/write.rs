@@ -70,12 +70,12 @@ impl Binder<'_> {
     }
 
     /// What has been used and declared so far.
-    fn here(&self) -> (usize, usize) {
+    pub(super) fn here(&self) -> (usize, usize) {
         (self.uses.len(), self.variables.len())
     }
 
     /// Variables from before `from` that were used since.
-    fn used_since(&self, from: (usize, usize)) -> Vec<VarId> {
+    pub(super) fn used_since(&self, from: (usize, usize)) -> Vec<VarId> {
         let mut used = self.uses[from.0..].to_vec();
         used.retain(|var| (var.0 as usize) < from.1);
         used.sort_unstable();

@@ -351,7 +351,7 @@ impl Parser<'_> {
             }
         }
         pattern.span = start.to(self.last_span());
-        Ok(pattern)
+        Ok(self.asked_of_each(pattern))
     }
 
     fn relationship_detail(&mut self, pattern: &mut RelationshipPattern) -> Result<()> {

@@ -78,6 +78,8 @@ pub(crate) struct Problem<'a> {
     pub bound: &'a BTreeSet<VarId>,
     /// Labels known of nodes bound before.
     pub known_labels: &'a BTreeMap<VarId, Vec<Arc<str>>>,
+    /// What conditions inside each repetition read of the pattern around it.
+    pub inside: &'a [BTreeSet<VarId>],
     /// Edges that are solved already (their relationship is bound).
     pub solved_edges: &'a [usize],
     pub rows: f64,
@@ -244,6 +246,7 @@ impl Search<'_> {
                     .iter()
                     .all(|v| *v == edge.each || available.contains(v))
             });
+            let waits = waits || !self.problem.inside[idx].is_subset(&available);
             if state.edges.contains(&idx) || waits {
                 continue;
             }

@@ -203,6 +203,14 @@ impl Builder<'_> {
             .zip(&pending.needs)
             .map(|(condition, needs)| Waiting {
                 variables: needs.clone(),
+        let found = graph.variables();
+        let inside = graph.edges.iter().map(|edge| {
+            let repeated = edge.repeated.iter();
+            let conditions = repeated.flat_map(|repeated| repeated.conditions());
+            let read = conditions.flat_map(|condition| self.needs(condition));
+            read.filter(|var| found.contains(var)).collect()
+        });
+        let inside: Vec<BTreeSet<VarId>> = inside.collect();
                 share: order::share(&self.cost, &owners, condition),
             })
             .collect();
@@ -211,6 +219,7 @@ impl Builder<'_> {
                 schema: self.cost.schema,
             },
             graph,
+            inside: &inside,
             waiting: &waiting,
             bound: &partial.bound,
             known_labels: &self.labels,

@@ -335,7 +335,12 @@ fn what_makes_no_sense_is_refused() {
             "SyntaxError.VariableAlreadyBound",
         ),
         (
-            "MATCH (s)((a)-[:R]->(b)-[:S]->(c) WHERE a.n = s.n){1,2}(t) RETURN s",
+            "MATCH p = (s)((a)-[:R]->(b)-[:S]->(c) WHERE length(p) > 1){1,2}(t) RETURN s",
+            "SyntaxError.UndefinedVariable",
+        ),
+        (
+            "MATCH (s)((a)-[:R]->(b)-[:S]->(c) WHERE size(d) > 0){1,2}(t)\
+                ((d)-[:R]->(e)-[:S]->(f) WHERE size(a) > 0){1,2}(u) RETURN s",
             "SyntaxError.UndefinedVariable",
         ),
         (
@@ -343,7 +348,7 @@ fn what_makes_no_sense_is_refused() {
             "TypeError.InvalidArgumentType",
         ),
         (
-            "OPTIONAL MATCH SHORTEST 1 (s)((a)-[:R]->(b)-[:S]->(c)){1,2}(t) RETURN s",
+            "MATCH p = shortestPath((s)-[:R]->()-[:S]->(t)) RETURN s",
             "NotAvailable.FeatureNotAvailable",
         ),
     ] {

@@ -1,8 +1,11 @@
 //! Random patterns.
 
-use super::{Generator, Kind, Variable, bare};
+use super::{Generator, Kind, Variable, all_of, bare};
 use crate::graph::{LABELS, TYPES, property};
-use crate::query::{Direction, Expr, Group, Labels, Length, NodePattern, Path, RelPattern, Shape};
+use crate::query::{
+    Direction, Expr, Group, Labels, Length, NodePattern, Op, Path, Quantifier, RelPattern, Shape,
+};
+use crate::value::V;
 
 impl Generator<'_> {
     /// A path with what it brings put into scope.
@@ -74,6 +77,58 @@ impl Generator<'_> {
         })
     }
 
+    /// What `WHERE` asks of the path of a function, which decides which paths there are to choose
+    /// the shortest from.
+    pub(super) fn asked_of(&mut self, path: &Path) -> Option<Expr> {
+        let var = path.var.clone().filter(|_| self.random.chance(60))?;
+        let one = self.asked_of_path(&var);
+        Some(match self.random.below(4) {
+            0 => Expr::Binary(Op::Or, Box::new(one), Box::new(self.asked_of_path(&var))),
+            1 => all_of(one, self.asked_of_path(&var)),
+            _ => one,
+        })
+    }
+
+    fn asked_of_path(&mut self, var: &str) -> Expr {
+        let path = Expr::Var(var.to_owned());
+        if self.random.chance(35) {
+            let op = *self
+                .random
+                .pick(&[Op::Less, Op::Greater, Op::Equal, Op::Different]);
+            let bound = Expr::Literal(V::Int(self.random.between(0, 4)));
+            let length = Expr::Call("length", vec![path]);
+            return Expr::Binary(op, Box::new(length), Box::new(bound));
+        }
+        let all = [
+            Quantifier::All,
+            Quantifier::Any,
+            Quantifier::None,
+            Quantifier::Single,
+        ];
+        let quantifier = *self.random.pick(&all);
+        let (part, kind) = *self
+            .random
+            .pick(&[("nodes", Kind::Node), ("relationships", Kind::Rel)]);
+        let each = self.name();
+        self.scope.push(Variable {
+            name: each.clone(),
+            kind,
+            nullable: false,
+        });
+        let property = Expr::Property(Box::new(Expr::Var(each.clone())), "a");
+        let condition = match self.random.chance(70) {
+            true => {
+                let op = *self.random.pick(&[Op::Less, Op::Greater, Op::Equal]);
+                let value = Expr::Literal(V::Int(self.random.between(-1, 3)));
+                Expr::Binary(op, Box::new(property), Box::new(value))
+            }
+            false => self.comparison(),
+        };
+        self.scope.pop();
+        let parts = Box::new(Expr::Call(part, vec![path]));
+        Expr::Quantified(quantifier, each, parts, Box::new(condition))
+    }
+
     /// Shortest paths between each two ends, whatever they are.
     pub(super) fn shortest_of_ends(&mut self) -> Path {
         let start = self.node(true);
@@ -100,13 +155,16 @@ impl Generator<'_> {
     }
 
     /// A repeated pattern of one or two relationships, whose names are lists outside. What it
-    /// demands may look at what was there before the clause, not at the rest of it.
+    /// demands may look at what was there before the clause, and at nodes and single relationships
+    /// of it, not at its lists.
     fn group(&mut self) -> RelPattern {
         let reuses = std::mem::replace(&mut self.reuses, false);
-        // What repeats has no subqueries in its conditions.
-        let plain = std::mem::replace(&mut self.plain, true);
-        let before = self.before.clone();
-        let mut outer = std::mem::replace(&mut self.scope, before);
+        let mut seen = self.scope.clone();
+        seen.retain(|v| {
+            let earlier = self.before.iter().any(|before| before.name == v.name);
+            earlier || matches!(v.kind, Kind::Node | Kind::Rel)
+        });
+        let mut outer = std::mem::replace(&mut self.scope, seen);
         let inner = self.scope.len();
         let start = self.inner_node();
         let mut steps = Vec::new();
@@ -121,7 +179,11 @@ impl Generator<'_> {
             };
             steps.push((rel, self.inner_node()));
         }
-        let filter = self.random.chance(40).then(|| self.comparison());
+        let filter = match self.random.below(10) {
+            0..=2 => Some(self.comparison()),
+            3 => Some(self.condition(2)),
+            _ => None,
+        };
         let list = |v: Variable| Variable {
             kind: if v.kind == Kind::Node {
                 Kind::Nodes
@@ -133,7 +195,6 @@ impl Generator<'_> {
         outer.extend(self.scope.split_off(inner).into_iter().map(list));
         self.scope = outer;
         self.reuses = reuses;
-        self.plain = plain;
         let low = self.random.below(3);
         let high = (low + self.random.below(3)).clamp(1, 3);
         RelPattern {
@@ -231,13 +292,7 @@ impl Generator<'_> {
         let properties = match length {
             Length::Braces(..) => Vec::new(),
             _ if self.random.chance(50) => Vec::new(),
-            _ => {
-                let plain = self.plain;
-                self.plain |= length != Length::One;
-                let properties = self.some_properties();
-                self.plain = plain;
-                properties
-            }
+            _ => self.some_properties(),
         };
         let kind = match length {
             Length::One => Kind::Rel,

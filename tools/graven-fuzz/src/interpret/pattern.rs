@@ -1,8 +1,11 @@
 //! Patterns: every node and every relationship is tried.
 
 use crate::interpret::{Interpreter, ROWS_MAX, Row, Stop};
-use crate::query::{Direction, Expr, Group, Labels, Length, NodePattern, Path, RelPattern, Shape};
+use crate::query::{
+    Direction, Expr, Group, Labels, Length, NodePattern, Op, Path, RelPattern, Shape,
+};
 use crate::value::{V, equal};
+use crate::walk::{self, Place, Visitor};
 
 /// A row under way, and what one path of it has come past.
 #[derive(Clone)]
@@ -33,6 +36,45 @@ fn inner_names(group: &Group) -> Vec<String> {
     group.start.var.iter().chain(steps).cloned().collect()
 }
 
+fn path_of(state: &State) -> V {
+    V::Path(state.nodes.clone(), state.rels.clone())
+}
+
+/// What `WHERE` asks of the path of a function, the conditions that `AND` joins one by one: they
+/// are asked of each path before the shortest is chosen.
+fn asked_of<'e>(path: &Path, filter: Option<&'e Expr>) -> Vec<&'e Expr> {
+    let Some(var) = path.var.as_deref().filter(|_| is_function(path)) else {
+        return Vec::new();
+    };
+    let mut asked = Vec::new();
+    let mut open: Vec<&Expr> = filter.into_iter().collect();
+    while let Some(condition) = open.pop() {
+        match condition {
+            Expr::Binary(Op::And, left, right) => open.extend([&**right, left]),
+            other if reads(other, var) => asked.push(other),
+            _ => {}
+        }
+    }
+    asked
+}
+
+fn is_function(path: &Path) -> bool {
+    matches!(path.shape, Shape::Shortest | Shape::AllShortest)
+}
+
+/// Whether a variable is read in an expression.
+fn reads(expr: &Expr, var: &str) -> bool {
+    struct Reads<'n>(&'n str, bool);
+    impl Visitor for Reads<'_> {
+        fn expr(&mut self, expr: &mut Expr, _: Place) {
+            self.1 |= matches!(expr, Expr::Var(name) if name == self.0);
+        }
+    }
+    let mut found = Reads(var, false);
+    walk::expression(&mut expr.clone(), Place::MatchWhere, &mut found);
+    found.1
+}
+
 impl Interpreter {
     /// Rows that a `MATCH` makes of one row.
     pub(super) fn matches(
@@ -49,8 +91,9 @@ impl Interpreter {
         }];
         for path in paths {
             let mut next = Vec::new();
+            let asked = asked_of(path, filter);
             for state in states {
-                next.extend(self.path(path, state)?);
+                next.extend(self.path(path, &asked, state)?);
                 if next.len() > ROWS_MAX {
                     return Err(Stop::TooMany);
                 }
@@ -70,11 +113,11 @@ impl Interpreter {
         Ok(rows)
     }
 
-    fn path(&mut self, path: &Path, mut state: State) -> Result<Vec<State>, Stop> {
+    fn path(&mut self, path: &Path, asked: &[&Expr], mut state: State) -> Result<Vec<State>, Stop> {
         let bound =
             |node: &NodePattern| node.var.as_ref().is_some_and(|v| state.row.contains_key(v));
         let mut ends = std::iter::once(&path.start).chain(path.steps.iter().map(|(_, node)| node));
-        if matches!(path.shape, Shape::Shortest | Shape::AllShortest) && !ends.all(bound) {
+        if is_function(path) && !ends.all(bound) {
             return Err(Stop::Senseless);
         }
         state.nodes.clear();
@@ -120,6 +163,19 @@ impl Interpreter {
         } else if path.shape != Shape::Plain {
             // No shortest path leads from a node to itself but the empty one.
             states.retain(|s| s.rels.is_empty() || s.nodes.first() != s.nodes.last());
+            if let Some(var) = path.var.as_ref().filter(|_| !asked.is_empty()) {
+                let mut passing = Vec::new();
+                for state in states {
+                    let mut row = state.row.clone();
+                    row.insert(var.clone(), path_of(&state));
+                    let mut passes = true;
+                    for condition in asked {
+                        passes = passes && self.value(condition, &row)?.is_true();
+                    }
+                    passing.extend(passes.then_some(state));
+                }
+                states = passing;
+            }
             let shortest = states.iter().map(|s| s.rels.len()).min();
             states.retain(|s| Some(s.rels.len()) == shortest);
             if path.shape == Shape::Shortest {
@@ -128,7 +184,7 @@ impl Interpreter {
         }
         if let Some(var) = &path.var {
             for state in &mut states {
-                let value = V::Path(state.nodes.clone(), state.rels.clone());
+                let value = path_of(state);
                 state.row.insert(var.clone(), value);
             }
         }

@@ -1,6 +1,6 @@
 //! Quantified patterns: `((a)-[r]->(b)){1,3}`, and what stands behind them.
 
-use crate::ast::{Expr, Length, NodePattern, RelationshipPattern};
+use crate::ast::{Expr, Length, NodePattern, PathPattern, RelationshipPattern};
 use crate::diagnostic::Code;
 use crate::parser::{Parser, Result};
 use crate::plan::Direction;
@@ -109,12 +109,48 @@ impl Parser<'_> {
         let mut steps = path.steps;
         let (relationship, _) = steps.pop().expect("one step");
         let filter = self.both(relationship.filter, filter)?;
-        Ok(RelationshipPattern {
+        Ok(self.asked_of_each(RelationshipPattern {
             length: Some(length),
             filter,
             span,
             ..relationship
-        })
+        }))
+    }
+
+    /// A relationship of variable length whose conditions have subqueries is repeated as a whole.
+    pub(super) fn asked_of_each(&self, pattern: RelationshipPattern) -> RelationshipPattern {
+        let mut conditions = pattern.filter.iter().map(|filter| &**filter);
+        let asks =
+            conditions.any(Expr::has_subquery) || pattern.properties.iter().any(Expr::has_subquery);
+        let Some(length) = pattern.length.filter(|_| asks && pattern.parts.is_none()) else {
+            return pattern;
+        };
+        let span = pattern.span;
+        let one = RelationshipPattern {
+            length: None,
+            ..pattern
+        };
+        RelationshipPattern {
+            name: None,
+            types: None,
+            direction: Direction::Both,
+            length: Some(Length {
+                min: length.min.or(Some(1)),
+                ..length
+            }),
+            properties: None,
+            filter: None,
+            parts: None,
+            repeated: Some(Box::new(PathPattern {
+                name: None,
+                shortest: None,
+                first: self.nowhere(span),
+                steps: vec![(one, self.nowhere(span))],
+                filter: None,
+                span,
+            })),
+            span,
+        }
     }
 
     /// Two conditions as one.
