@@ -57,7 +57,7 @@ pub use operator::Operator;
 pub use rel_pattern::{
     CountTree, EndJoin, ExpandFilter, JoinKind, PathCount, RelPattern, ShortestPaths, VarExpandMode,
 };
-pub use write::WrittenNames;
+pub use write::{InOrder, WrittenNames};
 
 /// What an operator is expected to cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

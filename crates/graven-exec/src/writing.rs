@@ -107,13 +107,13 @@ fn asks_for_deleted(plan: &Plan) -> bool {
 
 /// Makes sure that these names exist.
 pub(crate) fn intern(names: &WrittenNames, transaction: &Transaction) -> Result<()> {
-    for label in &names.labels {
+    for label in names.labels.iter() {
         transaction.label(label)?;
     }
-    for rel_type in &names.types {
+    for rel_type in names.types.iter() {
         transaction.rel_type(rel_type)?;
     }
-    for key in &names.keys {
+    for key in names.keys.iter() {
         transaction.key(key)?;
     }
     Ok(())
@@ -428,19 +428,5 @@ pub(crate) fn computed_names(value: &Value) -> Result<Vec<Arc<str>>> {
             })
             .collect(),
         other => Err(fault(other)),
-    }
-}
-
-/// As [`computed_names`], for something to write.
-///
-/// # Errors
-/// As [`computed_names`]; an empty name.
-pub(crate) fn written_names(value: &Value) -> Result<Vec<Arc<str>>> {
-    let names = computed_names(value)?;
-    match names.iter().any(|name| name.is_empty()) {
-        true => Err(ExecError::Argument {
-            message: "the empty text is no name of a label or type".to_owned(),
-        }),
-        false => Ok(names),
     }
 }

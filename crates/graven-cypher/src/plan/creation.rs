@@ -222,12 +222,14 @@ impl SetItem {
     /// one after the other, are set as one, from what was there before the first.
     #[must_use]
     pub fn is_with(&self, next: &SetItem) -> bool {
-        match (self, next) {
-            (SetItem::Property { target: a, .. }, SetItem::Property { target: b, .. }) => {
-                matches!((a, b), (Expr::Variable(a), Expr::Variable(b)) if a == b)
-            }
-            _ => false,
-        }
+        let of = |item: &SetItem| match item {
+            SetItem::Property { target, .. } | SetItem::Element { target, .. } => match target {
+                Expr::Variable(var) => Some(*var),
+                _ => None,
+            },
+            _ => None,
+        };
+        of(self).is_some() && of(self) == of(next)
     }
 
     /// Whether it only takes away, as `REMOVE` does.

@@ -391,7 +391,15 @@ impl PlanNode {
         }
     }
 
-    /// As [`PlanNode::visit`], children first, for changing them.
+    /// As [`PlanNode::visit`], children first.
+    pub(crate) fn visit_upwards<'a>(&'a self, visit: &mut dyn FnMut(&'a PlanNode)) {
+        for child in self.op.children() {
+            child.visit_upwards(visit);
+        }
+        visit(self);
+    }
+
+    /// As [`PlanNode::visit_upwards`], for changing them.
     pub fn visit_mut(&mut self, visit: &mut dyn FnMut(&mut PlanNode)) {
         for child in self.op.children_mut() {
             child.visit_mut(visit);

@@ -7,16 +7,41 @@ use super::creation::{Creation, RelType, SetItem};
 use super::variables::advances_sequence;
 use super::{Expr, Operator, Plan, PlanNode};
 
-/// Names that a plan writes and that must exist before it runs.
+/// Names that a plan writes and that must exist before it runs, in the order in which they come to
+/// be written: a new label has its place among those of a node by that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrittenNames {
     /// Labels.
-    pub labels: BTreeSet<Arc<str>>,
+    pub labels: InOrder,
     /// Relationship types.
-    pub types: BTreeSet<Arc<str>>,
+    pub types: InOrder,
     /// Property keys that stand in the text; those of parameters and computed maps are met while
     /// running.
-    pub keys: BTreeSet<Arc<str>>,
+    pub keys: InOrder,
+}
+
+/// Names in the order in which they were met first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InOrder {
+    names: Vec<Arc<str>>,
+    known: BTreeSet<Arc<str>>,
+}
+
+impl InOrder {
+    fn insert(&mut self, name: Arc<str>) {
+        if self.known.insert(name.clone()) {
+            self.names.push(name);
+        }
+    }
+
+    fn extend(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
+        names.into_iter().for_each(|name| self.insert(name));
+    }
+
+    /// The names.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.names.iter()
+    }
 }
 
 impl WrittenNames {
@@ -175,7 +200,7 @@ impl PlanNode {
         if self.any(&Operator::computes_names) {
             self.visit(&mut |node| names.read(&node.op));
         }
-        self.visit(&mut |node| match &node.op {
+        self.visit_upwards(&mut |node| match &node.op {
             Operator::Create { creation, .. } => names.creation(creation),
             Operator::Merge {
                 creation,

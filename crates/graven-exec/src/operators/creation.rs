@@ -16,7 +16,7 @@ use crate::growth::Held;
 use crate::layout::Layout;
 use crate::query_context::QueryContext;
 use crate::value::Value;
-use crate::writing::{Entity, deleted, gone, storable, written_names};
+use crate::writing::{Entity, computed_names, deleted, gone, storable};
 
 /// Values of all rows for each key.
 type Columns = Vec<(KeyId, Vec<PropertyValue>)>;
@@ -408,7 +408,7 @@ impl Node {
     ) -> Result<Cow<'_, [LabelId]>> {
         let mut labels = Cow::Borrowed(&self.labels[..]);
         for column in names {
-            for name in written_names(&column.get(row))? {
+            for name in computed_names(&column.get(row))? {
                 let label = rt.writer()?.label(&name)?;
                 if !labels.contains(&label) {
                     labels.to_mut().push(label);
@@ -430,13 +430,13 @@ impl RelType {
         if let RelType::Named(id, name) = self {
             return Ok((*id, name.clone()));
         }
-        let mut found = written_names(&names[0].get(row))?;
+        let mut found = computed_names(&names[0].get(row))?;
         match (found.pop(), found.is_empty()) {
             (Some(name), true) => Ok((rt.writer()?.rel_type(&name, &rt.snapshot)?, name)),
             _ => Err(ExecError::Argument {
                 message: format!(
                     "a relationship has exactly one type, this is a list of {}",
-                    written_names(&names[0].get(row))?.len()
+                    computed_names(&names[0].get(row))?.len()
                 ),
             }),
         }

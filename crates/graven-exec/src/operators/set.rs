@@ -3,8 +3,9 @@
 //! # How it works
 //! Values that do not read the graph are computed for a whole batch; where one does, each row is
 //! computed when its turn has come, since it may read what an earlier row has set. Neighbouring
-//! properties of one variable are computed before the first of them is set; apart from that an item
-//! sees what the one before it has done.
+//! properties of one variable are computed before the first of them is set, and each of their keys
+//! counts once, also one that takes away what is not there; apart from that an item sees what the
+//! one before it has done.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::layout::Layout;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 use crate::value::Value;
-use crate::writing::{Entity, gone, storable, written_names};
+use crate::writing::{Entity, computed_names, gone, storable};
 
 /// What is done to the target.
 enum Change {
@@ -145,33 +146,62 @@ impl Items {
             },
             |rows, computed| {
                 for row in 0..rows.len() {
-                    for (item, computed) in self.0.iter().zip(&computed) {
-                        item.apply(computed, row, rt)?;
+                    let mut computed = &computed[..];
+                    for together in self.together() {
+                        let (own, others) = computed.split_at(together.len());
+                        apply_together(together, own, row, rt)?;
+                        computed = others;
                     }
                 }
                 Ok(())
             },
         )
     }
-}
 
-impl Items {
+    /// Items that are computed together, one after the other.
+    fn together(&self) -> impl Iterator<Item = &[Item]> {
+        self.0.chunk_by(|_, next| next.joins)
+    }
+
     /// Does all items for the one row of a batch.
     fn apply_one(&self, row: &Batch, rt: &QueryContext) -> Result<()> {
-        let mut rest = &self.0[..];
-        while !rest.is_empty() {
-            let joined = rest[1..].iter().take_while(|item| item.joins).count();
-            let (together, others) = rest.split_at(1 + joined);
+        for together in self.together() {
             let held = rt.growth.hold();
             let computed = together.iter().map(|item| item.compute(row, &held, rt));
             let computed = computed.collect::<Result<Vec<_>>>()?;
-            for (item, computed) in together.iter().zip(&computed) {
-                item.apply(computed, 0, rt)?;
-            }
-            rest = others;
+            apply_together(together, &computed, 0, rt)?;
         }
         Ok(())
     }
+}
+
+/// Does items that were computed together for one row.
+fn apply_together(
+    items: &[Item],
+    computed: &[Computed],
+    row: usize,
+    rt: &QueryContext,
+) -> Result<()> {
+    let items = items.iter().zip(computed);
+    let counts = computed.len() > 1 && items.clone().any(|(item, _)| item.may_set());
+    if !counts || computed[0].target.get(row).is_null() {
+        return items
+            .map(|(item, computed)| item.apply(computed, row, rt))
+            .collect();
+    }
+    let before = rt.writer()?.transaction().counters().properties_set;
+    let mut keys = Vec::with_capacity(computed.len());
+    for (item, computed) in items {
+        item.apply(computed, row, rt)?;
+        keys.extend(computed.key_of(&item.change, row));
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    let writer = rt.writer()?;
+    writer
+        .transaction()
+        .count_properties(before + keys.len() as u64);
+    Ok(())
 }
 
 /// Values of an item for the rows of a batch.
@@ -202,6 +232,15 @@ impl Item {
         own.chain(labels)
     }
 
+    /// Whether it is more than what `REMOVE` does.
+    fn may_set(&self) -> bool {
+        let removes = |value: &Compiled| matches!(value, Compiled::Constant(Value::Null));
+        match &self.change {
+            Change::Property { value, .. } | Change::Element { value, .. } => !removes(value),
+            _ => false,
+        }
+    }
+
     /// Does it for one row.
     fn apply(&self, computed: &Computed, row: usize, rt: &QueryContext) -> Result<()> {
         let done = computed.apply(&self.change, row, rt);
@@ -221,6 +260,18 @@ impl Item {
 }
 
 impl Computed {
+    /// The key of the one property that is changed.
+    fn key_of(&self, change: &Change, row: usize) -> Option<Arc<str>> {
+        match (change, &self.key) {
+            (Change::Property { name, .. }, _) => Some(name.clone()),
+            (Change::Element { .. }, Some(key)) => match key.value(row) {
+                Value::String(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     fn apply(&self, change: &Change, row: usize, rt: &QueryContext) -> Result<()> {
         let Some(entity) = Entity::of(&self.target.get(row))? else {
             return Ok(());
@@ -279,7 +330,7 @@ impl Computed {
     fn labels(&self, row: usize) -> Result<Vec<Arc<str>>> {
         let mut names = Vec::new();
         for column in &self.labels {
-            names.extend(written_names(&column.get(row))?);
+            names.extend(computed_names(&column.get(row))?);
         }
         Ok(names)
     }
@@ -314,11 +365,11 @@ fn set(
 /// `=` or `+=` with a map, a node or a relationship.
 fn set_all(entity: Entity, value: &Value, keep: bool, rt: &QueryContext) -> Result<()> {
     let Some(entries) = rt.property_entries(value)? else {
-        // Null has no properties: nothing to add, or to keep.
-        return match keep {
-            true => Ok(()),
-            false => replace(entity, &[], rt),
-        };
+        return Err(ExecError::Type {
+            message: "the new properties are null: a Map, Node or Relationship is needed, and \
+                `coalesce(..., {})` gives an empty one"
+                .to_owned(),
+        });
     };
     if !keep {
         return replace(entity, &entries, rt);
@@ -332,7 +383,7 @@ fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> 
         Entity::Relationship(id) => rt.all_relationship_properties(id.0)?,
     };
     for (name, _) in old {
-        let stays = entries.iter().any(|(new, v)| *new == name && !v.is_null());
+        let stays = entries.iter().any(|(new, _)| *new == name);
         if !stays && let Some(key) = rt.key_id(&name) {
             rt.writer()?.set(entity, key, &PropertyValue::Null)?;
         }
@@ -342,18 +393,17 @@ fn replace(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> 
 
 fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> Result<()> {
     let writer = rt.writer()?;
+    let before = writer.transaction().counters().properties_set;
     for (name, value) in entries {
         let key = match value.is_null() {
             true => rt.key_id(name),
             false => Some(writer.key(name)?),
         };
-        let before = writer.transaction().counters().properties_set;
         set(entity, key, name, value, rt)?;
-        if writer.transaction().counters().properties_set == before {
-            // Each entry of a map counts, also one that takes away what is not there.
-            writer.transaction().count_property();
-        }
     }
+    // Each entry of a map counts, also one that takes away what is not there.
+    let counted = before + entries.len() as u64;
+    writer.transaction().count_properties(counted);
     Ok(())
 }
 

@@ -2,8 +2,9 @@
 //! the texts that name them.
 //!
 //! # How it works
-//! What a statement has deleted is still in its hands: each look-up of such an entity is an error,
-//! as far as it can tell.
+//! What a statement has deleted is still in its hands: asking for one of its properties, or for its
+//! labels, is an error, as far as it can tell. A deleted node has no label that is asked for, and
+//! all of its properties are none; a deleted relationship begins and ends nowhere.
 
 use std::sync::Arc;
 
@@ -19,22 +20,32 @@ impl QueryContext {
         self.writer.as_ref().is_some_and(Writer::has_deleted)
     }
 
+    /// Whether this statement has deleted the node.
+    pub(super) fn node_is_gone(&self, id: u64) -> bool {
+        self.may_be_gone() && !self.snapshot.node_exists(NodeId(id))
+    }
+
+    /// Whether this statement has deleted the relationship.
+    pub(super) fn relationship_is_gone(&self, id: u64) -> bool {
+        self.may_be_gone() && self.snapshot.relationship_endpoints(RelId(id)).is_err()
+    }
+
     /// # Errors
     /// [`ExecError::DeletedEntity`] if this statement has deleted the node.
     pub(super) fn check_node(&self, id: u64) -> Result<()> {
-        if self.may_be_gone() && !self.snapshot.node_exists(NodeId(id)) {
-            return Err(deleted(Entity::Node(NodeId(id))));
+        match self.node_is_gone(id) {
+            true => Err(deleted(Entity::Node(NodeId(id)))),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// # Errors
     /// [`ExecError::DeletedEntity`] if this statement has deleted the relationship.
     pub(super) fn check_relationship(&self, id: u64) -> Result<()> {
-        if self.may_be_gone() && self.snapshot.relationship_endpoints(RelId(id)).is_err() {
-            return Err(deleted(Entity::Relationship(RelId(id))));
+        match self.relationship_is_gone(id) {
+            true => Err(deleted(Entity::Relationship(RelId(id)))),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     pub(crate) fn node_exists(&self, id: u64) -> bool {
@@ -60,7 +71,9 @@ impl QueryContext {
 
     /// Whether the node has all these labels; `None` is a label the catalogue does not know.
     pub(crate) fn has_all_labels(&self, id: u64, labels: &[Option<LabelId>]) -> Result<bool> {
-        self.check_node(id)?;
+        if self.node_is_gone(id) {
+            return Ok(false);
+        }
         for label in labels {
             let Some(label) = label else { return Ok(false) };
             if !self.snapshot.has_label(NodeId(id), *label)? {
@@ -79,6 +92,14 @@ impl QueryContext {
         match self.snapshot.catalog().type_of(RelId(id)) {
             Some(rel_type) => Ok(rel_type),
             None => Ok(self.snapshot.relationship_endpoints(RelId(id))?.0),
+        }
+    }
+
+    /// Start and end of a relationship; `None` if this statement has deleted it.
+    pub(crate) fn ends(&self, id: u64) -> Result<Option<(NodeId, NodeId)>> {
+        match self.relationship_is_gone(id) {
+            true => Ok(None),
+            false => self.endpoints(id).map(Some),
         }
     }
 

@@ -159,10 +159,12 @@ impl QueryContext {
         Ok((rel_type, to))
     }
 
-    /// All properties of a node, by key.
+    /// All properties of a node, by key; none of one that this statement has deleted.
     pub(crate) fn all_node_properties(&self, id: u64) -> Result<Vec<(Arc<str>, Value)>> {
-        self.check_node(id)?;
         let mut entries: Vec<(Arc<str>, Value)> = Vec::new();
+        if self.node_is_gone(id) {
+            return Ok(entries);
+        }
         for key in self.snapshot.node_keys(NodeId(id))? {
             let value = self.node_properties(&[id], Some(key))?.value(0);
             if !value.is_null() {

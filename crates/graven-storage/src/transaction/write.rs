@@ -257,9 +257,9 @@ impl Transaction {
         Ok(())
     }
 
-    /// Counts a property as set that was not there and is not to be.
-    pub fn count_property(&self) {
-        self.state.lock().counters.properties_set += 1;
+    /// Says how many properties were set in all, where setting one by one counts otherwise.
+    pub fn count_properties(&self, set: u64) {
+        self.state.lock().counters.properties_set = set;
     }
 
     /// Adds a label; whether the node did not have it.

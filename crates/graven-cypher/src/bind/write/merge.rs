@@ -11,11 +11,11 @@ use crate::bind::made::unary;
 use crate::bind::{Binder, Columns, Result};
 use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, UnaryOp};
-use crate::plan::{CreateNode, CreateRelationship, Creation, RelType, VarKind};
+use crate::plan::{CreateNode, CreateRelationship, Creation, RelType, SetItem, VarId, VarKind};
 
 impl Binder<'_> {
-    /// A `MERGE`; one with subqueries is a `CALL {}` that returns what it binds, so that they are
-    /// computed when its row has its turn.
+    /// A `MERGE`; one with subqueries, or with items that read its path, is a `CALL {}` that
+    /// returns what it binds, so that they are computed when its row has its turn.
     pub(super) fn merge_step(
         &mut self,
         pattern: &PathPattern,
@@ -42,7 +42,9 @@ impl Binder<'_> {
             .creation
             .for_each_expr(&mut |e| reads.extend(e.variables()));
         let in_pattern = reads.iter().any(|var| self.is_open_subquery(*var));
-        let in_items = self.has_subquery(&merge.on_create) || self.has_subquery(&merge.on_match);
+        let is_late =
+            |items: &[SetItem]| self.has_subquery(items) || reads_path(items, &merge.paths);
+        let in_items = is_late(&merge.on_create) || is_late(&merge.on_match);
         if !in_pattern && !in_items {
             return Ok(Step::Merge(Box::new(merge)));
         }
@@ -204,4 +206,16 @@ impl Binder<'_> {
         };
         self.property_map(properties).map(Some)
     }
+}
+
+/// Whether an item reads one of the paths, which are built when the pattern is there.
+fn reads_path(items: &[SetItem], paths: &[(VarId, Vec<VarId>)]) -> bool {
+    let mut reads = false;
+    for item in items {
+        item.for_each_expr(&mut |expr| {
+            let read = expr.variables();
+            reads |= paths.iter().any(|(path, _)| read.contains(path));
+        });
+    }
+    reads
 }

@@ -271,6 +271,11 @@ impl Builder<'_> {
                 Expr::List(names),
             ));
         }
+        if self.writes {
+            // A relationship that was deleted before begins nowhere.
+            let start = call("startnode", vec![rel.clone()]);
+            conditions.push(unary(UnaryOp::IsNotNull, start));
+        }
         for condition in conditions {
             self.filter(partial, condition);
         }

@@ -244,7 +244,10 @@ fn keys(rt: &QueryContext, args: &[Value]) -> Result<Value> {
 fn start_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
-        Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.0)),
+        Value::Relationship(id) => Ok(match rt.ends(id.0)? {
+            Some(ends) => Value::Node(ends.0),
+            None => Value::Null,
+        }),
         other => match other.standing() {
             Some(Standing::Relationship { start, .. }) => Ok(start.clone()),
             _ => Err(wrong("startNode", "a Relationship", other)),
@@ -255,7 +258,10 @@ fn start_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
 fn end_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
-        Value::Relationship(id) => Ok(Value::Node(rt.endpoints(id.0)?.1)),
+        Value::Relationship(id) => Ok(match rt.ends(id.0)? {
+            Some(ends) => Value::Node(ends.1),
+            None => Value::Null,
+        }),
         other => match other.standing() {
             Some(Standing::Relationship { end, .. }) => Ok(end.clone()),
             _ => Err(wrong("endNode", "a Relationship", other)),
