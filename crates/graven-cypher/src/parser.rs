@@ -261,6 +261,20 @@ impl Parser<'_> {
         })
     }
 
+    /// The name of a label, a type or a property key, which is not empty.
+    fn stored_name(&mut self, what: &str) -> Result<Name> {
+        let name = self.name(what)?;
+        match name.text.is_empty() {
+            true => Err(self.no_name(name.span)),
+            false => Ok(name),
+        }
+    }
+
+    fn no_name(&self, span: Span) -> Diagnostic {
+        let message = "an empty text is no name of a label, a type or a property key";
+        self.error(span, Code::UnexpectedSyntax, message)
+    }
+
     /// Whether the token `ahead` places on can only follow a whole operand: the word before it is a
     /// name then, whatever keyword it may be elsewhere.
     fn follows_operand(&self, ahead: usize) -> bool {

@@ -7,7 +7,7 @@
 //! stands in its place.
 
 use super::comprehension::needs_graph;
-use super::scope::Record;
+use super::scope::{LINE_NUMBER, Record};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::bind::aggregate::aggregate_function;
@@ -254,6 +254,9 @@ impl Binder<'_> {
         function: AggregateFunction,
         distinct: bool,
         args: &[ast::Expr],
+            if self.variables.iter().all(|v| &*v.name != LINE_NUMBER) {
+                return Ok((Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)));
+            }
     ) -> Result<Typed> {
         let percentile = matches!(
             function,

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use super::graph::Step;
-use super::scope::Record;
+use super::scope::{LINE_NUMBER, Record};
 use super::{Binder, Result};
 use crate::ast::{
     self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, Imports, LabelExpr,
@@ -92,6 +92,12 @@ impl Binder<'_> {
         };
         let place = url.span;
         let url = text(self, url, "the file of LOAD CSV")?;
+        if let Some(written) = terminator
+            && matches!(&written.kind, ExprKind::String(text) if text.chars().count() != 1)
+        {
+            let message = "FIELDTERMINATOR is one character";
+            return Err(self.error(written.span, Code::InvalidArgumentValue, message));
+        }
         let terminator = terminator
             .map(|t| text(self, t, "FIELDTERMINATOR"))
             .transpose()?;
@@ -102,7 +108,7 @@ impl Binder<'_> {
         };
         let var = self.declare(name, VarKind::Value, ty);
         let record = Record {
-            line: self.new_variable("linenumber()", VarKind::Value),
+            line: self.new_variable(LINE_NUMBER, VarKind::Value),
             file: self.new_variable("file()", VarKind::Value),
         };
         self.scope.record = Some(record);

@@ -40,6 +40,9 @@ pub(crate) struct Scope {
     pub record: Option<Record>,
 }
 
+/// The name of the variable behind `linenumber()`, which a statement with `LOAD CSV` has.
+pub(super) const LINE_NUMBER: &str = "linenumber()";
+
 /// Variables behind `linenumber()` and `file()`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record {

@@ -79,7 +79,7 @@ impl Parser<'_> {
             return Ok(entries);
         }
         loop {
-            let key = self.name("a property key")?;
+            let key = self.stored_name("a property key")?;
             self.expect(TokenKind::Colon, "`:`")?;
             entries.push((key, self.expression()?));
             if !self.eat(TokenKind::Comma) {
@@ -506,7 +506,7 @@ impl Parser<'_> {
             let item = if self.eat(TokenKind::Dot) {
                 match self.eat(TokenKind::Star) {
                     true => MapItem::All,
-                    false => MapItem::Property(self.name("a property key")?),
+                    false => MapItem::Property(self.stored_name("a property key")?),
                 }
             } else {
                 let name = self.name("a property key or a variable")?;

@@ -127,6 +127,7 @@ impl Parser<'_> {
                 | ClauseKind::LoadCsv { .. }
                 | ClauseKind::LoadFrom(_)
                 | ClauseKind::Call(_)
+                | ClauseKind::Subquery { .. }
         );
         let fault = if matches!(previous.kind, ClauseKind::Return(_)) {
             "nothing can follow `RETURN`"

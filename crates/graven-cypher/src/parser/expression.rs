@@ -348,7 +348,7 @@ impl Parser<'_> {
             let kind = match self.kind() {
                 TokenKind::Dot => {
                     self.advance();
-                    let key = self.name("a property key")?;
+                    let key = self.stored_name("a property key")?;
                     ExprKind::Property {
                         base: Box::new(expr),
                         key,

@@ -6,7 +6,7 @@
 //! few rows. What gzip or zstd has packed is unpacked on the way. A field may stand in double
 //! quotes; inside a doubled quote stands for one, a backslash before a quote or a backslash makes
 //! it a plain character, and the field may span lines. Quotes and backslashes within other fields
-//! are text. An empty field without quotes is null.
+//! are text. An empty field without quotes is null; in the header it is the empty name.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -316,7 +316,7 @@ impl Records {
                 let mut fields = fields.into_items().into_iter();
                 let entries = names.iter();
                 let entries = entries.map(|n| (n.clone(), fields.next().unwrap_or_default()));
-                Value::map(entries.filter(|(name, _)| !name.is_empty()).collect())
+                Value::map(entries.collect())
             }
         }))
     }

@@ -480,9 +480,11 @@ fn what_is_not_there_is_refused_by_name() {
             "MATCH REPEATABLE ELEMENTS (a)-->(b) RETURN a",
             "REPEATABLE ELEMENTS",
         ),
-        ("RETURN linenumber()", "linenumber()"),
+        (
+            "LOAD CSV FROM 'a' AS r WITH r RETURN linenumber()",
+            "linenumber()",
+        ),
         ("LOAD CSV FROM 'a' AS r WITH r RETURN file()", "file()"),
-        ("RETURN file()", "file()"),
     ] {
         refused(text, &["NotAvailable.FeatureNotAvailable", part]);
     }

@@ -107,14 +107,7 @@ impl Parser<'_> {
         let mut names: Vec<crate::ast::Name> = Vec::new();
         if !self.eat(TokenKind::CloseParen) {
             loop {
-                let name = self.name("a variable")?;
-                if names.iter().any(|known| known.text == name.text) {
-                    let message = format!("`{}` is taken into the subquery twice", name.text);
-                    return Err(self
-                        .error(name.span, Code::VariableAlreadyBound, message)
-                        .with_hint("name each variable once"));
-                }
-                names.push(name);
+                names.push(self.name("a variable")?);
                 if !self.eat(TokenKind::Comma) {
                     break;
                 }

@@ -10,12 +10,13 @@ impl Parser<'_> {
     pub(super) fn writing_clause(&mut self, word: &str) -> Result<ClauseKind> {
         self.advance();
         Ok(match word {
-            "CREATE" | "INSERT" => {
+            "CREATE" => {
                 self.eat_word("UNIQUE");
                 ClauseKind::Create {
                     patterns: self.patterns()?,
                 }
             }
+            "INSERT" => self.insert()?,
             "MERGE" => self.merge()?,
             "SET" => ClauseKind::Set(self.set_items()?),
             "REMOVE" => ClauseKind::Remove(self.remove_items()?),
@@ -32,6 +33,34 @@ impl Parser<'_> {
                 ClauseKind::Delete { detach, targets }
             }
         })
+    }
+
+    /// `INSERT`, which has fewer forms than `CREATE`: no named paths, no computed labels, and
+    /// labels are joined by `&`.
+    fn insert(&mut self) -> Result<ClauseKind> {
+        use TokenKind::{Colon, Dollar, OpenParen, QuotedName, Word};
+        let start = self.next;
+        let patterns = self.patterns()?;
+        let mut tokens = self.tokens.list[start..self.next].windows(3);
+        let other = tokens.find(|three| {
+            let kinds = [three[0].kind, three[1].kind, three[2].kind];
+            matches!(
+                kinds,
+                [Colon, Word | QuotedName, Colon] | [_, Dollar, OpenParen]
+            )
+        });
+        let named = patterns.iter().find_map(|pattern| pattern.name.as_ref());
+        let other = other.map(|three| three[1].span.to(three[2].span));
+        match named.map(|name| name.span).or(other) {
+            Some(span) => {
+                let message = "INSERT has no named paths, no colons between labels, and no \
+                    computed ones";
+                Err(self
+                    .error(span, Code::UnexpectedSyntax, message)
+                    .with_hint("write CREATE"))
+            }
+            None => Ok(ClauseKind::Create { patterns }),
+        }
     }
 
     fn merge(&mut self) -> Result<ClauseKind> {
@@ -111,7 +140,7 @@ impl Parser<'_> {
                 target = self.make(ExprKind::Index { base, index }, start.to(end.span))?;
             } else if steps == 0 || self.kind() == TokenKind::Dot {
                 self.expect(TokenKind::Dot, "`.`")?;
-                let key = self.name("a property key")?;
+                let key = self.stored_name("a property key")?;
                 let span = start.to(key.span);
                 let base = Box::new(target);
                 target = self.make(ExprKind::Property { base, key }, span)?;

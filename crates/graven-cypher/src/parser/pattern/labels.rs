@@ -1,6 +1,6 @@
 //! Conditions on labels and types: `:A&!B|$(name)`.
 
-use crate::ast::LabelExpr;
+use crate::ast::{Expr, ExprKind, LabelExpr};
 use crate::diagnostic::Code;
 use crate::parser::{Parser, Result};
 use crate::token::TokenKind;
@@ -44,6 +44,17 @@ impl Parser<'_> {
         self.advance();
         let names = self.with_bar(false, Self::expression)?;
         self.expect(TokenKind::CloseParen, "`)`")?;
+        let is_none = |name: &Expr| match &name.kind {
+            ExprKind::String(text) => text.is_empty(),
+            kind => matches!(kind, ExprKind::Null),
+        };
+        let has_none = match &names.kind {
+            ExprKind::List(items) => items.iter().any(is_none),
+            _ => is_none(&names),
+        };
+        if has_none {
+            return Err(self.no_name(names.span));
+        }
         Ok(LabelExpr::Computed {
             any,
             names: Box::new(names),
@@ -56,7 +67,7 @@ impl Parser<'_> {
         while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
             labels.push(match self.kind() {
                 TokenKind::Dollar => self.nested(Self::computed_label)?,
-                _ => LabelExpr::Label(self.name("a label")?),
+                _ => LabelExpr::Label(self.stored_name("a label")?),
             });
         }
         Ok(one_or(labels, LabelExpr::And))
@@ -99,13 +110,43 @@ impl Parser<'_> {
 
     fn label_or(&mut self) -> Result<LabelExpr> {
         let mut any = vec![self.label_and()?];
-        while self.kind() == TokenKind::Bar && !self.bar_closes {
+        while self.kind() == TokenKind::Bar && (!self.bar_closes || self.is_alternative()) {
             self.advance();
             // `:A|:B` is the older form of `:A|B`.
             self.eat(TokenKind::Colon);
             any.push(self.label_and()?);
         }
         Ok(one_or(any, LabelExpr::Or))
+    }
+
+    /// Whether the bar here, in a condition that a bar ends, is one between labels: a label stands
+    /// behind it, and the one that ends the condition is still to come.
+    fn is_alternative(&self) -> bool {
+        let colon = usize::from(self.peek(1) == TokenKind::Colon);
+        let is_name = matches!(
+            self.peek(1 + colon),
+            TokenKind::Word | TokenKind::QuotedName
+        );
+        if is_name
+            && matches!(
+                self.peek(2 + colon),
+                TokenKind::Dot
+                    | TokenKind::OpenParen
+                    | TokenKind::OpenBracket
+                    | TokenKind::OpenBrace
+            )
+        {
+            return false;
+        }
+        let mut at = self.next + 1;
+        while let Some(token) = self.tokens.list.get(at) {
+            match token.kind {
+                TokenKind::Bar => return true,
+                TokenKind::CloseParen | TokenKind::CloseBracket | TokenKind::CloseBrace => break,
+                _ => at = at.max(self.tokens.closing[at] as usize) + 1,
+            }
+        }
+        false
     }
 
     fn label_and(&mut self) -> Result<LabelExpr> {
@@ -133,7 +174,7 @@ impl Parser<'_> {
                 Ok(LabelExpr::Any)
             }
             TokenKind::Dollar => p.computed_label(),
-            _ => Ok(LabelExpr::Label(p.name("a label or type")?)),
+            _ => Ok(LabelExpr::Label(p.stored_name("a label or type")?)),
         })
     }
 }
