@@ -294,13 +294,13 @@ fn what_names_no_label_is_refused() {
         &db,
         "UNWIND [''] AS l CREATE (n:$(l))",
         &none,
-        &["ArgumentError", "empty"],
+        &["Schema.InvalidName", "empty"],
     );
     refused(
         &db,
         "UNWIND [''] AS l MATCH (n) SET n:$(l)",
         &none,
-        &["ArgumentError", "empty"],
+        &["Schema.InvalidName", "empty"],
     );
     refused(
         &db,
