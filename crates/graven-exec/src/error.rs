@@ -294,6 +294,7 @@ impl From<graven_temporal::Error> for ExecError {
                 message,
             },
             Error::Lacks(_) => Self::Value { message },
+            Error::Arithmetic(_) => Self::Arithmetic { message },
             _ => Self::Argument { message },
         }
     }

@@ -1,7 +1,7 @@
 //! Texts of values as Kuzu writes them: durations in words, instants for times without a zone,
 //! bytes with escapes.
 
-use graven_temporal::duration::{Decimal, Sum};
+use graven_temporal::duration::Sum;
 use graven_temporal::{Kind, Zone, text};
 use graven_types::PropertyValue;
 use graven_types::{DateTime, LocalDateTime};
@@ -66,8 +66,7 @@ fn add(parts: &mut Sum, unit: &str, amount: &str) -> Option<()> {
         true => unit.to_owned(),
         false => format!("{unit}s"),
     };
-    let known = parts.add(&plural, Decimal::parse(amount)?).ok()?;
-    known.then_some(())
+    parts.add_text(&plural, amount).ok()?
 }
 
 /// An instant as the date and time that it is in UTC: `2008-11-03T13:25:30-02:00`.

@@ -164,9 +164,11 @@ fn code(own: &str) -> &'static str {
         ("Memory", _) => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
         ("SyntaxError", _) => SYNTAX_ERROR,
         ("SemanticError", _) => "Neo.ClientError.Statement.SemanticError",
+        ("TypeError", "InvalidCallSignature") => "Neo.ClientError.Procedure.ProcedureCallFailed",
         ("TypeError", _) => "Neo.ClientError.Statement.TypeError",
-        ("ArgumentError", "InvalidTemporalText" | "InvalidPoint") => SYNTAX_ERROR,
+        ("ArgumentError", "InvalidTemporalText") => SYNTAX_ERROR,
         ("ArgumentError", "InvalidRegularExpression") => "Neo.ClientError.Statement.SemanticError",
+        ("ArgumentError", "InvalidTransactionId") => "Neo.ClientError.General.InvalidArguments",
         ("ArgumentError", "FileNotReadable") => "Neo.ClientError.Statement.ExternalResourceFailed",
         ("ArgumentError", _) => "Neo.ClientError.Statement.ArgumentError",
         ("ArithmeticError", _) => "Neo.ClientError.Statement.ArithmeticError",
@@ -176,7 +178,9 @@ fn code(own: &str) -> &'static str {
             "Neo.ClientError.Schema.ConstraintValidationFailed"
         }
         ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
-        ("ProcedureError", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
+        ("ProcedureError" | "Function", _) => {
+            "Neo.ClientError.Procedure.ProcedureCallFailed"
+        }
         ("ConstraintCreationFailed", _) => "Neo.DatabaseError.Schema.ConstraintCreationFailed",
         ("Schema", "Exists" | "SameConstraintExists") => {
             "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
@@ -190,6 +194,8 @@ fn code(own: &str) -> &'static str {
         ("Schema", "IndexRepeatsProperty" | "ConstraintRepeatsProperty") => {
             "Neo.ClientError.Schema.RepeatedPropertyInCompositeSchema"
         }
+        ("Schema", "InvalidIndexOption") => "Neo.ClientError.General.InvalidArguments",
+        ("Schema", "NoSuchIndex") => "Neo.ClientError.Schema.IndexNotFound",
         ("Schema", "InvalidName") => "Neo.ClientError.Schema.TokenNameError",
         ("Schema", "IndexNameTaken") => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
         ("Schema", "ConstraintNameTaken") => {

@@ -15,11 +15,11 @@ use crate::{DAY, Error, Result, SECOND};
 /// alone and goes around midnight.
 ///
 /// # Errors
-/// A value without day and time; a result beyond the calendar.
+/// A value without day and time; a result beyond the calendar ([`Error::Arithmetic`]).
 pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<PropertyValue> {
     let kind = Kind::of(value)
         .ok_or_else(|| Error::Field(format!("{} is no date or time", value.type_name())))?;
-    let out = || Error::Range("the result");
+    let out = || Error::Arithmetic("the result is beyond the calendar");
     let nanos = nanos(duration) * i128::from(sign);
     let mut parts = Parts::of(value).unwrap_or_default();
     if let Some(date) = parts.date {
@@ -29,10 +29,11 @@ pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<Prop
             let whole = i64::try_from(nanos / i128::from(DAY)).map_err(|_| out())?;
             days = days.checked_add(whole).ok_or_else(out)?;
         }
-        let date = add_months(date, months)?
+        let date = add_months(date, months)
+            .map_err(|_| out())?
             .checked_add(days)
             .ok_or_else(out)?;
-        parts.date = Some(in_range(date)?);
+        parts.date = Some(in_range(date).map_err(|_| out())?);
     }
     match kind {
         Kind::Date => {}
@@ -45,7 +46,11 @@ pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<Prop
             let total = i128::from(seconds) * i128::from(SECOND) + i128::from(fraction) + nanos;
             let second = i128::from(SECOND);
             let seconds = i64::try_from(total.div_euclid(second)).map_err(|_| out())?;
-            in_range(seconds.div_euclid(86_400))?;
+            // On the local clock it may be the day before or after.
+            let day = seconds.div_euclid(86_400);
+            if in_range(day - 1).is_err() && in_range(day + 1).is_err() {
+                return Err(out());
+            }
             let fraction = u32::try_from(total.rem_euclid(second)).map_err(|_| out())?;
             parts = match parts.zone {
                 Some(zone) => Parts::at(seconds, fraction, zone),
@@ -53,7 +58,7 @@ pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<Prop
             };
         }
     }
-    parts.value(kind)
+    parts.value(kind).map_err(|_| out())
 }
 
 #[cfg(test)]
@@ -94,6 +99,13 @@ mod tests {
                 "PT1H",
                 "2024-03-31T03:30+02:00[Europe/Berlin]",
                 "2024-03-31T00:30+01:00[Europe/Berlin]",
+            ),
+            (
+                Kind::DateTime,
+                "+999999999-12-31T23:59:59-18:00",
+                "PT0S",
+                "+999999999-12-31T23:59:59-18:00",
+                "+999999999-12-31T23:59:59-18:00",
             ),
             (
                 Kind::LocalDateTime,

@@ -37,6 +37,10 @@ pub fn between(measure: Measure, from: &PropertyValue, to: &PropertyValue) -> Re
     };
     let (mut from, mut to) = (parts(from)?, parts(to)?);
     if matches!(measure, Measure::Days | Measure::Months) {
+        if from.date.is_none() && to.date.is_none() {
+            let message = "between two times of day there are neither months nor days";
+            return Err(Error::Lacks(message.to_owned()));
+        }
         (from, to) = (completed(&from, &to), completed(&to, &from));
     }
     let has_days = from.date.is_some() && to.date.is_some();

@@ -6,6 +6,7 @@ use graven_types::PropertyValue;
 use crate::SECOND;
 use crate::calendar::{civil, day_of_week, day_of_year, quarter_start, week};
 use crate::duration::nanos;
+use crate::field_name::canonical;
 use crate::parts::Parts;
 use crate::zone::offset_text;
 
@@ -18,13 +19,14 @@ pub enum Component {
     Text(String),
 }
 
-/// The part of that name; none if the type has none of that name.
+/// The part of that name, in any letter case; none if the type has none of that name.
 #[must_use]
 pub fn component(value: &PropertyValue, name: &str) -> Option<Component> {
     if let PropertyValue::Duration(duration) = value {
         let name = name.to_ascii_lowercase();
         return of_duration(duration, &name).map(Component::Integer);
     }
+    let name = canonical(name)?;
     let parts = Parts::of(value)?;
     let of_date = parts.date.and_then(|days| of_date(days, name));
     let found = of_date.or_else(|| parts.nanos.and_then(|nanos| of_time(nanos, name)));
@@ -59,7 +61,7 @@ fn of_date(days: i64, name: &str) -> Option<i64> {
         "dayOfQuarter" => days - quarter_start(year, month) + 1,
         "day" => day,
         "ordinalDay" => day_of_year(days),
-        "dayOfWeek" | "weekDay" => day_of_week(days),
+        "dayOfWeek" => day_of_week(days),
         _ => return None,
     })
 }

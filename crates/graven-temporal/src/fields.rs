@@ -6,13 +6,15 @@
 //! nothing (1 January of the year 0, midnight). Fields then replace parts of it, larger units
 //! first; what a base does not give must be given without gaps (a day needs a month). A `timezone`
 //! comes last: a base with a zone keeps its moment, any other keeps its local time. A week 53 or a
-//! 92nd day of a quarter that there is not is the one after the last.
+//! 92nd day of a quarter that there is not is the one after the last. A null is the first of its
+//! unit: the first day, the hour 0.
 
 use graven_types::PropertyValue;
 
 use crate::calendar::{
     self, check, civil, day_of_week, month_length, quarter_from, week, week_from, weeks_in,
 };
+use crate::field_name::{canonical, default};
 use crate::parts::{Kind, Parts};
 use crate::{Error, Result, SECOND, Zone, text};
 
@@ -25,6 +27,8 @@ pub enum Field {
     Text(String),
     /// A temporal value.
     Temporal(PropertyValue),
+    /// No value.
+    Null,
     /// Anything else, by the name of its type.
     Other(&'static str),
 }
@@ -59,7 +63,15 @@ pub struct Fields(Vec<(String, Field)>);
 
 impl FromIterator<(String, Field)> for Fields {
     fn from_iter<I: IntoIterator<Item = (String, Field)>>(fields: I) -> Self {
-        Fields(fields.into_iter().collect())
+        let fields = fields.into_iter().map(|(name, field)| {
+            let name = canonical(&name).map_or(name, str::to_owned);
+            let field = match (field, default(&name)) {
+                (Field::Null, Some(first)) => Field::Integer(first),
+                (field, _) => field,
+            };
+            (name, field)
+        });
+        Fields(fields.collect())
     }
 }
 
@@ -143,28 +155,57 @@ impl Fields {
         }
     }
 
-    /// Every field is one that the type knows.
+    /// Every field is one that the type knows, and given once.
     fn check_names(&self, kind: Kind) -> Result<()> {
-        for (name, _) in &self.0 {
+        for (place, (name, _)) in self.0.iter().enumerate() {
             let name = name.as_str();
+            if canonical(name).is_none() {
+                return Err(Error::Field(format!("{} has no field {name}", kind.name())));
+            }
             let known = (kind.has_date() && DATE_FIELDS.contains(&name))
                 || (kind.has_time() && TIME_FIELDS.contains(&name))
                 || (kind.has_date() && kind.has_time() && name == "datetime")
                 || (kind == Kind::DateTime && matches!(name, "epochSeconds" | "epochMillis"))
-                || name == "timezone";
-            if !known || (name == "timezone" && !kind.has_zone()) {
-                return Err(Error::Field(format!("{} has no field {name}", kind.name())));
+                || (kind.has_zone() && name == "timezone");
+            if !known {
+                let message = format!("{} has no field {name}", kind.name());
+                return Err(Error::Lacks(message));
+            }
+            if self.0[..place].iter().any(|(before, _)| before == name) {
+                return Err(Error::Field(format!("{name} is given twice")));
             }
         }
         Ok(())
     }
+
+    /// The fields name the day in one way only.
+    fn check_way(&self) -> Result<()> {
+        let mut used = WAYS
+            .iter()
+            .filter(|(_, names)| names.iter().any(|name| self.has(name)));
+        match (used.next(), used.next()) {
+            (Some((a, _)), Some((b, _))) => Err(Error::Lacks(format!(
+                "{a} cannot be given together with {b}"
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
+
+/// Ways to name a day of a year.
+const WAYS: [(&str, &[&str]); 4] = [
+    ("month and day", &["month", "day"]),
+    ("week and dayOfWeek", &["week", "dayOfWeek"]),
+    ("quarter and dayOfQuarter", &["quarter", "dayOfQuarter"]),
+    ("ordinalDay", &["ordinalDay"]),
+];
 
 fn wrong(name: &str, wanted: &str, got: &Field) -> Error {
     let got = match got {
         Field::Integer(_) => "an Integer",
         Field::Text(_) => "a String",
         Field::Temporal(value) => value.type_name(),
+        Field::Null => "null",
         Field::Other(name) => name,
     };
     Error::Field(format!("{name} must be {wanted}, it is {got}"))
@@ -173,15 +214,16 @@ fn wrong(name: &str, wanted: &str, got: &Field) -> Error {
 /// The value of that type with these fields.
 ///
 /// # Errors
-/// A field that is unknown, missing, of the wrong type or without meaning beside another one; a
-/// value out of range.
+/// A field that is unknown, missing, of the wrong type or without meaning beside another one
+/// ([`Error::Lacks`] where the type does not have it); a value out of range.
 pub fn make(kind: Kind, fields: &Fields, clock: &Clock) -> Result<PropertyValue> {
-    if let Some(zone) = fields.zone()?
-        && fields.0.len() == 1
+    if fields.0.len() == 1
+        && let Some(zone) = fields.zone()?
     {
         return clock.now(kind, Some(&zone));
     }
     fields.check_names(kind)?;
+    fields.check_way()?;
     assemble(kind, fields, clock)?.value(kind)
 }
 
@@ -346,24 +388,6 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
         ["ordinalDay", "dayOfQuarter", "dayOfWeek", "day"].map(|n| fields.integer(n));
     let (year, quarter, month, week_number) = (year?, quarter?, month?, week_number?);
     let (ordinal, quarter_day, week_day, day) = (ordinal?, quarter_day?, week_day?, day?);
-    let ways = [
-        ("month and day", month.is_some() || day.is_some()),
-        (
-            "week and dayOfWeek",
-            week_number.is_some() || week_day.is_some(),
-        ),
-        (
-            "quarter and dayOfQuarter",
-            quarter.is_some() || quarter_day.is_some(),
-        ),
-        ("ordinalDay", ordinal.is_some()),
-    ];
-    let used: Vec<&str> = ways.iter().filter(|w| w.1).map(|w| w.0).collect();
-    if let [a, b, ..] = used.as_slice() {
-        return Err(Error::Field(format!(
-            "{a} cannot be given together with {b}"
-        )));
-    }
     let need = |larger: &str, smaller: &str| Error::Field(format!("{smaller} needs {larger}"));
     if !has_base {
         let year = year.ok_or_else(|| Error::Field("year is missing".to_owned()))?;
@@ -504,6 +528,10 @@ pub fn convert(kind: Kind, from: &Field, clock: &Clock) -> Result<PropertyValue>
         Field::Temporal(value) => {
             let parts = Parts::of(value)
                 .ok_or_else(|| wrong(kind.name(), "made of a date or time", from))?;
+            if kind.has_time() && parts.nanos.is_none() {
+                let message = format!("a {} needs a time of day", kind.name());
+                return Err(Error::Lacks(message));
+            }
             let mut parts = parts.select(kind)?;
             if kind.has_zone() && parts.zone.is_none() {
                 parts.zone = Some(clock.zone.clone());

@@ -24,6 +24,7 @@ pub mod between;
 pub mod calendar;
 pub mod component;
 pub mod duration;
+mod field_name;
 pub mod fields;
 pub mod parts;
 pub mod pattern;
@@ -61,12 +62,18 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A part was asked of a value whose type does not have it.
+    /// A part was asked of a value, or given to one, whose type does not have it.
     #[error("{0}")]
     Lacks(String),
+    /// A sum beyond the calendar; a division by zero.
+    #[error("{0}")]
+    Arithmetic(&'static str),
     /// A field that is missing, unknown, or has a value that it cannot have.
     #[error("{0}")]
     Field(String),
+    /// Parts of a text that do not go together, such as a zone and an offset that it never has.
+    #[error("{0}")]
+    Mismatch(String),
     /// A result beyond what can be held.
     #[error("{0} is out of range")]
     Range(&'static str),

@@ -14,11 +14,15 @@
 //! # Source
 //! The documentation of `java.time.format.DateTimeFormatter`.
 
+mod length;
 mod read;
 mod write;
 
+use graven_types::Duration;
+
 use crate::parts::Parts;
 use crate::{Error, Result, Zone};
+use length::write_length;
 use read::{Found, read_all};
 use write::write_all;
 
@@ -114,6 +118,7 @@ pub struct Pattern {
     items: Vec<Item>,
     /// It writes moments on a clock of UTC.
     in_utc: bool,
+    is_named: bool,
 }
 
 impl Pattern {
@@ -150,6 +155,7 @@ impl Pattern {
             text: text.to_owned(),
             items,
             in_utc: lower == "iso_instant",
+            is_named: named.is_some(),
         })
     }
 
@@ -160,13 +166,27 @@ impl Pattern {
     pub fn write(&self, parts: &Parts) -> Result<String> {
         let moved = self.in_utc.then(|| parts.same_instant(Zone::UTC));
         let mut out = String::new();
-        write_all(&self.items, moved.as_ref().unwrap_or(parts), &mut out).map_err(|letter| {
-            Error::Lacks(format!(
-                "the pattern {} has `{letter}`, which the value lacks",
-                self.text
-            ))
-        })?;
+        write_all(&self.items, moved.as_ref().unwrap_or(parts), &mut out)
+            .map_err(|letter| self.lacks(letter))?;
         Ok(out)
+    }
+
+    /// The text of a duration: its numbers in place of the letters.
+    ///
+    /// # Errors
+    /// The pattern of a moment has a zone.
+    pub fn write_duration(&self, length: &Duration) -> Result<String> {
+        let mut out = String::new();
+        write_length(&self.items, length, self.is_named, &mut out)
+            .map_err(|letter| self.lacks(letter))?;
+        Ok(out)
+    }
+
+    fn lacks(&self, letter: char) -> Error {
+        let pattern = &self.text;
+        Error::Lacks(format!(
+            "the pattern {pattern} has `{letter}`, which the value lacks"
+        ))
     }
 
     /// What a text says; what it does not say is none.
@@ -324,6 +344,23 @@ mod tests {
         );
         let written = Pattern::parse("date_optional_time").and_then(|it| it.write(&day));
         assert_eq!(written.as_deref(), Ok("1970-01-01"));
+    }
+
+    #[test]
+    fn durations_are_written() {
+        let length = crate::duration::parse("P3Y8M45DT50H71M82.5S").expect("a duration");
+        for (pattern, wanted) in [
+            ("yyyy-MM-dd HH:mm:ss.SSS", "0003-08-45 51:12:22.500"),
+            ("HH 'hours' m", "51 hours 12"),
+            ("w q [y] EEE", "6 2 [3] EEE"),
+            ("iso_date", "0003-08-45"),
+            ("iso_date_time", "0003-08-45T51:12:22.5"),
+        ] {
+            let pattern = Pattern::parse(pattern).expect(pattern);
+            assert_eq!(pattern.write_duration(&length).as_deref(), Ok(wanted));
+        }
+        let zoned = Pattern::parse("iso_offset_time").expect("a pattern");
+        assert!(zoned.write_duration(&length).is_err());
     }
 
     #[test]

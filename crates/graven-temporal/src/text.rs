@@ -3,13 +3,14 @@
 //! # How it works
 //! A date is calendar (`2015-07-21`), week (`2015-W30-2`), quarter (`2015-Q2-60`) or ordinal
 //! (`2015-202`), with dashes or without, cut short from the right; a year beyond four digits has a
-//! sign. Between dashes and colons numbers may lack a leading zero. A time is `21:40:32.142` or
-//! `214032.142`, cut short likewise, `T` before it or not; behind it an offset (`Z`, `+0100`,
-//! `-01:30`, `+18`) and a zone in brackets.
+//! sign, and dashes follow it. Between dashes and colons numbers may lack a leading zero, except a
+//! month at the end. A time is `21:40:32.142` or `214032.142`, cut short likewise, `T` before it or
+//! not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`; `-02:05:07`, as it is written) and,
+//! where there is a day, a zone in brackets. Letters of dates alone and of local times alone are capitals.
 
 use graven_types::PropertyValue;
 
-use crate::calendar::{civil, date, ordinal_date, quarter_date, week_date};
+use crate::calendar::{civil, date, ordinal_date, quarter_date, week_date, weeks_in};
 use crate::parts::{Kind, Parts};
 use crate::zone::{offset_text, parse_offset};
 use crate::{Error, Result, SECOND, Zone, duration};
@@ -33,6 +34,10 @@ fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
         what: kind.name(),
         text: text.to_owned(),
     };
+    let has_case = matches!(kind, Kind::Date | Kind::LocalTime);
+    if has_case && text.bytes().any(|b| b.is_ascii_lowercase()) {
+        return Err(wrong());
+    }
     let (date_text, time_text) = match kind {
         Kind::Date => (Some(text), None),
         Kind::LocalTime | Kind::Time => (None, Some(text.strip_prefix(['T', 't']).unwrap_or(text))),
@@ -54,16 +59,20 @@ fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
             return Err(wrong());
         }
         parts.nanos = Some(parse_clock(clock).ok_or_else(wrong)?);
-        parts.offset = offset;
+        parts.offset = offset.map(offset_seconds).transpose()?;
         parts.zone = match name {
+            Some(name) if parts.date.is_none() => {
+                return Err(Error::Mismatch(format!(
+                    "a time without a day has an offset such as +01:00, not the zone [{name}]"
+                )));
+            }
             Some(name) => Some(Zone::parse(name)?),
-            None => offset.map(Zone::Offset),
+            None => parts.offset.map(Zone::Offset),
         };
-        if let (Some(offset), Some(zone)) = (offset, &parts.zone)
-            && parts.date.is_some()
+        if let (Some(offset), Some(zone)) = (parts.offset, &parts.zone)
             && !zone.allows(parts.local_seconds().0, offset)
         {
-            return Err(Error::Field(format!(
+            return Err(Error::Mismatch(format!(
                 "{zone} does not have the offset {} at that time",
                 offset_text(offset)
             )));
@@ -76,15 +85,38 @@ fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
 }
 
 /// Clock, offset and zone name of a time.
-fn split_zone(text: &str) -> Option<(&str, Option<i32>, Option<&str>)> {
+fn split_zone(text: &str) -> Option<(&str, Option<&str>, Option<&str>)> {
     let (text, name) = match text.split_once('[') {
         Some((text, name)) => (text, Some(name.strip_suffix(']')?)),
         None => (text, None),
     };
+    // An offset in brackets is no name.
+    if name.is_some_and(|name| name.is_empty() || name.contains(':')) {
+        return None;
+    }
     let Some(at) = text.find(['Z', 'z', '+', '-']) else {
         return Some((text, None, name));
     };
-    Some((&text[..at], Some(parse_offset(&text[at..])?), name))
+    let offset = &text[at..];
+    let shape: String = offset[1..]
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    let is_zulu = offset.starts_with(['Z', 'z']);
+    let known: &[&str] = if is_zulu {
+        &[""]
+    } else {
+        &["00", "0000", "00:00", "00:00:00"]
+    };
+    known
+        .contains(&shape.as_str())
+        .then_some((&text[..at], Some(offset), name))
+}
+
+/// Seconds of an offset in one of the forms.
+fn offset_seconds(text: &str) -> Result<i32> {
+    parse_offset(text)
+        .ok_or_else(|| Error::Mismatch(format!("no clock has the offset {text}: -18:00 to +18:00")))
 }
 
 /// `HH[:mm[:ss[.fraction]]]`, colons or not, in nanoseconds since midnight.
@@ -153,14 +185,22 @@ fn parse_date(text: &str) -> Option<Result<i64>> {
     }
     let year = digits(&unsigned[..run], run)?;
     let year = if text.starts_with('-') { -year } else { year };
-    parse_after_year(year, &unsigned[run..])
+    parse_after_year(year, &unsigned[run..], has_sign)
 }
 
 /// What follows a year: nothing, month and day, day of the year, week and day, quarter and day.
-fn parse_after_year(year: i64, rest: &str) -> Option<Result<i64>> {
-    let Some(rest) = rest.strip_prefix('-') else {
-        return parse_undashed(year, rest);
-    };
+fn parse_after_year(year: i64, rest: &str, has_sign: bool) -> Option<Result<i64>> {
+    if rest.is_empty() {
+        return Some(date(year, 1, 1));
+    }
+    if !has_sign && let Some(day) = parse_undashed(year, rest) {
+        return Some(day);
+    }
+    // The dash before a week or a quarter may be left out.
+    let is_named = rest.starts_with(['W', 'w', 'Q', 'q']);
+    let rest = rest
+        .strip_prefix('-')
+        .or_else(|| is_named.then_some(rest))?;
     let (first, day) = match rest.split_once('-') {
         Some((first, day)) => (first, Some(day)),
         None => (rest, None),
@@ -168,27 +208,44 @@ fn parse_after_year(year: i64, rest: &str) -> Option<Result<i64>> {
     let or_first = |day: Option<i64>| day.unwrap_or(1);
     if let Some(week) = first.strip_prefix(['W', 'w']) {
         let day = day.map(|day| digits(day, 1).ok_or(())).transpose().ok()?;
-        return Some(week_date(year, one_or_two(week)?, or_first(day)));
+        return Some(existing_week(year, one_or_two(week)?, or_first(day)));
     }
     let day = day.map(|day| one_or_two(day).ok_or(())).transpose().ok()?;
     if let Some(quarter) = first.strip_prefix(['Q', 'q']) {
-        return Some(quarter_date(year, digits(quarter, 1)?, or_first(day)));
+        return Some(existing_quarter(year, digits(quarter, 1)?, or_first(day)));
     }
     match (day, first.len()) {
         (None, 3) => Some(ordinal_date(year, digits(first, 3)?)),
-        _ => Some(date(year, one_or_two(first)?, or_first(day))),
+        (None, _) => Some(date(year, digits(first, 2)?, 1)),
+        (Some(day), _) => Some(date(year, one_or_two(first)?, day)),
     }
+}
+
+/// The day of a week that a year of 52 weeks may lack.
+fn existing_week(year: i64, week: i64, day: i64) -> Result<i64> {
+    let is_there = week != 53 || weeks_in(year) == 53;
+    week_date(year, week, day).map_err(|error| match is_there {
+        true => error,
+        false => Error::Mismatch(format!("the year {year} has no week {week}")),
+    })
+}
+
+/// The day of a quarter that may have 90 days only.
+fn existing_quarter(year: i64, quarter: i64, day: i64) -> Result<i64> {
+    quarter_date(year, quarter, day).map_err(|error| match (1..=4).contains(&quarter) && day > 90 {
+        true => Error::Mismatch(format!("quarter {quarter} of {year} has no day {day}")),
+        false => error,
+    })
 }
 
 /// The same without dashes, where each number has all its digits.
 fn parse_undashed(year: i64, rest: &str) -> Option<Result<i64>> {
     let part = |from: usize, n: usize| digits(rest.get(from..from + n)?, n);
     match (rest.as_bytes().first(), rest.len()) {
-        (None, _) => Some(date(year, 1, 1)),
-        (Some(b'W' | b'w'), 3) => Some(week_date(year, part(1, 2)?, 1)),
-        (Some(b'W' | b'w'), 4) => Some(week_date(year, part(1, 2)?, part(3, 1)?)),
-        (Some(b'Q' | b'q'), 2) => Some(quarter_date(year, part(1, 1)?, 1)),
-        (Some(b'Q' | b'q'), 4) => Some(quarter_date(year, part(1, 1)?, part(2, 2)?)),
+        (Some(b'W' | b'w'), 3) => Some(existing_week(year, part(1, 2)?, 1)),
+        (Some(b'W' | b'w'), 4) => Some(existing_week(year, part(1, 2)?, part(3, 1)?)),
+        (Some(b'Q' | b'q'), 2) => Some(existing_quarter(year, part(1, 1)?, 1)),
+        (Some(b'Q' | b'q'), 4) => Some(existing_quarter(year, part(1, 1)?, part(2, 2)?)),
         _ => None,
     }
 }
@@ -266,13 +323,15 @@ mod tests {
                 ("2015W302", "2015-07-21"),
                 ("2015-W30", "2015-07-20"),
                 ("2015W30", "2015-07-20"),
+                ("2015W3", "2015-01-12"),
+                ("+2015W30", "2015-07-20"),
+                ("+2015Q2-6", "2015-04-06"),
                 ("2015-202", "2015-07-21"),
                 ("2015202", "2015-07-21"),
                 ("2015-Q2-60", "2015-05-30"),
                 ("2015Q260", "2015-05-30"),
                 ("2015-Q2", "2015-04-01"),
                 ("2015-7-1", "2015-07-01"),
-                ("2015-7", "2015-07-01"),
                 ("2015-W3-1", "2015-01-12"),
                 ("2015-Q2-6", "2015-04-06"),
                 ("+2015-7-1", "2015-07-01"),
@@ -392,7 +451,12 @@ mod tests {
                     "2015-02-29",
                     "2015-W54",
                     "2015-W30-8",
-                    "2015W3",
+                    "2015-7",
+                    "2015-w30-2",
+                    "+2015W302",
+                    "+2015Q260",
+                    "2015Q26",
+                    "2014-W53",
                     "20150721T10",
                     "12345-01-01",
                     "2015-366",
@@ -418,11 +482,20 @@ mod tests {
                     "21:40.5",
                     "21:40Z",
                     "1:2:3:4",
+                    "t21:40",
                 ],
             ),
             (
                 Kind::Time,
-                &["21:40+19:00", "21:40+", "Z", "21:40[Europe/Nowhere]"],
+                &[
+                    "21:40+19:00",
+                    "21:40+",
+                    "Z",
+                    "21:40[Europe/Nowhere]",
+                    "21:40[Z]",
+                    "21:40+1",
+                    "21:40+010203",
+                ],
             ),
             (
                 Kind::DateTime,
@@ -431,6 +504,8 @@ mod tests {
                     "2015T",
                     "2015-07-21T21:40+05:00[Europe/Stockholm]",
                     "2015-07-21T21:40[",
+                    "2015-07-21T21:40[+01:00]",
+                    "2015-07-21T21:40[+01]",
                     "2024-03-31T02:30+01:00[Europe/Berlin]",
                 ],
             ),

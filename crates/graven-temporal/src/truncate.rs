@@ -55,12 +55,13 @@ pub fn truncate(
     let parts = Parts::of(value)
         .ok_or_else(|| Error::Field(format!("{} cannot be truncated", value.type_name())))?;
     let lacks = |what| {
-        Error::Field(format!(
+        Error::Lacks(format!(
             "truncating to {unit_name} needs a value with {what}"
         ))
     };
     let is_clock_unit = matches!(unit, Unit::Nanos(n) if n < DAY);
-    if is_clock_unit && (parts.nanos.is_none() || !kind.has_time()) {
+    let lacks_time = parts.nanos.is_none();
+    if is_clock_unit && (lacks_time || !kind.has_time()) || !kind.has_date() && lacks_time {
         return Err(lacks("a time of day"));
     }
     if !matches!(unit, Unit::Nanos(_)) && (parts.date.is_none() || !kind.has_date()) {

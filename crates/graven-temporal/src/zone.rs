@@ -33,12 +33,13 @@ impl Zone {
     /// UTC.
     pub const UTC: Zone = Zone::Offset(0);
 
-    /// The zone of that name, or of that offset.
+    /// The zone of that name, or of that offset: `Z`, `+HH:mm` or `+HH:mm:ss`.
     ///
     /// # Errors
     /// There is no such zone.
     pub fn parse(text: &str) -> Result<Zone> {
-        if let Some(offset) = parse_offset(text) {
+        let is_offset = text.len() == 1 || text.contains(':');
+        if let Some(offset) = parse_offset(text).filter(|_| is_offset) {
             return Ok(Zone::Offset(offset));
         }
         // Names are also written with the blanks that their underscores stand for.
@@ -127,7 +128,7 @@ pub fn offset_text(seconds: i32) -> String {
     format!("{sign}{:02}:{:02}{tail}", s / 3600, s / 60 % 60)
 }
 
-/// `Z`, `+HH`, `+HHmm`, `+HH:mm`, with `ss` or `:ss`, or `-`.
+/// `Z`, `+H`, `+HH`, `+HHmm`, `+HH:mm`, with `ss` or `:ss`, or `-`.
 #[must_use]
 pub fn parse_offset(text: &str) -> Option<i32> {
     if matches!(text, "Z" | "z") {
@@ -533,6 +534,9 @@ mod tests {
         for text in ["", "1", "+1:00", "+19:00", "+01:60", "+", "+010", "+01:0"] {
             assert_eq!(parse_offset(text), None, "{text}");
         }
-        assert!(Zone::parse("Europe/Atlantis").is_err());
+        for text in ["Europe/Atlantis", "+01", "+0100", "+010203"] {
+            assert!(Zone::parse(text).is_err(), "{text}");
+        }
+        assert!(Zone::parse("+01:02:03").is_ok());
     }
 }

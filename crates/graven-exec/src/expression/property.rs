@@ -17,6 +17,7 @@ use crate::error::{ExecError, Result};
 use crate::growth::charge;
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use crate::value::arithmetic::as_integer;
 
 /// `base.key` for a column of bases.
 pub(super) fn read(
@@ -69,7 +70,7 @@ fn of_stored(stored: &PropertyValue, key: &str) -> Result<Value> {
     match component(stored, key) {
         Some(Component::Integer(i)) => Ok(Value::Integer(i)),
         Some(Component::Text(text)) => Ok(Value::text(&text)),
-        None => Err(ExecError::Argument {
+        None => Err(ExecError::Value {
             message: format!("{} has no part {key}", stored.type_name()),
         }),
     }
@@ -121,10 +122,12 @@ pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Res
     let bound = |value: Option<Value>, default: i64| match value {
         None => Ok(Some(default)),
         Some(Value::Null) => Ok(None),
-        Some(Value::Integer(i)) => Ok(Some(if i < 0 { (i + len).max(0) } else { i.min(len) })),
-        Some(other) => Err(ExecError::Type {
-            message: format!("a slice needs Integer bounds, got {}", other.type_name()),
-        }),
+        Some(value) => match as_integer(&value) {
+            Some(i) => Ok(Some(if i < 0 { (i + len).max(0) } else { i.min(len) })),
+            None => Err(ExecError::Type {
+                message: format!("a slice needs Integer bounds, got {}", value.type_name()),
+            }),
+        },
     };
     let (Some(from), Some(to)) = (bound(from, 0)?, bound(to, len)?) else {
         return Ok(Value::Null);

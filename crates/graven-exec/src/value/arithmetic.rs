@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use graven_temporal::between::{Measure, between};
-use graven_temporal::duration::{self, Decimal};
+use graven_temporal::duration::{self, Number};
 use graven_types::Duration;
 use graven_types::PropertyValue;
 
@@ -34,6 +34,21 @@ pub fn as_float(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(i) => Some(*i as f64),
         Value::Float(f) => Some(*f),
+        _ => None,
+    }
+}
+
+/// The number as an integer, without what a float has behind the point; the nearest one where it is
+/// beyond the range, 0 for NaN; `None` if it is no number.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "floats in the place of integers are cut this way"
+)]
+#[must_use]
+pub(crate) fn as_integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(i) => Some(*i),
+        Value::Float(f) => Some(*f as i64),
         _ => None,
     }
 }
@@ -146,6 +161,20 @@ pub fn divide(a: &Value, b: &Value) -> Result<Value> {
     }
 }
 
+/// The mean of so many durations, from their sum.
+///
+/// # Errors
+/// Overflow; not a duration.
+pub(crate) fn mean(sum: &Value, count: i64) -> Result<Value> {
+    match sum {
+        Value::Stored(stored) if let PropertyValue::Duration(sum) = &**stored => {
+            let mean = PropertyValue::Duration(duration::mean(sum, count)?);
+            Ok(Value::Stored(Arc::new(mean)))
+        }
+        _ => divide(sum, &Value::Integer(count)),
+    }
+}
+
 /// `a % b`: the remainder has the sign of `a`.
 ///
 /// # Errors
@@ -237,8 +266,9 @@ fn temporal(
     sign: i64,
     mismatch: impl FnOnce() -> ExecError,
 ) -> Result<Value> {
-    use PropertyValue::Duration;
+    use PropertyValue::{Duration, Point};
     let result = match (a, b) {
+        (Point(_), _) | (_, Point(_)) => return Err(mismatch()),
         (Duration(a), Duration(b)) => Duration(duration::add(a, b, i128::from(sign))?),
         (Duration(length), value) if sign == 1 => {
             graven_temporal::arithmetic::add(value, length, 1)?
@@ -249,20 +279,22 @@ fn temporal(
     Ok(Value::Stored(Arc::new(result)))
 }
 
+/// The number that durations are made of and multiplied by.
+pub(crate) fn as_number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Integer(i) => Some(Number::Whole(*i)),
+        Value::Float(x) => Some(Number::Float(*x)),
+        _ => None,
+    }
+}
+
 /// A duration multiplied or divided by a number; `None` for anything else.
 fn scaled(
     value: &PropertyValue,
     number: &Value,
-    operation: fn(&Duration, Decimal) -> graven_temporal::Result<Duration>,
+    operation: fn(&Duration, Number) -> graven_temporal::Result<Duration>,
 ) -> Result<Option<Value>> {
-    let number = match number {
-        Value::Integer(i) => Some(Decimal::whole(*i)),
-        Value::Float(x) => Some(Decimal::of(*x).ok_or_else(|| ExecError::Arithmetic {
-            message: format!("a duration cannot be multiplied or divided by {x}"),
-        })?),
-        _ => None,
-    };
-    let (PropertyValue::Duration(duration), Some(number)) = (value, number) else {
+    let (PropertyValue::Duration(duration), Some(number)) = (value, as_number(number)) else {
         return Ok(None);
     };
     let result = PropertyValue::Duration(operation(duration, number)?);

@@ -7,16 +7,17 @@
 use std::sync::Arc;
 
 use graven_temporal::between::{Measure, between};
-use graven_temporal::duration::{self, Decimal, Sum};
+use graven_temporal::duration::{self, Sum};
 use graven_temporal::fields::convert;
 use graven_temporal::truncate::truncate;
-use graven_temporal::{Clock, Field, Fields, Kind, Zone, make};
+use graven_temporal::{Clock, Field, Fields, Kind, SECOND, Zone, make};
 use graven_types::PropertyValue;
 
 use super::wrong;
-use crate::error::Result;
+use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::query_context::{Moment, QueryContext};
+use crate::value::arithmetic::as_number;
 use crate::value::{Map, Value};
 
 /// Constructor, clocks and `truncate` of one type.
@@ -145,6 +146,7 @@ fn clock(moment: Moment) -> Clock {
 
 fn field(value: &Value) -> Field {
     match value {
+        Value::Null => Field::Null,
         Value::Integer(i) => Field::Integer(*i),
         Value::String(s) => Field::Text(s.to_string()),
         Value::Stored(stored) => Field::Temporal((**stored).clone()),
@@ -152,13 +154,19 @@ fn field(value: &Value) -> Field {
     }
 }
 
-/// The fields of a map; none if one of them is null, which makes the result null.
-fn fields(map: &Map) -> Option<Fields> {
-    if map.entries().iter().any(|(_, v)| v.is_null()) {
-        return None;
-    }
+fn fields(map: &Map) -> Fields {
     let entries = map.entries().iter();
-    Some(entries.map(|(k, v)| (k.to_string(), field(v))).collect())
+    entries.map(|(k, v)| (k.to_string(), field(v))).collect()
+}
+
+/// A call with values of which the function has no form.
+fn no_form(function: &str, args: &[Value]) -> ExecError {
+    let types: Vec<&str> = args.iter().map(Value::type_name).collect();
+    ExecError::Named {
+        kind: "TypeError",
+        detail: "InvalidCallSignature",
+        message: format!("there is no {function}({})", types.join(", ")),
+    }
 }
 
 fn construct(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -166,16 +174,12 @@ fn construct(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(match args.first() {
         None => stored(clock.now(kind, None)?),
         Some(Value::Null) => Value::Null,
-        Some(Value::Map(map)) => match fields(map) {
-            Some(fields) => stored(make(kind, &fields, &clock)?),
-            None => Value::Null,
-        },
-        Some(value @ (Value::String(_) | Value::Stored(_))) => {
+        Some(Value::Map(map)) => stored(make(kind, &fields(map), &clock)?),
+        Some(value @ Value::String(_)) => stored(convert(kind, &field(value), &clock)?),
+        Some(value @ Value::Stored(from)) if Kind::of(from).is_some() => {
             stored(convert(kind, &field(value), &clock)?)
         }
-        Some(other) => {
-            return Err(wrong(kind.name(), "a Map, String or temporal value", other));
-        }
+        Some(_) => return Err(no_form(kind.name(), args)),
     })
 }
 
@@ -184,35 +188,28 @@ fn now(kind: Kind, moment: Moment, args: &[Value]) -> Result<Value> {
         None => None,
         Some(Value::Null) => return Ok(Value::Null),
         Some(Value::String(name)) => Some(Zone::parse(name)?),
-        Some(Value::Map(map)) => match fields(map) {
-            Some(fields) => fields.zone()?,
-            None => return Ok(Value::Null),
-        },
-        Some(other) => return Err(wrong(kind.name(), "the name of a time zone", other)),
+        Some(_) => return Err(no_form(kind.name(), args)),
     };
     Ok(stored(clock(moment).now(kind, zone.as_ref())?))
 }
 
 fn truncated(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
-    if args.iter().any(Value::is_null) {
-        return Ok(Value::Null);
-    }
-    let Value::String(unit) = &args[0] else {
-        return Err(wrong("truncate", "the name of a unit", &args[0]));
+    let name = || format!("{}.truncate", kind.name());
+    let unit = match &args[0] {
+        Value::String(unit) => unit,
+        Value::Null => return Err(no_form(&name(), args)),
+        other => return Err(wrong(&name(), "the name of a unit", other)),
     };
     let clock = clock(rt.shared.clock.statement());
     let value = match args.get(1) {
         None => clock.now(kind, None)?,
-        Some(Value::Stored(value)) => (**value).clone(),
-        Some(other) => return Err(wrong("truncate", "a date or time", other)),
+        Some(Value::Stored(value)) if Kind::of(value).is_some() => (**value).clone(),
+        Some(_) => return Err(no_form(&name(), args)),
     };
     let fields = match args.get(2) {
-        None => Fields::default(),
-        Some(Value::Map(map)) => match fields(map) {
-            Some(fields) => fields,
-            None => return Ok(Value::Null),
-        },
-        Some(other) => return Err(wrong("truncate", "a Map of fields", other)),
+        None | Some(Value::Null) => Fields::default(),
+        Some(Value::Map(map)) => fields(map),
+        Some(other) => return Err(wrong(&name(), "a Map of fields", other)),
     };
     Ok(stored(truncate(kind, unit, &value, fields, &clock)?))
 }
@@ -220,21 +217,12 @@ fn truncated(kind: Kind, rt: &QueryContext, args: &[Value]) -> Result<Value> {
 fn difference(measure: Measure, args: &[Value]) -> Result<Value> {
     match (&args[0], &args[1]) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        (Value::Stored(from), Value::Stored(to)) => {
+        (Value::Stored(from), Value::Stored(to))
+            if Kind::of(from).is_some() && Kind::of(to).is_some() =>
+        {
             Ok(stored(PropertyValue::Duration(between(measure, from, to)?)))
         }
-        (Value::Stored(_), other) | (other, _) => {
-            Err(wrong("duration.between", "dates or times", other))
-        }
-    }
-}
-
-/// The number as a decimal.
-pub(in crate::expression) fn decimal(value: &Value) -> Option<Decimal> {
-    match value {
-        Value::Integer(i) => Some(Decimal::whole(*i)),
-        Value::Float(x) => Decimal::of(*x),
-        _ => None,
+        _ => Err(no_form("duration.between", args)),
     }
 }
 
@@ -246,58 +234,62 @@ fn make_duration(value: &Value) -> Result<Value> {
         Value::Map(map) => {
             if map.entries().is_empty() {
                 let message = "a duration needs at least one field".to_owned();
-                return Err(crate::error::ExecError::Argument { message });
+                return Err(ExecError::Argument { message });
             }
             let mut sum = Sum::default();
             for (unit, amount) in map.entries() {
                 if amount.is_null() {
                     return Ok(Value::Null);
                 }
-                let amount = decimal(amount).ok_or_else(|| wrong("duration", "numbers", amount))?;
-                if !sum.add(unit, amount)? {
+                let amount =
+                    as_number(amount).ok_or_else(|| wrong("duration", "numbers", amount))?;
+                if !sum.add(unit, amount) {
                     let message = format!("a duration has no field {unit}");
-                    return Err(crate::error::ExecError::Argument { message });
+                    return Err(ExecError::Argument { message });
                 }
             }
             Ok(stored(PropertyValue::Duration(sum.finish()?)))
         }
-        other => Err(wrong("duration", "a Map or String", other)),
+        other => Err(no_form("duration", std::slice::from_ref(other))),
     }
 }
 
-fn epoch(seconds: i64, nanoseconds: i64) -> Result<Value> {
-    let (Some(seconds), nanoseconds) = (
-        seconds.checked_add(nanoseconds.div_euclid(graven_temporal::SECOND)),
-        u32::try_from(nanoseconds.rem_euclid(graven_temporal::SECOND)).unwrap_or(0),
-    ) else {
-        return Err(graven_temporal::Error::Range("the moment").into());
-    };
+fn epoch(seconds: i64, nanoseconds: u32) -> Result<Value> {
     graven_temporal::calendar::in_range(seconds.div_euclid(86_400))?;
-    Ok(stored(
-        clock(Moment {
-            seconds,
-            nanoseconds,
-        })
-        .now(Kind::DateTime, None)?,
-    ))
+    let moment = Moment {
+        seconds,
+        nanoseconds,
+    };
+    Ok(stored(clock(moment).now(Kind::DateTime, None)?))
 }
 
 fn from_epoch(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    match (&args[0], &args[1]) {
-        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        (Value::Integer(seconds), Value::Integer(nanoseconds)) => epoch(*seconds, *nanoseconds),
-        (Value::Integer(_), other) | (other, _) => {
-            Err(wrong("datetime.fromEpoch", "Integers", other))
+    let name = "datetime.fromEpoch";
+    for arg in args {
+        if !matches!(arg, Value::Null | Value::Integer(_) | Value::Float(_)) {
+            return Err(wrong(name, "Integers", arg));
         }
     }
+    let (Value::Integer(seconds), Value::Integer(nanoseconds)) = (&args[0], &args[1]) else {
+        return Err(no_form(name, args));
+    };
+    let part = u32::try_from(*nanoseconds)
+        .ok()
+        .filter(|n| i64::from(*n) < SECOND);
+    let part = part.ok_or_else(|| ExecError::Argument {
+        message: format!("nanoseconds are {nanoseconds}, must be 0 to 999999999"),
+    })?;
+    epoch(*seconds, part)
 }
 
 fn from_epoch_millis(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "datetime.fromEpochMillis";
     match &args[0] {
-        Value::Null => Ok(Value::Null),
         Value::Integer(millis) => {
-            epoch(millis.div_euclid(1000), millis.rem_euclid(1000) * 1_000_000)
+            let part = u32::try_from(millis.rem_euclid(1000)).unwrap_or(0);
+            epoch(millis.div_euclid(1000), part * 1_000_000)
         }
-        other => Err(wrong("datetime.fromEpochMillis", "an Integer", other)),
+        Value::Null | Value::Float(_) => Err(no_form(name, args)),
+        other => Err(wrong(name, "an Integer", other)),
     }
 }

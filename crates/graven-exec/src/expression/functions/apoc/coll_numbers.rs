@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use graven_temporal::duration::{self, Decimal};
+use graven_temporal::duration;
 use graven_types::PropertyValue;
 
 use super::{list, wrong};
-use crate::error::{ExecError, Result};
+use crate::error::Result;
 use crate::expression::signature::Function;
 use crate::growth::Items;
 use crate::query_context::QueryContext;
@@ -60,8 +60,7 @@ fn average_duration(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(sum) = sum else {
         return Ok(Value::Null);
     };
-    let count = Decimal::whole(i64::try_from(items.len()).unwrap_or(i64::MAX));
-    let mean = duration::divide(&sum, count)?;
+    let mean = duration::mean(&sum, i64::try_from(items.len()).unwrap_or(i64::MAX))?;
     Ok(Value::Stored(Arc::new(PropertyValue::Duration(mean))))
 }
 
@@ -70,7 +69,11 @@ fn running_total(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.coll.runningTotal";
     let mut sums = Items::default();
     let (mut exact, mut sum) = (Some(0_i64), 0.0);
-    for item in list(name, &args[0])?.unwrap_or_default() {
+    let items = list(name, &args[0])?.unwrap_or_default();
+    if items.is_empty() {
+        return Ok(Value::Null);
+    }
+    for item in items {
         sum += float(name, item)?;
         exact = match item {
             Value::Integer(own) => exact.and_then(|exact| exact.checked_add(*own)),
@@ -99,7 +102,12 @@ fn deviation(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
     let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
     let freedom = numbers.len() - usize::from(of_sample && numbers.len() > 1);
-    Ok(Value::Float((squares / freedom as f64).sqrt()))
+    let deviation = (squares / freedom as f64).sqrt();
+    // A whole one is an integer.
+    Ok(match deviation as i64 as f64 == deviation {
+        true => Value::Integer(deviation as i64),
+        false => Value::Float(deviation),
+    })
 }
 
 fn sum_longs(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -113,9 +121,7 @@ fn sum_longs(_: &QueryContext, args: &[Value]) -> Result<Value> {
             Value::Integer(own) => *own,
             other => float(name, other)? as i64,
         };
-        sum = sum.checked_add(own).ok_or_else(|| ExecError::Argument {
-            message: format!("{name}(): the sum is out of range"),
-        })?;
+        sum = sum.wrapping_add(own);
     }
     Ok(Value::Integer(sum))
 }

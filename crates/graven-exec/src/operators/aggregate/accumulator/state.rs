@@ -261,7 +261,7 @@ pub(super) fn finish(function: F, fraction: f64, state: State) -> Result<Value> 
         State::Count(n) => Value::Integer(n),
         State::Sum(sum) => sum,
         State::Best(best) => best.unwrap_or_default(),
-        State::Durations(n, sum) => arithmetic::divide(&sum, &Value::Integer(n))?,
+        State::Durations(n, sum) => arithmetic::mean(&sum, n)?,
         State::Moments(0, ..) => Value::Null,
         State::Moments(n, sum, lost) if function == F::Avg => {
             #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
