@@ -45,13 +45,14 @@ fn is_globe(srid: u32) -> bool {
     matches!(srid, WGS_84 | WGS_84_3D)
 }
 
-/// `p.x`, `p.latitude`, `p.crs`, ...
+/// `p.x`, `p.latitude`, `p.crs`, ..., in any letter case.
 ///
 /// # Errors
 /// A part that no point has, or that this one does not have.
 pub(in crate::expression) fn component(point: &Point, name: &str) -> Result<Value> {
     let globe = is_globe(point.srid);
-    let there = match name {
+    let lower = name.to_ascii_lowercase();
+    let there = match &*lower {
         "x" | "longitude" => Some(Value::Float(point.x)),
         "y" | "latitude" => Some(Value::Float(point.y)),
         "z" | "height" => point.z.map(Value::Float),
@@ -62,7 +63,7 @@ pub(in crate::expression) fn component(point: &Point, name: &str) -> Result<Valu
             return Err(refused(format!("a point has no part {name}, only {parts}")));
         }
     };
-    let is_of_globe = matches!(name, "longitude" | "latitude" | "height");
+    let is_of_globe = matches!(&*lower, "longitude" | "latitude" | "height");
     there.filter(|_| globe || !is_of_globe).ok_or_else(|| {
         let system = system_name(point.srid);
         refused(format!("a point of {system} has no part {name}"))
@@ -81,8 +82,8 @@ fn point(_: &QueryContext, args: &[Value]) -> Result<Value> {
     }
 }
 
-/// Coordinates of the axes (`x`, `y`, `z`) or of the globe (`longitude`, `latitude`, `height` or
-/// `z`), in any letter case; keys that name nothing of a point do not count.
+/// Coordinates of the axes (`x`, `y`, `z`) or of the globe (`longitude`, `latitude`, `z` or
+/// `height`), in any letter case; keys that name nothing of a point do not count.
 fn of_map(map: &Map) -> Result<Value> {
     if map.entries().iter().any(|(_, value)| value.is_null()) {
         return Ok(Value::Null);
@@ -91,7 +92,12 @@ fn of_map(map: &Map) -> Result<Value> {
         let Some(value) = entry(map, name) else {
             return Ok(None);
         };
-        let number = as_float(value).ok_or_else(|| wrong("point", "numbers", value))?;
+        let number = as_float(value).ok_or_else(|| {
+            refused(format!(
+                "{name} must be a number, got {}",
+                value.type_name()
+            ))
+        })?;
         Ok(Some(number))
     };
     let [x, y, z] = ["x", "y", "z"].map(coordinate);
@@ -101,13 +107,10 @@ fn of_map(map: &Map) -> Result<Value> {
     let named = system(map)?;
     let (x, y, z, default) = match (x, y, longitude, latitude) {
         (Some(x), Some(y), ..) => (x, y, z, [CARTESIAN, CARTESIAN_3D]),
-        (_, _, Some(x), Some(y)) => (x, y, height.or(z), [WGS_84, WGS_84_3D]),
+        (_, _, Some(x), Some(y)) => (x, y, z.or(height), [WGS_84, WGS_84_3D]),
         _ => {
-            return Err(ExecError::Named {
-                kind: "ArgumentError",
-                detail: "InvalidPoint",
-                message: "a point needs x and y, or longitude and latitude".to_owned(),
-            });
+            let message = "a point needs x and y, or longitude and latitude".to_owned();
+            return Err(refused(message));
         }
     };
     let srid = named.unwrap_or(default[usize::from(z.is_some())]);
@@ -198,16 +201,23 @@ fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     let height = b.z.unwrap_or(0.0) - a.z.unwrap_or(0.0);
+    let length =
+        |legs: [f64; 3]| Value::Float(legs.iter().map(|leg| leg * leg).sum::<f64>().sqrt());
     if !is_globe(a.srid) {
-        return Ok(Value::Float((b.x - a.x).hypot(b.y - a.y).hypot(height)));
+        return Ok(length([b.x - a.x, b.y - a.y, height]));
     }
     const RADIUS: f64 = 6_378_140.0;
     let [x1, y1, x2, y2] = [a.x, a.y, b.x, b.y].map(f64::to_radians);
     let haversine =
         ((y2 - y1) / 2.0).sin().powi(2) + y1.cos() * y2.cos() * ((x2 - x1) / 2.0).sin().powi(2);
+    // Rounding may take it beyond 1.
+    let rest = (1.0 - haversine).max(0.0);
+    let angle = 2.0 * haversine.sqrt().atan2(rest.sqrt());
+    if a.z.is_none() {
+        return Ok(Value::Float(RADIUS * angle));
+    }
     let mean = (a.z.unwrap_or(0.0) + b.z.unwrap_or(0.0)) / 2.0;
-    let arc = (RADIUS + mean) * 2.0 * haversine.sqrt().min(1.0).asin();
-    Ok(Value::Float(arc.hypot(height)))
+    Ok(length([(RADIUS + mean) * angle, height, 0.0]))
 }
 
 /// Whether a point lies in the box of two corners, borders included. On the globe a box may cross
