@@ -1,6 +1,6 @@
-"""What a server gives its clients: look-ups, rows, many busy connections, many idle ones.
+"""What a server gives its clients: look-ups, rows, many busy connections, many idle ones; Graven's, and Neo4j's beside it.
 
-    python3 bench/serve.py --graven target/release/graven --out docs/runs/serve.json
+    python3 bench/serve.py --graven target/release/graven --neo4j target/neo4j --out docs/runs/serve.json
 
 It makes a database of 100,000 people, starts `graven serve` on it, and speaks Bolt 5.4 by hand, so that no driver's work is
 measured.  Client and server share the machine: a figure is a lower bound of what the server gives."""
@@ -172,34 +172,54 @@ def machine():
     return {"cpu": name, "cores": os.cpu_count(), "system": platform.platform()}
 
 
+def measure(address, process, given):
+    """Every figure of one server, whose database is empty."""
+    rng = random.Random(given.seed)
+    loader = Connection(address)
+    for text in [
+        f"UNWIND range(0, {PEOPLE - 1}) AS i CREATE (:Person {{id: i, name: 'person ' + toString(i)}})",
+        "CREATE INDEX FOR (p:Person) ON (p.id)",
+        "CALL db.awaitIndexes(300)",
+    ]:
+        loader.send(request(text))
+        loader.wait()
+    lookup = "MATCH (p:Person {id: $id}) RETURN p.name"
+    # A server that compiles what it runs often is warm before anything is measured.
+    busy(address, 4, given.warm, lookup, rng)
+    if given.warm:
+        streamed(address)
+    return {
+        "idle": idle(address, process.pid, given.idle),
+        "lookups": [busy(address, count, given.seconds, lookup, rng) for count in given.busy],
+        "stream": streamed(address),
+        "server_bytes": memory(process.pid),
+    }
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--graven", default="target/release/graven")
+    parser.add_argument("--neo4j", metavar="DIR", help="measure Neo4j, too; its classes and database are kept in DIR")
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--warm", type=float, default=5, help="seconds of look-ups before the first figure")
+    parser.add_argument("--busy", type=lambda text: [int(count) for count in text.split(",")], default=[1, 4, 16, 500])
+    parser.add_argument("--idle", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out")
     given = parser.parse_args()
-    rng = random.Random(given.seed)
+    result = {"machine": machine(), "people": PEOPLE, "seed": given.seed, "warm_seconds": given.warm}
     with tempfile.TemporaryDirectory() as folder:
         process, address = serve(given.graven, folder)
         try:
-            loader = Connection(address)
-            for text in [
-                f"UNWIND range(0, {PEOPLE - 1}) AS i CREATE (:Person {{id: i, name: 'person ' + toString(i)}})",
-                "CREATE INDEX FOR (p:Person) ON (p.id)",
-            ]:
-                loader.send(request(text))
-                loader.wait()
-            lookup = "MATCH (p:Person {id: $id}) RETURN p.name"
-            result = {
-                "machine": machine(),
-                "people": PEOPLE,
-                "seed": given.seed,
-                "idle": idle(address, process.pid, 1000),
-                "lookups": [busy(address, count, given.seconds, lookup, rng) for count in (1, 4, 16, 500)],
-                "stream": streamed(address),
-                "server_bytes": memory(process.pid),
-            }
+            result["graven"] = measure(address, process, given)
+        finally:
+            process.terminate()
+            process.wait()
+    if given.neo4j:
+        os.makedirs(given.neo4j, exist_ok=True)
+        process, port = neo4j_server().start(os.path.abspath(given.neo4j))
+        try:
+            result["neo4j"] = measure(("127.0.0.1", port), process, given)
         finally:
             process.terminate()
             process.wait()
@@ -208,6 +228,13 @@ def main():
     if given.out:
         with open(given.out, "w") as out:
             out.write(text + "\n")
+
+
+def neo4j_server():
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "neo4j"))
+    import server
+
+    return server
 
 
 if __name__ == "__main__":

@@ -44,6 +44,9 @@ const KNOWS_NULL: &[&str] = &[
     "substring",
 ];
 
+/// The graph that calls with nodes, relationships and paths find.
+pub(crate) const GRAPH: &str = "CREATE (:A {a: 1})-[:R {a: 1}]->(:B), (:E), (:X)-[:Q]->(:X)";
+
 /// What is bound for arguments that no literal is.
 const BOUND: &str = "MATCH p = (n:A)-[r:R]->(), (e:E), z = (:E), ()-[q:Q]->()";
 
@@ -64,7 +67,7 @@ pub struct Calls {
 /// The machine's, such as a full disk.
 pub fn run() -> Result<Calls, String> {
     let library = Library::empty()?;
-    library.ask("CREATE (:A {a: 1})-[:R {a: 1}]->(:B), (:E), (:X)-[:Q]->(:X)")?;
+    library.ask(GRAPH)?;
     let mut calls = Calls::default();
     for row in library.ask("SHOW FUNCTIONS YIELD name")? {
         let Some(Value::String(name)) = row.first() else {
@@ -83,8 +86,21 @@ pub fn run() -> Result<Calls, String> {
 }
 
 fn of_function(library: &Library, name: &str, letters: &str, calls: &mut Calls) {
+    let entities = takes_entities(letters);
+    for (argument, args) in argument_lists(letters) {
+        calls.compared += 1;
+        calls.coverage.call(name, argument);
+        if let Err(how) = agree(library, name, &args, entities, argument) {
+            let call = format!("{name}({})", args.join(", "));
+            calls.differences.push(format!("{call}: {how}"));
+        }
+    }
+}
+
+/// The arguments of every call: one is of another kind than usual, the others are ordinary.
+fn argument_lists(letters: &str) -> Vec<(Argument, Vec<&'static str>)> {
     let kinds: Vec<&[&str; 4]> = letters.chars().filter_map(kind).collect();
-    let entities = letters.chars().any(|l| "NRP".contains(l));
+    let mut lists = Vec::new();
     for at in 0..kinds.len() {
         for argument in Argument::ALL {
             let mut args: Vec<&str> = kinds.iter().map(|all| all[0]).collect();
@@ -94,17 +110,27 @@ fn of_function(library: &Library, name: &str, letters: &str, calls: &mut Calls) 
                 Argument::Wrong => kinds[at][2],
                 Argument::Huge => kinds[at][3],
             };
-            if args[at].is_empty() {
-                continue;
-            }
-            calls.compared += 1;
-            calls.coverage.call(name, argument);
-            if let Err(how) = agree(library, name, &args, entities, argument) {
-                let call = format!("{name}({})", args.join(", "));
-                calls.differences.push(format!("{call}: {how}"));
+            if !args[at].is_empty() {
+                lists.push((argument, args));
             }
         }
     }
+    lists
+}
+
+fn takes_entities(letters: &str) -> bool {
+    letters.chars().any(|l| "NRP".contains(l))
+}
+
+/// Every call of every function, as a statement on [`GRAPH`].
+pub(crate) fn calls() -> Vec<String> {
+    let mut calls = Vec::new();
+    for (name, letters) in CALLS {
+        let before = if takes_entities(letters) { BOUND } else { "" };
+        let lists = argument_lists(letters);
+        calls.extend(lists.iter().map(|(_, args)| call(before, name, args)));
+    }
+    calls
 }
 
 /// What came of a call: its value, or the code of its error.

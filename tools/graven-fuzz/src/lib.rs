@@ -39,6 +39,7 @@ mod keywords;
 mod library;
 mod mutants;
 mod noise;
+mod print;
 mod query;
 mod random;
 mod rows;
@@ -61,6 +62,7 @@ pub use functions::{Calls, run as functions};
 pub use keywords::keywords;
 pub use mutants::{Hunt, Verdict};
 pub use noise::{NoiseReport, noise};
+pub use print::print;
 pub use seeds::Job;
 pub use transactions::{Tally, transactions};
 
@@ -121,25 +123,50 @@ pub fn run(job: &Job, queries: u64, hunt: Option<&Hunt>) -> Result<Report, Strin
     Ok(all)
 }
 
+/// The statements of one graph: the same seed draws the same ones.
+struct Drawn {
+    seed: u64,
+    random: Random,
+    count: u64,
+}
+
+impl Drawn {
+    fn new(seed: u64) -> Self {
+        Drawn {
+            seed,
+            random: Random::new(seed.wrapping_mul(0xA076_1D64_78BD_642F)),
+            count: 0,
+        }
+    }
+
+    /// The next statement on `graph`, with its number and its spelling: one of three is written in
+    /// other words. None after the last, and where the graph has grown too large.
+    fn next(&mut self, graph: &graph::Graph) -> Option<(u64, query::Query, u64)> {
+        let number = self.count;
+        if number == PER_GRAPH
+            || graph.node_places().count() > NODES_MAX
+            || graph.rel_places().count() > NODES_MAX
+        {
+            return None;
+        }
+        self.count += 1;
+        let writing = self.random.chance(20);
+        let turn = self.seed.wrapping_mul(PER_GRAPH).wrapping_add(number);
+        let query = generate::query(&mut self.random, writing, graph, turn);
+        let words = self.random.next();
+        let spelling = if words.is_multiple_of(3) { words } else { 0 };
+        Some((number, query, spelling))
+    }
+}
+
 /// All queries of one graph, until one differs.
 fn of_graph(seed: u64, report: &mut Report, hunt: Option<&Hunt>) -> Result<(), String> {
-    let mut random = Random::new(seed.wrapping_mul(0xA076_1D64_78BD_642F));
-    let graph = graph::Graph::random(&mut random);
-    let setting = Setting::random(&mut random);
+    let mut drawn = Drawn::new(seed);
+    let graph = graph::Graph::random(&mut drawn.random);
+    let setting = Setting::random(&mut drawn.random);
     let mut pair = Pair::new(graph, setting)?;
-    for number in 0..PER_GRAPH {
-        if pair.graph().node_places().count() > NODES_MAX
-            || pair.graph().rel_places().count() > NODES_MAX
-        {
-            return Ok(());
-        }
-        let writing = random.chance(20);
-        let turn = seed.wrapping_mul(PER_GRAPH).wrapping_add(number);
-        let query = generate::query(&mut random, writing, pair.graph(), turn);
+    while let Some((number, query, spelling)) = drawn.next(pair.graph()) {
         let before = pair.graph().clone();
-        // One of three is written in other words.
-        let words = random.next();
-        let spelling = if words.is_multiple_of(3) { words } else { 0 };
         match pair.compare(&query, spelling)? {
             compare::Verdict::Same(rows) => {
                 report.compared += 1;

@@ -1,12 +1,13 @@
 //! `graven-fuzz`: the comparison as a program, for `cargo xtask fuzz`.
 
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use std::path::Path;
-
 use graven_fuzz::{
-    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, run, transactions,
+    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, print, run,
+    transactions,
 };
 
 const HELP: &str = "\
@@ -19,6 +20,8 @@ Usage: cargo xtask fuzz [OPTIONS]
   --coverage       print what the queries exercised; a cell at zero is a failure
   --mutants        instead: rules of the planner without a side condition, all to be found by
                    --queries N (20000) statements
+  --print          instead: --queries N statements and all function calls as lines of JSON, with
+                   what makes their graphs, for bench/neo4j/compare.py
   --seed S         first seed (1); each graph has its own, counted up from it
   --differences N  stop after so many (5)
   --threads N      threads (all cores)
@@ -44,7 +47,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     };
     let (mut queries, mut statements, mut begun) = (100_000, 200_000, 50_000);
     let mut files = 100_000;
-    let (mut coverage, mut hunts, mut budget) = (false, false, 20_000);
+    let (mut coverage, mut hunts, mut prints, mut budget) = (false, false, false, 20_000);
     let mut features = graven_tck::suite::kit().join("features");
     while let Some(name) = args.next() {
         if matches!(name.as_str(), "--help" | "-h") {
@@ -58,6 +61,10 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
             }
             "--mutants" => {
                 hunts = true;
+                continue;
+            }
+            "--print" => {
+                prints = true;
                 continue;
             }
             _ => {}
@@ -84,6 +91,11 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     }
     if hunts {
         return hunt(&job, budget);
+    }
+    if prints {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let done = print(job.seed, queries, &mut out).and_then(|()| out.flush());
+        return done.map(|()| true).map_err(|e| format!("statements: {e}"));
     }
     let seed = job.seed;
     let start = Instant::now();

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::Instant;
 
-use graven_fuzz::{Hunt, Job, functions, noise, run, transactions};
+use graven_fuzz::{Hunt, Job, functions, noise, print, run, transactions};
 
 pub(crate) fn job(seed: u64) -> Job {
     Job {
@@ -102,4 +102,31 @@ fn damaged_statements_do_not_panic() {
     assert!(report.panics.is_empty(), "{:?}", report.panics);
     assert!(report.planned > report.tried / 20, "{report:?}");
     took("damaged statements", start);
+}
+
+#[test]
+fn printed_statements_are_the_same_each_time_and_bring_their_graph() {
+    let printed = || {
+        let mut out = Vec::new();
+        print(3, 80, &mut out).expect("memory takes all");
+        String::from_utf8(out).expect("lines are text")
+    };
+    let text = printed();
+    assert_eq!(text, printed());
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+        .collect();
+    let of_graphs = lines.iter().filter(|line| line["id"].is_string()).count();
+    assert!((40..=80).contains(&of_graphs), "{of_graphs} statements");
+    assert!(lines.len() > of_graphs + 1000, "{} lines", lines.len());
+    for line in &lines {
+        let setup = line["setup"].as_array().expect("a list of statements");
+        assert!(
+            setup
+                .iter()
+                .all(|it| it.as_str().is_some_and(|s| s.starts_with("CREATE ")))
+        );
+        assert!(line["statement"].as_str().is_some_and(|s| !s.is_empty()));
+    }
 }
