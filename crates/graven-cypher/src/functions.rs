@@ -13,9 +13,11 @@
 //!   carries them so.
 
 mod apoc;
+mod argument;
 mod category;
 mod table;
 
+pub use argument::{Argument, Kind};
 pub use category::category;
 
 use crate::types::TypeSet;
@@ -75,6 +77,10 @@ pub struct Function {
     pub args_max: u8,
     /// What the first argument may be.
     pub first: TypeSet,
+    /// What the arguments after the first may be; those beyond may be anything.
+    pub others: &'static [TypeSet],
+    /// All arguments, where their names and kinds are known.
+    pub arguments: &'static [Argument],
     /// What it returns.
     pub returns: TypeSet,
     /// What the elements are if it returns a list.
@@ -83,6 +89,20 @@ pub struct Function {
     pub availability: Availability,
     /// Equal arguments give equal results within a statement.
     pub deterministic: bool,
+}
+
+impl Function {
+    /// What the argument at this place may be.
+    #[must_use]
+    pub fn argument(&self, idx: usize) -> TypeSet {
+        if let Some(argument) = self.arguments.get(idx) {
+            return argument.kind.given();
+        }
+        match idx.checked_sub(1) {
+            None => self.first,
+            Some(idx) => self.others.get(idx).copied().unwrap_or(TypeSet::ANY),
+        }
+    }
 }
 
 /// Name of the internal function behind map projections: merges maps, later ones win; null maps are
@@ -106,6 +126,10 @@ pub(crate) const HAS_ANY_LABEL: &str = "graven.has_any_label";
 
 /// Name of the function behind `x IS NFC NORMALIZED`: a value and the name of a normal form.
 pub(crate) const IS_NORMALIZED: &str = "graven.is_normalized";
+
+/// Name of the function behind `trim(BOTH 'x' FROM text)`: the text, one character, and `LEADING`,
+/// `TRAILING` or `BOTH`.
+pub(crate) const TRIMMED: &str = "graven.trimmed";
 
 /// Name of the function behind `x IS :: TYPE`: a value and the text of a type.
 pub(crate) const IS_TYPED: &str = "graven.is_typed";

@@ -90,7 +90,7 @@ pub(crate) enum Compiled {
         at: Span,
     },
     /// A function of the registry.
-    Call(&'static signature::Function, Vec<Compiled>, Span),
+    Call(&'static signature::Callable, Vec<Compiled>, Span),
     /// A function of the program.
     UserCall(Arc<UserFunction>, Vec<Compiled>, Span),
     /// `CASE`

@@ -2,7 +2,7 @@
 
 use super::{
     Availability, CONCATENATE, Function, HAS_ALL_LABELS, HAS_ANY_LABEL, IS_LABELED, IS_NORMALIZED,
-    IS_TYPED, MERGE_MAPS, OPENED, TYPE_OF,
+    IS_TYPED, MERGE_MAPS, OPENED, TRIMMED, TYPE_OF,
 };
 use crate::types::TypeSet;
 
@@ -23,6 +23,8 @@ pub(super) const DURATION: TypeSet = TypeSet::DURATION;
 const POINT: TypeSet = TypeSet::POINT;
 const SIZED: TypeSet = STR.or(LIST);
 const SCALAR: TypeSet = STR.or(NUM).or(BOOL);
+/// Behind the unit: the value, and fields.
+const TRUNCATED: &[TypeSet] = &[ANY, MAP.or(ENTITY)];
 
 pub(super) const fn function(
     display: &'static str,
@@ -37,11 +39,18 @@ pub(super) const fn function(
         args_min: args.0,
         args_max: args.1,
         first,
+        others: &[],
+        arguments: &[],
         returns,
         element: TypeSet::ANY,
         availability: Availability::Available,
         deterministic: true,
     }
+}
+
+/// The function, whose arguments after the first may be these.
+const fn then(others: &'static [TypeSet], function: Function) -> Function {
+    Function { others, ..function }
 }
 
 const fn elements(function: Function, element: TypeSet) -> Function {
@@ -71,8 +80,8 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("acos", "acos", (1, 1), NUM, FLOAT),
     function("asin", "asin", (1, 1), NUM, FLOAT),
     function("atan", "atan", (1, 1), NUM, FLOAT),
-    function("atan2", "atan2", (2, 2), NUM, FLOAT),
-    function("bTrim", "btrim", (1, 2), STR, STR),
+    then(&[NUM], function("atan2", "atan2", (2, 2), NUM, FLOAT)),
+    then(&[STR], function("bTrim", "btrim", (1, 2), STR, STR)),
     function("cast", "cast", (2, 2), ANY, ANY),
     function("ceil", "ceil", (1, 1), NUM, FLOAT),
     function("char_length", "char_length", (1, 1), STR, INT),
@@ -96,14 +105,20 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         TEMPORAL,
     ),
-    function("date.truncate", "date.truncate", (1, 3), STR, TEMPORAL),
+    then(
+        TRUNCATED,
+        function("date.truncate", "date.truncate", (1, 3), STR, TEMPORAL),
+    ),
     function("datetime", "datetime", (0, 1), ANY, TEMPORAL),
-    function(
-        "datetime.fromEpoch",
-        "datetime.fromepoch",
-        (2, 2),
-        NUM,
-        TEMPORAL,
+    then(
+        &[NUM],
+        function(
+            "datetime.fromEpoch",
+            "datetime.fromepoch",
+            (2, 2),
+            NUM,
+            TEMPORAL,
+        ),
     ),
     function(
         "datetime.fromEpochMillis",
@@ -133,12 +148,15 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         TEMPORAL,
     ),
-    function(
-        "datetime.truncate",
-        "datetime.truncate",
-        (1, 3),
-        STR,
-        TEMPORAL,
+    then(
+        TRUNCATED,
+        function(
+            "datetime.truncate",
+            "datetime.truncate",
+            (1, 3),
+            STR,
+            TEMPORAL,
+        ),
     ),
     function("degrees", "degrees", (1, 1), NUM, FLOAT),
     function("duration", "duration", (1, 1), ANY, DURATION),
@@ -146,28 +164,22 @@ pub(super) const LANGUAGE: &[Function] = &[
         "duration.between",
         "duration.between",
         (2, 2),
-        TEMPORAL,
+        ANY,
         DURATION,
     ),
-    function(
-        "duration.inDays",
-        "duration.indays",
-        (2, 2),
-        TEMPORAL,
-        DURATION,
-    ),
+    function("duration.inDays", "duration.indays", (2, 2), ANY, DURATION),
     function(
         "duration.inMonths",
         "duration.inmonths",
         (2, 2),
-        TEMPORAL,
+        ANY,
         DURATION,
     ),
     function(
         "duration.inSeconds",
         "duration.inseconds",
         (2, 2),
-        TEMPORAL,
+        ANY,
         DURATION,
     ),
     function("e", "e", (0, 0), ANY, FLOAT),
@@ -305,6 +317,10 @@ pub(super) const LANGUAGE: &[Function] = &[
     ),
     function("graven.slice", "graven.slice", (3, 3), SIZED, SIZED),
     function("graven.sort", "graven.sort", (3, 3), LIST, LIST),
+    then(
+        &[STR, STR],
+        function("graven.trimmed", TRIMMED, (3, 3), STR, STR),
+    ),
     function("graven.typeOf", TYPE_OF, (1, 1), ANY, STR),
     function("haversin", "haversin", (1, 1), NUM, FLOAT),
     function("head", "head", (1, 1), LIST, ANY),
@@ -314,7 +330,7 @@ pub(super) const LANGUAGE: &[Function] = &[
     elements(function("keys", "keys", (1, 1), ENTITY.or(MAP), LIST), STR),
     elements(function("labels", "labels", (1, 1), NODE, LIST), STR),
     function("last", "last", (1, 1), LIST, ANY),
-    function("left", "left", (2, 2), STR, STR),
+    then(&[INT], function("left", "left", (2, 2), STR, STR)),
     function("length", "length", (1, 1), PATH, INT),
     function("localdatetime", "localdatetime", (0, 1), ANY, TEMPORAL),
     volatile(function(
@@ -338,12 +354,15 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         TEMPORAL,
     ),
-    function(
-        "localdatetime.truncate",
-        "localdatetime.truncate",
-        (1, 3),
-        STR,
-        TEMPORAL,
+    then(
+        TRUNCATED,
+        function(
+            "localdatetime.truncate",
+            "localdatetime.truncate",
+            (1, 3),
+            STR,
+            TEMPORAL,
+        ),
     ),
     function("localtime", "localtime", (0, 1), ANY, TEMPORAL),
     volatile(function(
@@ -367,45 +386,63 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         TEMPORAL,
     ),
-    function(
-        "localtime.truncate",
-        "localtime.truncate",
-        (1, 3),
-        STR,
-        TEMPORAL,
+    then(
+        TRUNCATED,
+        function(
+            "localtime.truncate",
+            "localtime.truncate",
+            (1, 3),
+            STR,
+            TEMPORAL,
+        ),
     ),
     function("log", "log", (1, 1), NUM, FLOAT),
     function("log10", "log10", (1, 1), NUM, FLOAT),
     function("lower", "lower", (1, 1), STR, STR),
-    function("lTrim", "ltrim", (1, 2), STR, STR),
+    then(&[STR], function("lTrim", "ltrim", (1, 2), STR, STR)),
     elements(function("nodes", "nodes", (1, 1), PATH, LIST), NODE),
     function("normalize", "normalize", (1, 2), STR, STR),
     function("nullIf", "nullif", (2, 2), ANY, ANY),
     function("pi", "pi", (0, 0), ANY, FLOAT),
     function("point", "point", (1, 1), MAP, POINT),
-    function("point.distance", "point.distance", (2, 2), POINT, FLOAT),
-    function("point.withinBBox", "point.withinbbox", (3, 3), POINT, BOOL),
+    function("point.distance", "point.distance", (2, 2), ANY, FLOAT),
+    function("point.withinBBox", "point.withinbbox", (3, 3), ANY, BOOL),
     function("properties", "properties", (1, 1), ENTITY.or(MAP), MAP),
     function("radians", "radians", (1, 1), NUM, FLOAT),
     volatile(function("rand", "rand", (0, 0), ANY, FLOAT)),
     volatile(function("randomUUID", "randomuuid", (0, 0), ANY, STR)),
-    elements(function("range", "range", (2, 3), ANY, LIST), INT),
+    elements(
+        then(&[INT, INT], function("range", "range", (2, 3), INT, LIST)),
+        INT,
+    ),
     elements(
         function("relationships", "relationships", (1, 1), PATH, LIST),
         REL,
     ),
-    function("replace", "replace", (3, 3), STR, STR),
+    then(
+        &[STR, STR],
+        function("replace", "replace", (3, 3), STR, STR),
+    ),
     function("reverse", "reverse", (1, 1), SIZED, SIZED),
-    function("right", "right", (2, 2), STR, STR),
-    function("round", "round", (1, 3), NUM, FLOAT),
-    function("rTrim", "rtrim", (1, 2), STR, STR),
+    then(&[INT], function("right", "right", (2, 2), STR, STR)),
+    then(&[NUM, STR], function("round", "round", (1, 3), NUM, FLOAT)),
+    then(&[STR], function("rTrim", "rtrim", (1, 2), STR, STR)),
     function("sign", "sign", (1, 1), NUM, INT),
     function("sin", "sin", (1, 1), NUM, FLOAT),
     function("size", "size", (1, 1), SIZED.or(MAP), INT),
-    elements(function("split", "split", (2, 2), STR, LIST), STR),
+    elements(
+        then(
+            &[STR.or(LIST)],
+            function("split", "split", (2, 2), STR, LIST),
+        ),
+        STR,
+    ),
     function("sqrt", "sqrt", (1, 1), NUM, FLOAT),
     function("startNode", "startnode", (1, 1), REL, NODE),
-    function("substring", "substring", (2, 3), STR, STR),
+    then(
+        &[INT, INT],
+        function("substring", "substring", (2, 3), STR, STR),
+    ),
     function("tail", "tail", (1, 1), LIST, LIST),
     function("tan", "tan", (1, 1), NUM, FLOAT),
     function("time", "time", (0, 1), ANY, TEMPORAL),
@@ -424,7 +461,10 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         TEMPORAL,
     ),
-    function("time.truncate", "time.truncate", (1, 3), STR, TEMPORAL),
+    then(
+        TRUNCATED,
+        function("time.truncate", "time.truncate", (1, 3), STR, TEMPORAL),
+    ),
     volatile(function("timestamp", "timestamp", (0, 0), ANY, INT)),
     function("toBoolean", "toboolean", (1, 1), STR.or(BOOL).or(INT), BOOL),
     elements(
@@ -438,7 +478,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         FLOAT,
     ),
     function("toFloatOrNull", "tofloatornull", (1, 1), ANY, FLOAT),
-    function("toInteger", "tointeger", (1, 1), SCALAR, INT),
+    function("toInteger", "tointeger", (1, 1), SCALAR.or(LIST), INT),
     elements(
         function("toIntegerList", "tointegerlist", (1, 1), LIST, LIST),
         INT,
@@ -462,18 +502,24 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("type", "type", (1, 1), REL, STR),
     function("upper", "upper", (1, 1), STR, STR),
     function("valueType", "valuetype", (1, 1), ANY, STR),
-    function(
-        "vector.similarity.cosine",
-        "vector.similarity.cosine",
-        (2, 2),
-        LIST,
-        FLOAT,
+    then(
+        &[LIST],
+        function(
+            "vector.similarity.cosine",
+            "vector.similarity.cosine",
+            (2, 2),
+            LIST,
+            FLOAT,
+        ),
     ),
-    function(
-        "vector.similarity.euclidean",
-        "vector.similarity.euclidean",
-        (2, 2),
-        LIST,
-        FLOAT,
+    then(
+        &[LIST],
+        function(
+            "vector.similarity.euclidean",
+            "vector.similarity.euclidean",
+            (2, 2),
+            LIST,
+            FLOAT,
+        ),
     ),
 ];

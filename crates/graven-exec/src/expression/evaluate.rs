@@ -167,7 +167,7 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Co
                 if bytes >= LARGE && makes_values(function.name) {
                     rt.growth.in_advance(bytes)?;
                 }
-                (function.body)(rt, &scratch)
+                function.call(rt, &mut scratch)
             });
             values(rt, results)?
         }

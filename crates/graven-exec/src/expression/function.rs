@@ -1,18 +1,17 @@
 //! The registry of scalar functions: name, number of arguments, body.
 
-use crate::expression::signature::Function;
+use crate::expression::signature::{Callable, Function};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::functions;
 
 /// The function of this lower-case name.
-pub(crate) fn lookup(name: &str) -> Option<&'static Function> {
-    static TABLE: OnceLock<HashMap<&'static str, &'static Function>> = OnceLock::new();
+pub(crate) fn lookup(name: &str) -> Option<&'static Callable> {
+    static TABLE: OnceLock<HashMap<&'static str, Callable>> = OnceLock::new();
     TABLE
-        .get_or_init(|| all().map(|f| (f.name, f)).collect())
+        .get_or_init(|| all().map(|f| (f.name, Callable::of(f))).collect())
         .get(name)
-        .copied()
 }
 
 /// All functions.
@@ -27,6 +26,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::apoc::date::FUNCTIONS,
         functions::apoc::digest::FUNCTIONS,
         functions::apoc::entity::FUNCTIONS,
+        functions::apoc::exact::FUNCTIONS,
         functions::apoc::fingerprint::FUNCTIONS,
         functions::apoc::graph::FUNCTIONS,
         functions::apoc::likeness::FUNCTIONS,

@@ -98,8 +98,8 @@ pub(super) const TABLE: &[Procedure] = &[
             ("entityType", TypeSet::STRING),
             ("labelsOrTypes", TypeSet::LIST),
             ("properties", TypeSet::LIST),
-            ("owningConstraint", TypeSet::STRING),
             ("indexProvider", TypeSet::STRING),
+            ("owningConstraint", TypeSet::STRING),
             ("lastRead", TypeSet::TEMPORAL),
             ("readCount", TypeSet::INTEGER),
             ("trackedSince", TypeSet::TEMPORAL),
@@ -206,6 +206,12 @@ fn ids(args: &[Value]) -> Result<Vec<Arc<str>>, String> {
     Ok(ids)
 }
 
+/// Whether a text has the form of an id.
+fn is_id(text: &str) -> bool {
+    let parts = text.rsplit_once("-transaction-");
+    parts.is_some_and(|(_, number)| number.parse::<u64>().is_ok())
+}
+
 fn moment(time: SystemTime) -> Value {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -289,7 +295,15 @@ pub(super) fn terminate(
     args: &[Value],
 ) -> Result<Vec<Vec<Value>>, ExecError> {
     let instances = instances(caller);
-    let told = ids(args).map_err(argument)?.into_iter().map(|id| {
+    let ids = ids(args).map_err(argument)?;
+    if let Some(other) = ids.iter().find(|id| !is_id(id)) {
+        return Err(ExecError::Named {
+            kind: "ArgumentError",
+            detail: "InvalidTransactionId",
+            message: format!("`{other}` is no id of a transaction: database-transaction-number"),
+        });
+    }
+    let told = ids.into_iter().map(|id| {
         let mut all = instances.iter();
         let found = all.find_map(|db| db.statements.find(&id));
         let found = found.filter(|running| concerns(caller, running));
@@ -400,19 +414,7 @@ pub(super) fn functions(
         .iter()
         .filter(|f| f.availability == Availability::Available);
     let mut rows: Vec<Vec<Value>> = available
-        .map(|f| {
-            let arguments = match (f.args_min, f.args_max) {
-                (min, 255) => format!("at least {min} arguments"),
-                (min, max) if min == max => format!("{min} arguments"),
-                (min, max) => format!("{min} to {max} arguments"),
-            };
-            row(
-                f.display,
-                format!("{}({arguments}) :: {}", f.display, f.returns),
-                (f.args_min, f.returns),
-                false,
-            )
-        })
+        .map(|f| row(f.display, f.signature(), (f.args_min, f.returns), false))
         .collect();
     rows.extend(graven_cypher::functions::BY_PROCEDURE.iter().map(|f| {
         let signature = format!(

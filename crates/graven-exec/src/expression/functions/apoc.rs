@@ -16,8 +16,10 @@ pub(in crate::expression) mod convert;
 pub(in crate::expression) mod date;
 pub(in crate::expression) mod digest;
 pub(in crate::expression) mod entity;
+pub(in crate::expression) mod exact;
 pub(in crate::expression) mod fingerprint;
 pub(in crate::expression) mod graph;
+mod hash_order;
 pub(in crate::expression) mod likeness;
 pub(in crate::expression) mod map;
 pub(in crate::expression) mod math;
@@ -31,7 +33,6 @@ pub(in crate::expression) mod text;
 pub(in crate::expression) mod text_format;
 
 use std::collections::HashSet;
-use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -124,35 +125,48 @@ fn size(function: &str, value: &Value) -> Result<usize> {
     })
 }
 
-/// A text that is charged while a value is written into it.
-#[derive(Default)]
-struct Written {
-    text: Text,
-    failed: Option<ExecError>,
-}
-
-impl fmt::Write for Written {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        self.text.push(part).map_err(|error| {
-            self.failed = Some(error);
-            fmt::Error
-        })
-    }
-}
-
-/// The text by which APOC makes a key of a value.
+/// The text by which APOC makes a key of a value: that of Java's `toString`.
 fn key(value: &Value) -> Result<Arc<str>> {
     if let Value::String(text) = value {
         return Ok(Arc::clone(text));
     }
-    let mut written = Written::default();
-    let done = write!(written, "{value}");
-    match (done, written.failed) {
-        (Err(_), Some(error)) => Err(error),
-        _ => match written.text.value()? {
-            Value::String(text) => Ok(text),
-            _ => Ok("".into()),
-        },
+    let mut written = Text::default();
+    write_key(value, &mut written)?;
+    match written.value()? {
+        Value::String(text) => Ok(text),
+        _ => Ok("".into()),
+    }
+}
+
+fn write_key(value: &Value, out: &mut Text) -> Result<()> {
+    work(1)?;
+    match value {
+        Value::String(text) => out.push(text),
+        Value::List(items) => {
+            out.push("[")?;
+            for (at, item) in items.iter().enumerate() {
+                out.push(if at > 0 { ", " } else { "" })?;
+                write_key(item, out)?;
+            }
+            out.push("]")
+        }
+        Value::Map(map) => {
+            let mut entries: Vec<_> = map
+                .entries()
+                .iter()
+                .map(|(k, v)| (Arc::clone(k), v))
+                .collect();
+            hash_order::by_key(&mut entries);
+            out.push("{")?;
+            for (at, (name, item)) in entries.into_iter().enumerate() {
+                out.push(if at > 0 { ", " } else { "" })?;
+                out.push(&name)?;
+                out.push("=")?;
+                write_key(item, out)?;
+            }
+            out.push("}")
+        }
+        other => out.push(&other.to_string()),
     }
 }
 

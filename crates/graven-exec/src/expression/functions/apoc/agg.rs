@@ -172,7 +172,8 @@ fn shares(function: &str, given: Option<&Value>) -> Result<Vec<f64>> {
     reason = "a place in a list"
 )]
 fn percentile(sorted: &[Value], share: f64) -> Value {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
+    // The nearest place, as in the histogram of APOC.
+    let rank = (share * sorted.len() as f64 + 0.5) as usize;
     let last = sorted.len().saturating_sub(1);
     let found = sorted.get(rank.saturating_sub(1).min(last));
     found.cloned().unwrap_or_default()
@@ -201,7 +202,12 @@ fn statistics(values: &[Value], given: Option<&Value>) -> Result<Value> {
     let mut entries: Vec<(Arc<str>, Value)> = vec![
         ("total".into(), Value::Integer(total)),
         ("min".into(), end(sorted.first())),
-        ("minNonZero".into(), end(not_zero)),
+        (
+            "minNonZero".into(),
+            not_zero
+                .and_then(as_float)
+                .map_or(Value::Null, Value::Float),
+        ),
         ("max".into(), end(sorted.last())),
         ("mean".into(), number(mean)),
         ("stdev".into(), number(deviation)),

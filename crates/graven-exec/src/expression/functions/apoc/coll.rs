@@ -1,16 +1,17 @@
 //! `apoc.coll`: lists as sets, sequences and tables.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::{Element, Set, integer, list, property, set, size, wrong};
+use super::{Element, Set, hash_order, integer, list, property, set, size, wrong};
 use crate::error::Result;
 use crate::expression::functions::ordered::{places_in_order, value_order};
 use crate::expression::signature::Function;
-use crate::growth::{Items, bytes_of_argument, charge};
+use crate::growth::{Items, bytes_of_argument, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
-use crate::value::order::total_order;
+use crate::value::order::{Comparison, compare};
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.avg", (1, 1), |_, args| average("avg", &args[0])),
@@ -22,9 +23,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("apoc.coll.different", (1, 1), |_, args| {
         let items = list("apoc.coll.different", &args[0])?;
-        Ok(items.map_or(Value::Null, |items| {
-            Value::Boolean(set(items).len() == items.len())
-        }))
+        let different = items.is_some_and(|items| set(items).len() == items.len());
+        Ok(Value::Boolean(different))
     }),
     Function::new("apoc.coll.disjunction", (2, 2), disjunction),
     Function::new(
@@ -48,20 +48,10 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.intersection", (2, 2), intersection),
     Function::new("apoc.coll.isequalcollection", (2, 2), is_equal_collection),
     Function::new("apoc.coll.max", (1, 1), |_, args| {
-        let items = list("apoc.coll.max", &args[0])?.unwrap_or_default();
-        Ok(items
-            .iter()
-            .max_by(|a, b| total_order(a, b))
-            .cloned()
-            .unwrap_or_default())
+        extreme("apoc.coll.max", &args[0], Ordering::Greater)
     }),
     Function::new("apoc.coll.min", (1, 1), |_, args| {
-        let items = list("apoc.coll.min", &args[0])?.unwrap_or_default();
-        Ok(items
-            .iter()
-            .min_by(|a, b| total_order(a, b))
-            .cloned()
-            .unwrap_or_default())
+        extreme("apoc.coll.min", &args[0], Ordering::Less)
     }),
     Function::new("apoc.coll.occurrences", (2, 2), |_, args| {
         let items = list("apoc.coll.occurrences", &args[0])?.unwrap_or_default();
@@ -136,12 +126,26 @@ fn average(function: &str, value: &Value) -> Result<Value> {
     }
 }
 
+/// The first element that none is less, or greater, than; nulls and what does not compare with it
+/// are passed over.
+fn extreme(function: &str, value: &Value, wanted: Ordering) -> Result<Value> {
+    let mut found = &Value::Null;
+    for item in list(function, value)?.unwrap_or_default() {
+        work(1)?;
+        let is_beyond = matches!(compare(item, found),
+            Comparison::Ordered(order) if order == wanted);
+        if found.is_null() || is_beyond {
+            found = item;
+        }
+    }
+    Ok(found.clone())
+}
+
 fn contains(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.contains", &args[0])?.unwrap_or_default();
     let wanted = Element(&args[1]);
-    Ok(Value::Boolean(
-        items.iter().any(|item| Element(item) == wanted),
-    ))
+    let is_there = !args[1].is_null() && items.iter().any(|item| Element(item) == wanted);
+    Ok(Value::Boolean(is_there))
 }
 
 fn contains_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -160,6 +164,9 @@ fn two<'a>(function: &str, args: &'a [Value]) -> Result<(&'a [Value], &'a [Value
 }
 
 fn disjunction(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    if let Some(alone) = single(args) {
+        return Ok(alone);
+    }
     let (first, second) = two("apoc.coll.disjunction", args)?;
     let (in_first, in_second) = (set(first), set(second));
     let only_first = first
@@ -168,7 +175,7 @@ fn disjunction(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let only_second = second
         .iter()
         .filter(|item| !in_first.contains(&Element(item)));
-    Ok(distinct(only_first.chain(only_second)))
+    hash_order::distinct(only_first.chain(only_second), first.len())
 }
 
 fn intersection(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -180,23 +187,30 @@ fn intersection(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn subtract(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    if args[0].is_null() {
-        return Ok(Value::Null);
+    if args.iter().any(Value::is_null) {
+        return Ok(args[0].clone());
     }
     let (first, second) = two("apoc.coll.subtract", args)?;
     let known = set(second);
-    Ok(distinct(
-        first.iter().filter(|item| !known.contains(&Element(item))),
-    ))
+    let kept = first.iter().filter(|item| !known.contains(&Element(item)));
+    hash_order::distinct(kept, first.len())
+}
+
+/// The other one of two lists, where one is null.
+fn single(args: &[Value]) -> Option<Value> {
+    match (&args[0], &args[1]) {
+        (Value::Null, other) | (other, Value::Null) => Some(other.clone()),
+        _ => None,
+    }
 }
 
 fn union(args: &[Value], once: bool) -> Result<Value> {
-    if args[0].is_null() && args[1].is_null() {
-        return Ok(Value::Null);
+    if let Some(alone) = single(args) {
+        return Ok(alone);
     }
     let (first, second) = two("apoc.coll.union", args)?;
     if once {
-        return Ok(distinct(first.iter().chain(second)));
+        return hash_order::distinct(first.iter().chain(second), first.len());
     }
     let mut all = Items::with_room(first.len() + second.len())?;
     for item in first.iter().chain(second) {
@@ -206,6 +220,9 @@ fn union(args: &[Value], once: bool) -> Result<Value> {
 }
 
 fn is_equal_collection(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() != args[1].is_null() {
+        return Ok(Value::Boolean(false));
+    }
     let (first, second) = two("apoc.coll.isEqualCollection", args)?;
     let (first, second) = (counted(first), counted(second));
     Ok(Value::Boolean(first == second))
@@ -248,23 +265,37 @@ fn counts(function: &str, value: &Value, least: usize) -> Result<Value> {
 fn frequencies_as_map(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.frequenciesAsMap", &args[0])?.unwrap_or_default();
     let entries = in_order(items).into_iter();
-    let entries = entries.map(|(item, times)| Ok((super::key(item)?, count(times))));
+    let name = |item: &Value| match item {
+        Value::Null => Ok("NO_VALUE".into()),
+        item => super::key(item),
+    };
+    let entries = entries.map(|(item, times)| Ok((name(item)?, count(times))));
     Ok(Value::map(entries.collect::<Result<_>>()?))
 }
 
 fn duplicates(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.duplicates", &args[0])?.unwrap_or_default();
-    let several = in_order(items).into_iter().filter(|(_, times)| *times > 1);
-    Ok(Value::list(several.map(|(item, _)| item.clone()).collect()))
+    // In the order in which they come a second time.
+    let mut seen = Set::default();
+    Ok(distinct(
+        items.iter().filter(|item| !seen.insert(Element(item))),
+    ))
 }
 
 fn drop_duplicate_neighbours(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list("apoc.coll.dropDuplicateNeighbors", &args[0])? else {
         return Ok(Value::Null);
     };
-    let mut kept = items.to_vec();
-    kept.dedup_by(|a, b| Element(a) == Element(b));
-    Ok(Value::list(kept))
+    // Before the first element there is a null.
+    let mut last = &Value::Null;
+    let mut kept = Items::default();
+    for item in items {
+        if Element(item) != Element(last) {
+            kept.push(item.clone())?;
+        }
+        last = item;
+    }
+    kept.value()
 }
 
 fn fill(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -277,9 +308,7 @@ fn fill(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn flatten(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(items) = list("apoc.coll.flatten", &args[0])? else {
-        return Ok(Value::Null);
-    };
+    let items = list("apoc.coll.flatten", &args[0])?.unwrap_or_default();
     let deep = matches!(args.get(1), Some(Value::Boolean(true)));
     let mut flat = Items::default();
     append_flat(&mut flat, items, deep, true)?;
@@ -317,8 +346,10 @@ fn insert(args: &[Value], all: bool) -> Result<Value> {
         return Ok(args[0].clone());
     };
     let one = std::slice::from_ref(&args[2]);
+    if args[2].is_null() {
+        return Ok(args[0].clone());
+    }
     let new = match (all, &args[2]) {
-        (true, Value::Null) => &[],
         (true, value) => list("apoc.coll.insertAll", value)?.unwrap_or_default(),
         (false, _) => one,
     };
@@ -336,6 +367,7 @@ fn replace(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let mut result = items.to_vec();
     if let Some(at) = position("apoc.coll.set", &args[1], items.len())?
         && let Some(item) = result.get_mut(at)
+        && !args[2].is_null()
     {
         *item = args[2].clone();
     }
@@ -365,7 +397,7 @@ fn pairs(value: &Value, last: bool) -> Result<Value> {
     for (at, item) in items.iter().enumerate() {
         match items.get(at + 1) {
             Some(next) => rows.push(Value::list(vec![item.clone(), next.clone()]))?,
-            None if last => rows.push(Value::list(vec![item.clone(), Value::Null]))?,
+            None if last && at > 0 => rows.push(Value::list(vec![item.clone(), Value::Null]))?,
             None => {}
         }
     }

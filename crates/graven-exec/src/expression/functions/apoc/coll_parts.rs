@@ -1,4 +1,5 @@
-//! `apoc.coll`: elements chosen from lists, by chance, by order, or all combinations of them.
+//! `apoc.coll`: elements chosen from lists, by chance, by order, or all combinations of them; lists
+//! in parts.
 
 use std::cmp::Ordering;
 
@@ -27,6 +28,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         let items = list("apoc.coll.containsSorted", &args[0])?.unwrap_or_default();
         Ok(Value::Boolean(is_among(items, &args[1])))
     }),
+    Function::new("apoc.coll.partition", (2, 2), partition),
     Function::new("apoc.coll.pairwithoffset", (2, 2), pair_with_offset),
     Function::new("apoc.coll.randomitem", (1, 1), |_, args| {
         let items = list("apoc.coll.randomItem", &args[0])?.unwrap_or_default();
@@ -81,7 +83,28 @@ fn is_among(items: &[Value], wanted: &Value) -> bool {
         .is_ok()
 }
 
-/// All lists of so many of the elements, in the order of the list, shorter ones first.
+/// The list in parts of so many elements.
+fn partition(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.coll.partition";
+    let items = list(name, &args[0])?.unwrap_or_default();
+    let wanted = size(name, &args[1])?;
+    if wanted == 0 {
+        let message = format!("{name}() makes no parts of 0 elements");
+        return Err(ExecError::Argument { message });
+    }
+    let mut parts = Items::default();
+    for part in items.chunks(wanted) {
+        let mut own = Items::with_room(part.len())?;
+        for item in part {
+            own.push(item.clone())?;
+        }
+        parts.push(own.value()?)?;
+    }
+    parts.value()
+}
+
+/// All lists of so many of the elements, shorter ones first; the places of the last elements rise
+/// last.
 fn combinations(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.coll.combinations";
     let items = list(name, &args[0])?.unwrap_or_default();
@@ -103,16 +126,14 @@ fn combinations(_: &QueryContext, args: &[Value]) -> Result<Value> {
                 one.push(items[*at].clone())?;
             }
             all.push(one.value()?)?;
-            // The last place that can still go on; those behind it follow it closely.
-            let moves = (0..size)
-                .rev()
-                .find(|at| places[*at] < items.len() - size + at);
-            let Some(moves) = moves else {
+            // The first place that can still go on; those before it begin anew.
+            let end = |at: usize| places.get(at + 1).copied().unwrap_or(items.len());
+            let Some(moves) = (0..size).find(|at| places[*at] + 1 < end(*at)) else {
                 break;
             };
             places[moves] += 1;
-            for at in moves + 1..size {
-                places[at] = places[at - 1] + 1;
+            for (at, place) in places[..moves].iter_mut().enumerate() {
+                *place = at;
             }
         }
     }

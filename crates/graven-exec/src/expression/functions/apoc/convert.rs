@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use graven_storage::NodeId;
+use graven_storage::{NodeId, RelId};
 use graven_types::{Point, PropertyValue};
 use serde_json::Value as Json;
 
 use super::coll::distinct;
-use super::{list, map, property, text, wrong};
+use super::graph::steps;
+use super::{hash_order, list, property, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::growth::{Text, charge, work};
+use crate::growth::{Items, Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
 
@@ -61,6 +62,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: |_, args| {
             Ok(match &args[0] {
                 Value::Null | Value::List(_) => args[0].clone(),
+                Value::Path(path) => steps(path)?,
                 one => Value::list(vec![one.clone()]),
             })
         },
@@ -72,10 +74,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
             Ok(match &args[0] {
                 Value::Node(id) => Value::map(rt.all_node_properties(id.0)?),
                 Value::Relationship(id) => Value::map(rt.all_relationship_properties(id.0)?),
-                other => match map("apoc.convert.toMap", other)? {
-                    Some(_) => other.clone(),
-                    None => Value::Null,
-                },
+                Value::Map(_) => args[0].clone(),
+                _ => Value::Null,
             })
         },
     },
@@ -87,7 +87,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.convert.tonodelist",
         arity: (1, 1),
-        body: |_, args| all_kept("apoc.convert.toNodeList", &args[0], is_node),
+        body: |_, args| all_kept(&args[0], is_node),
     },
     Function {
         name: "apoc.convert.torelationship",
@@ -97,14 +97,17 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.convert.torelationshiplist",
         arity: (1, 1),
-        body: |_, args| all_kept("apoc.convert.toRelationshipList", &args[0], is_relationship),
+        body: |_, args| all_kept(&args[0], is_relationship),
     },
     Function {
         name: "apoc.convert.toset",
         arity: (1, 1),
         body: |_, args| {
-            let items = list("apoc.convert.toSet", &args[0])?;
-            Ok(items.map_or(Value::Null, |items| distinct(items.iter())))
+            Ok(match &args[0] {
+                Value::Null => Value::Null,
+                Value::List(items) => distinct(items.iter()),
+                one => Value::list(vec![one.clone()]),
+            })
         },
     },
     Function {
@@ -160,12 +163,19 @@ fn kept(value: &Value, is: fn(&Value) -> bool) -> Value {
     }
 }
 
-fn all_kept(function: &str, value: &Value, is: fn(&Value) -> bool) -> Result<Value> {
-    let Some(items) = list(function, value)? else {
-        return Ok(Value::Null);
+/// The elements of a list, or the value alone, with null for those of another kind.
+fn all_kept(value: &Value, is: fn(&Value) -> bool) -> Result<Value> {
+    let items = match value {
+        Value::Null => return Ok(Value::Null),
+        Value::List(items) => items,
+        Value::Path(path) => return all_kept(&steps(path)?, is),
+        one => std::slice::from_ref(one),
     };
-    let kept = items.iter().filter(|item| is(item)).cloned();
-    Ok(Value::list(kept.collect()))
+    let mut all = Items::with_room(items.len())?;
+    for item in items {
+        all.push(kept(item, is))?;
+    }
+    all.value()
 }
 
 /// The part of a text of JSON at a path.
@@ -233,7 +243,7 @@ fn from_json(
     fits: fn(&Json) -> bool,
     wanted: &str,
 ) -> Result<Value> {
-    let Some(of) = text(function, value)? else {
+    let Some(of) = text(function, value)?.filter(|of| !of.is_empty()) else {
         return Ok(Value::Null);
     };
     let wrong = |why: &dyn std::fmt::Display| ExecError::Argument {
@@ -303,7 +313,7 @@ fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
         Value::Null => out.push("null"),
         Value::Boolean(b) => out.push(if *b { "true" } else { "false" }),
         Value::Integer(i) => out.push(&i.to_string()),
-        Value::Float(x) if !x.is_finite() => out.push("null"),
+        Value::Float(x) if !x.is_finite() => write_text(value, out),
         Value::Float(_) => out.push(&value.to_string()),
         Value::String(text) => out.push(&Json::from(&**text).to_string()),
         Value::List(items) => {
@@ -317,40 +327,23 @@ fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
             out.push("]")
         }
         Value::Map(map) => write_map(rt, map, out),
-        Value::Node(id) => write_map(rt, &entity(rt, *id, true)?, out),
-        Value::Relationship(id) => {
-            let (start, end) = rt.endpoints(id.0)?;
-            let rel_type = rt.type_name(rt.relationship_type(id.0)?);
-            let map = Map::new(vec![
-                ("type".into(), Value::text("relationship")),
-                ("id".into(), Value::text(&id.0.to_string())),
-                ("label".into(), Value::String(rel_type)),
-                (
-                    "start".into(),
-                    Value::Map(Arc::new(entity(rt, start, false)?)),
-                ),
-                ("end".into(), Value::Map(Arc::new(entity(rt, end, false)?))),
-                (
-                    "properties".into(),
-                    Value::map(rt.all_relationship_properties(id.0)?),
-                ),
-            ]);
-            write_map(rt, &map, out)
-        }
+        Value::Node(id) => write_entries(rt, &entity(rt, *id, false)?, out),
+        Value::Relationship(id) => write_entries(rt, &relationship(rt, *id, false)?, out),
         Value::Path(path) => {
             out.push("[")?;
             for (at, node) in path.nodes.iter().enumerate() {
                 if at > 0 {
                     out.push(",")?;
-                    write_json(rt, &Value::Relationship(path.relationships[at - 1]), out)?;
+                    let rel = path.relationships[at - 1];
+                    write_entries(rt, &relationship(rt, rel, true)?, out)?;
                     out.push(",")?;
                 }
-                write_json(rt, &Value::Node(*node), out)?;
+                write_entries(rt, &entity(rt, *node, true)?, out)?;
             }
             out.push("]")
         }
         Value::Stored(stored) => match &**stored {
-            PropertyValue::Point(point) => write_map(rt, &coordinates(point), out),
+            PropertyValue::Point(point) => write_entries(rt, &coordinates(point), out),
             _ => write_text(value, out),
         },
         other => write_text(other, out),
@@ -362,42 +355,82 @@ fn write_text(value: &Value, out: &mut Text) -> Result<()> {
     out.push(&Json::from(&*text).to_string())
 }
 
-/// A node as APOC writes it; as the end of a relationship, without its kind.
-fn entity(rt: &QueryContext, id: NodeId, is_alone: bool) -> Result<Map> {
-    let labels = rt.labels_of(id.0)?.into_iter().map(Value::String);
-    let mut entries: Vec<(Arc<str>, Value)> = vec![
+/// Keys and values in the order in which APOC writes them.
+type Entries = Vec<(Arc<str>, Value)>;
+
+/// A node as APOC writes it, without labels and properties that it does not have.
+fn entity(rt: &QueryContext, id: NodeId, is_of_path: bool) -> Result<Entries> {
+    let labels: Vec<Value> = (rt.labels_of(id.0)?.into_iter().map(Value::String)).collect();
+    let properties = rt.all_node_properties(id.0)?;
+    let mut entries: Entries = vec![
         ("id".into(), Value::text(&id.0.to_string())),
-        ("labels".into(), Value::list(labels.collect())),
-        (
-            "properties".into(),
-            Value::map(rt.all_node_properties(id.0)?),
-        ),
+        ("type".into(), Value::text("node")),
     ];
-    if is_alone {
-        entries.push(("type".into(), Value::text("node")));
+    let (has_labels, has_properties) = (!labels.is_empty(), !properties.is_empty());
+    let labels = has_labels.then(|| ("labels".into(), Value::list(labels)));
+    let properties = has_properties.then(|| ("properties".into(), Value::map(properties)));
+    entries.extend(
+        match is_of_path {
+            true => [properties, labels],
+            false => [labels, properties],
+        }
+        .into_iter()
+        .flatten(),
+    );
+    Ok(entries)
+}
+
+/// A relationship with its ends as APOC writes it.
+fn relationship(rt: &QueryContext, id: RelId, is_of_path: bool) -> Result<Entries> {
+    let (start, end) = rt.endpoints(id.0)?;
+    let label = Value::String(rt.type_name(rt.relationship_type(id.0)?));
+    let own: [(Arc<str>, Value); 2] = [
+        ("id".into(), Value::text(&id.0.to_string())),
+        ("type".into(), Value::text("relationship")),
+    ];
+    let [number, kind] = own;
+    let label = ("label".into(), label);
+    let ends = [
+        ("start".into(), Value::Node(start)),
+        ("end".into(), Value::Node(end)),
+    ];
+    let mut entries: Entries = match is_of_path {
+        true => ends.into_iter().chain([number, label, kind]).collect(),
+        false => [number, kind, label].into_iter().chain(ends).collect(),
+    };
+    let properties = rt.all_relationship_properties(id.0)?;
+    if !properties.is_empty() {
+        entries.push(("properties".into(), Value::map(properties)));
     }
-    Ok(Map::new(entries))
+    Ok(entries)
 }
 
 /// A point as a map, from which `point` makes it again.
-fn coordinates(point: &Point) -> Map {
+fn coordinates(point: &Point) -> Entries {
     let (names, crs) = match point.srid {
-        4326 => (["longitude", "latitude"], "wgs-84"),
-        4979 => (["longitude", "latitude"], "wgs-84-3d"),
-        9157 => (["x", "y"], "cartesian-3d"),
-        _ => (["x", "y"], "cartesian"),
+        4326 => (["latitude", "longitude", "height"], "wgs-84"),
+        4979 => (["latitude", "longitude", "height"], "wgs-84-3d"),
+        9157 => (["x", "y", "z"], "cartesian-3d"),
+        _ => (["x", "y", "z"], "cartesian"),
     };
-    let third = if names[0] == "x" { "z" } else { "height" };
-    Map::new(vec![
+    let [first, second] = match names[0] {
+        "x" => [point.x, point.y],
+        _ => [point.y, point.x],
+    };
+    let third = point.z.map_or(Value::Null, Value::Float);
+    vec![
         ("crs".into(), Value::text(crs)),
-        (names[0].into(), Value::Float(point.x)),
-        (names[1].into(), Value::Float(point.y)),
-        (third.into(), point.z.map_or(Value::Null, Value::Float)),
-    ])
+        (names[0].into(), Value::Float(first)),
+        (names[1].into(), Value::Float(second)),
+        (names[2].into(), third),
+    ]
 }
 
 fn write_map(rt: &QueryContext, map: &Map, out: &mut Text) -> Result<()> {
-    write_entries(rt, map.entries(), out)
+    charge(size_of_val(map.entries()))?;
+    let mut entries = map.entries().to_vec();
+    hash_order::by_key(&mut entries);
+    write_entries(rt, &entries, out)
 }
 
 fn write_entries(rt: &QueryContext, entries: &[(Arc<str>, Value)], out: &mut Text) -> Result<()> {
@@ -425,7 +458,12 @@ pub(super) fn type_name(value: &Value) -> String {
     };
     match value {
         Value::List(items) => of_list(items),
-        Value::Stored(_) => value.type_name().to_uppercase(),
+        Value::Stored(_) => match &*value.type_name().to_uppercase() {
+            "LOCAL DATETIME" => "LOCAL_DATE_TIME".to_owned(),
+            "DATETIME" => "DATE_TIME".to_owned(),
+            "LOCAL TIME" => "LOCAL_TIME".to_owned(),
+            other => other.to_owned(),
+        },
         other => other.type_name().to_uppercase(),
     }
 }

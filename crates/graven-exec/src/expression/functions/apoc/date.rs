@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use graven_temporal::pattern::Pattern;
 use graven_temporal::{Kind, Parts, Zone, calendar};
-use graven_types::{Duration, LocalDateTime, PropertyValue};
+use graven_types::{Duration, PropertyValue};
 
-use super::{integer, text, wrong};
+use super::{integer, key, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{charge, work};
@@ -198,7 +198,9 @@ fn convert_format(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.date.convertFormat";
     let to = pattern(or(name, args.get(2), "yyyy-MM-dd")?)?;
     match (text(name, &args[0])?, text(name, &args[1])?) {
-        (Some(of), Some(from)) => Ok(Value::text(&to.write(&pattern(from)?.read(of)?)?)),
+        (Some(of), Some(from)) if !of.is_empty() => {
+            Ok(Value::text(&to.write(&pattern(from)?.read(of)?)?))
+        }
         _ => Ok(Value::Null),
     }
 }
@@ -305,30 +307,24 @@ fn to_years(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 fn format_temporal(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.temporal.format";
-    let of = or(name, args.get(1), "yyyy-MM-dd")?;
+    let of = match args.get(1) {
+        Some(given) => text(name, given)?,
+        None => None,
+    };
+    let of: &str = of.map_or("yyyy-MM-dd", |of| of);
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Stored(value) => match (&**value, Parts::of(value)) {
             (PropertyValue::Duration(length), _) => written_duration(of, length),
             (_, Some(parts)) => written(of, &parts),
-            (_, None) => Err(wrong(name, "a date or time", &args[0])),
+            (_, None) => Ok(Value::String(key(&args[0])?)),
         },
-        other => Err(wrong(name, "a date or time", other)),
+        other => Ok(Value::String(key(other)?)),
     }
 }
 
-/// A duration as the moment so long after the year 0 began.
 fn written_duration(of: &str, length: &Duration) -> Result<Value> {
-    let seconds = calendar::date(0, 1, 1)? * (DAY / 1000);
-    let begin = PropertyValue::LocalDateTime(LocalDateTime {
-        seconds,
-        nanoseconds: 0,
-    });
-    let moment = graven_temporal::arithmetic::add(&begin, length, 1)?;
-    match Parts::of(&moment) {
-        Some(parts) => written(of, &parts),
-        None => Ok(Value::Null),
-    }
+    Ok(Value::text(&pattern(of)?.write_duration(length)?))
 }
 
 fn to_zoned(_: &QueryContext, args: &[Value]) -> Result<Value> {

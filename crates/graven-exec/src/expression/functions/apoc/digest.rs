@@ -16,6 +16,7 @@ use sha2::{Sha256, Sha384, Sha512};
 
 use super::{integer, key, list, text};
 use crate::error::{ExecError, Result};
+use crate::expression::functions::number::random_uuid;
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
@@ -57,6 +58,17 @@ macro_rules! hash {
 }
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function::new("apoc.create.uuidbase64", (0, 0), |_, _| {
+        short_uuid("apoc.create.uuidBase64", &random_uuid())
+    }),
+    Function::new("apoc.create.uuidbase64tohex", (1, 1), long_uuid),
+    Function::new("apoc.create.uuidhextobase64", (1, 1), |_, args| {
+        let name = "apoc.create.uuidHexToBase64";
+        match text(name, &args[0])? {
+            Some(uuid) => short_uuid(name, uuid),
+            None => Ok(Value::Null),
+        }
+    }),
     Function {
         name: "apoc.text.base64decode",
         arity: (1, 1),
@@ -131,9 +143,9 @@ fn decoded(function: &str, value: &Value, code: &GeneralPurpose) -> Result<Value
     // Padding may be missing as a whole, not in part.
     let is_padded_in_part = of.ends_with('=') && !of.len().is_multiple_of(4);
     let bytes = code.decode(&**of).ok().filter(|_| !is_padded_in_part);
-    let decoded = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    match decoded {
-        Some(text) => Ok(Value::text(&text)),
+    match bytes {
+        // As Java has it, a mark stands for what is no UTF-8.
+        Some(bytes) => Ok(Value::text(&String::from_utf8_lossy(&bytes))),
         None => Err(ExecError::Argument {
             message: format!(
                 "{function}() cannot decode a text that begins with `{}`: it is no Base64 of a text",
@@ -168,10 +180,10 @@ fn bytes(_: &QueryContext, args: &[Value]) -> Result<Value> {
     bytes.value()
 }
 
-/// Four, eight or sixteen digits.
+/// Four, eight or sixteen digits; the last 32 bits of negative numbers.
 fn hexadecimal(value: i64) -> Value {
     Value::text(&match value {
-        0..=0xffff => format!("{value:04X}"),
+        i64::MIN..=0xffff => format!("{:04X}", value as u32),
         0x1_0000..=0xffff_ffff => format!("{value:08X}"),
         _ => format!("{value:016X}"),
     })
@@ -186,4 +198,47 @@ fn hex_char_at(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let at = usize::try_from(*at).ok();
     let found = at.and_then(|at| of.chars().nth(at));
     Ok(found.map_or(Value::Null, |c| hexadecimal(i64::from(u32::from(c)))))
+}
+
+/// The 22 letters for a UUID in hexadecimal digits.
+fn short_uuid(function: &str, uuid: &str) -> Result<Value> {
+    let wrong = || ExecError::Argument {
+        message: format!(
+            "{function}() needs a UUID, got `{}`",
+            uuid.chars().take(40).collect::<String>()
+        ),
+    };
+    let parts: Vec<&str> = uuid.split('-').take(6).collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    if lengths != [8, 4, 4, 4, 12] {
+        return Err(wrong());
+    }
+    let number = u128::from_str_radix(&parts.concat(), 16).map_err(|_| wrong())?;
+    let mut short = BASE64.encode(number.to_be_bytes());
+    // Two signs that fill, which are always there.
+    short.truncate(22);
+    Ok(Value::text(&short))
+}
+
+/// The UUID of 22 letters, in hexadecimal digits.
+fn long_uuid(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let Some(short) = text("apoc.create.uuidBase64ToHex", &args[0])? else {
+        return Ok(Value::Null);
+    };
+    let bytes = BASE64.decode(&**short).ok().filter(|_| short.len() == 22);
+    let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    let number = bytes
+        .map(u128::from_be_bytes)
+        .ok_or_else(|| ExecError::Argument {
+            message: format!(
+                "apoc.create.uuidBase64ToHex() needs the 22 letters of a UUID, got `{}`",
+                short.chars().take(40).collect::<String>()
+            ),
+        })?;
+    let digits = format!("{number:032x}");
+    let (a, rest) = digits.split_at(8);
+    let (b, rest) = rest.split_at(4);
+    let (c, rest) = rest.split_at(4);
+    let (d, e) = rest.split_at(4);
+    Ok(Value::text(&[a, b, c, d, e].join("-")))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::convert::type_name;
-use super::{list, text, wrong};
+use super::{list, text};
 use crate::error::Result;
 use crate::expression::functions::number::random_uuid;
 use crate::expression::property::index;
@@ -41,20 +41,19 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 /// Keys and their values.
 type Entries = Vec<(Arc<str>, Value)>;
 
-/// Keys and values of a node, relationship or map; none of null.
-fn entries(rt: &QueryContext, function: &str, value: &Value) -> Result<Option<Entries>> {
+/// Keys and values of a node, relationship or map; none of other values.
+fn entries(rt: &QueryContext, value: &Value) -> Result<Option<Entries>> {
     Ok(Some(match value {
-        Value::Null => return Ok(None),
         Value::Map(map) => map.entries().to_vec(),
         Value::Node(id) => rt.all_node_properties(id.0)?,
         Value::Relationship(id) => rt.all_relationship_properties(id.0)?,
-        other => return Err(wrong(function, "a Node, Relationship or Map", other)),
+        _ => return Ok(None),
     }))
 }
 
 fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.any.properties";
-    let Some(mut all) = entries(rt, name, &args[0])? else {
+    let Some(mut all) = entries(rt, &args[0])? else {
         return Ok(Value::Null);
     };
     if let Some(wanted) = args.get(1)
@@ -72,19 +71,16 @@ fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
 fn property(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.any.property";
     match (&args[0], text(name, &args[1])?) {
-        (Value::Null, _) | (_, None) => Ok(Value::Null),
         (base @ (Value::Map(_) | Value::Node(_) | Value::Relationship(_)), Some(_)) => {
             index(base, &args[1], rt)
         }
-        (other, Some(_)) => Err(wrong(name, "a Node, Relationship or Map", other)),
+        _ => Ok(Value::Null),
     }
 }
 
 /// The types of properties by their keys.
 fn types(rt: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(all) = entries(rt, "apoc.meta.cypher.types", &args[0])? else {
-        return Ok(Value::Null);
-    };
+    let all = entries(rt, &args[0])?.unwrap_or_default();
     let typed = all.into_iter();
     let typed = typed.map(|(key, value)| (key, Value::text(&type_name(&value))));
     Ok(Value::map(typed.collect()))
@@ -92,9 +88,7 @@ fn types(rt: &QueryContext, args: &[Value]) -> Result<Value> {
 
 /// How the properties of two nodes, relationships or maps differ.
 fn differences(rt: &QueryContext, args: &[Value]) -> Result<Value> {
-    let name = "apoc.diff.nodes";
-    let (Some(left), Some(right)) = (entries(rt, name, &args[0])?, entries(rt, name, &args[1])?)
-    else {
+    let (Some(left), Some(right)) = (entries(rt, &args[0])?, entries(rt, &args[1])?) else {
         return Ok(Value::Null);
     };
     let mut others: BTreeMap<Arc<str>, Value> = right.into_iter().collect();

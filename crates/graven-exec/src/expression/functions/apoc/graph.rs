@@ -56,32 +56,32 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
         name: "apoc.label.exists",
         arity: (2, 2),
-        body: |rt, args| {
-            let known = lookup("graven.has_all_labels").expect("a function of the language");
-            (known.body)(rt, args)
+        body: |rt, args| match &args[0] {
+            Value::Node(_) | Value::Relationship(_) => {
+                let known = lookup("graven.has_all_labels").expect("a function of the language");
+                (known.body)(rt, args)
+            }
+            _ => Ok(Value::Boolean(false)),
         },
     },
-    of_types!("apoc.node.degree", |rt, args| degree(rt, args, None)),
+    of_types!("apoc.node.degree", degree),
     of_types!("apoc.node.degree.in", |rt, args| {
-        degree(rt, args, Some(Direction::In))
+        degree_of_type(rt, args, Direction::In)
     }),
     of_types!("apoc.node.degree.out", |rt, args| {
-        degree(rt, args, Some(Direction::Out))
+        degree_of_type(rt, args, Direction::Out)
     }),
     same_as!("apoc.node.id", "id"),
     same_as!("apoc.node.labels", "labels"),
     of_types!("apoc.node.relationship.exists", |rt, args| {
         let name = "apoc.node.relationship.exists";
-        let found = relationships(rt, name, &args[0], args.get(1), None)?;
+        let found = relationships(rt, name, &args[0], args.get(1))?;
         Ok(found.map_or(Value::Null, |found| Value::Boolean(found.total > 0)))
     }),
     of_types!("apoc.node.relationship.types", |rt, args| {
         let name = "apoc.node.relationship.types";
-        let Some(found) = relationships(rt, name, &args[0], args.get(1), None)? else {
-            return Ok(Value::Null);
-        };
-        let names = found.types.into_iter().map(Value::String);
-        Ok(Value::list(names.collect()))
+        let found = relationships(rt, name, &args[0], args.get(1))?;
+        Ok(found.map_or(Value::Null, Found::types))
     }),
     Function {
         name: "apoc.path.combine",
@@ -121,16 +121,21 @@ pub(super) struct Found {
     types: BTreeSet<Arc<str>>,
 }
 
+impl Found {
+    /// The names of the types.
+    pub(super) fn types(self) -> Value {
+        Value::list(self.types.into_iter().map(Value::String).collect())
+    }
+}
+
 /// A type with the direction in which its relationships count; none: in both.
 pub(super) type Named = (TypeId, Option<Direction>);
 
-/// The types and directions that a text names; all of them where it names none. Where `only` one
-/// direction counts, a name that asks for the other one counts nothing.
+/// The types and directions that a text names; all of them where it names none.
 pub(super) fn named_types(
     rt: &QueryContext,
     function: &str,
     value: Option<&Value>,
-    only: Option<Direction>,
 ) -> Result<Vec<Named>> {
     let given = value
         .map(|value| text(function, value))
@@ -140,14 +145,10 @@ pub(super) fn named_types(
     let mut charged = 0;
     for part in given.map_or("", |text| text).split('|') {
         let part = part.trim();
-        let (name, asked) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
+        let (name, direction) = match (part.strip_prefix('<'), part.strip_suffix('>')) {
             (Some(name), None) => (name, Some(Direction::In)),
             (None, Some(name)) => (name, Some(Direction::Out)),
             _ => (part.trim_matches(['<', '>']), None),
-        };
-        let direction = match (asked, only) {
-            (Some(asked), Some(only)) if asked != only => continue,
-            (asked, only) => asked.or(only),
         };
         match name.trim_start_matches(':') {
             "" => {
@@ -170,7 +171,6 @@ pub(super) fn relationships(
     function: &str,
     node: &Value,
     types: Option<&Value>,
-    only: Option<Direction>,
 ) -> Result<Option<Found>> {
     let id = match node {
         Value::Null => return Ok(None),
@@ -178,7 +178,7 @@ pub(super) fn relationships(
         other => return Err(wrong(function, "a Node", other)),
     };
     let mut found = Found::default();
-    for (rel_type, direction) in named_types(rt, function, types, only)? {
+    for (rel_type, direction) in named_types(rt, function, types)? {
         let degree = |direction| rt.snapshot.adjacency(rel_type, direction)?.degree(id);
         let count = match direction {
             Some(direction) => degree(direction)?,
@@ -196,10 +196,32 @@ pub(super) fn relationships(
     Ok(Some(found))
 }
 
-fn degree(rt: &QueryContext, args: &[Value], only: Option<Direction>) -> Result<Value> {
-    let found = relationships(rt, "apoc.node.degree", &args[0], args.get(1), only)?;
+fn degree(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let found = relationships(rt, "apoc.node.degree", &args[0], args.get(1))?;
     let total = found.map(|found| i64::try_from(found.total).unwrap_or(i64::MAX));
     Ok(total.map_or(Value::Null, Value::Integer))
+}
+
+/// Counts relationships of one direction, all of them or those of the one type that is named.
+fn degree_of_type(rt: &QueryContext, args: &[Value], direction: Direction) -> Result<Value> {
+    let name = "apoc.node.degree";
+    let id = match &args[0] {
+        Value::Null => return Ok(Value::Null),
+        Value::Node(id) => NodeId(id.0),
+        other => return Err(wrong(name, "a Node", other)),
+    };
+    let wanted = args.get(1).map(|value| text(name, value)).transpose()?;
+    let types = match wanted.flatten().map_or("", |text| text) {
+        "" => (0..rt.snapshot.catalog().types().len() as u32).collect(),
+        wanted => Vec::from_iter(rt.type_id(wanted).map(|own| own.0)),
+    };
+    let mut total = 0_u64;
+    for rel_type in types {
+        work(1)?;
+        let adjacency = rt.snapshot.adjacency(TypeId(rel_type), direction)?;
+        total = total.saturating_add(adjacency.degree(id)?);
+    }
+    Ok(Value::Integer(i64::try_from(total).unwrap_or(i64::MAX)))
 }
 
 fn is_deleted(rt: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -224,7 +246,8 @@ fn path<'a>(function: &str, value: &'a Value) -> Result<Option<&'a Path>> {
 fn combine(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.path.combine";
     let (Some(first), Some(second)) = (path(name, &args[0])?, path(name, &args[1])?) else {
-        return Ok(Value::Null);
+        let alone = args.iter().find(|path| !path.is_null());
+        return Ok(alone.cloned().unwrap_or_default());
     };
     if first.nodes.last() != second.nodes.first() {
         return Err(ExecError::Argument {
@@ -284,11 +307,15 @@ fn create(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(Value::Path(Arc::new(made)))
 }
 
-/// Nodes and relationships in turn.
 fn elements(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(path) = path("apoc.path.elements", &args[0])? else {
-        return Ok(Value::Null);
-    };
+    match path("apoc.path.elements", &args[0])? {
+        Some(path) => steps(path),
+        None => Ok(Value::Null),
+    }
+}
+
+/// Nodes and relationships of a path in turn.
+pub(super) fn steps(path: &Path) -> Result<Value> {
     let mut all = Items::with_room(path.nodes.len() + path.relationships.len())?;
     all.push(Value::Node(path.nodes[0]))?;
     for (relationship, node) in path.relationships.iter().zip(&path.nodes[1..]) {

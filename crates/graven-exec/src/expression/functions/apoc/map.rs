@@ -101,16 +101,16 @@ fn with(function: &str, value: &Value, new: Entries) -> Result<Value> {
     made(all)
 }
 
-/// Entries of a list of pairs; those without a key are left out.
+/// Entries of a list of pairs; a key alone has null, and those without a key are left out.
 fn pairs(function: &str, items: &[Value]) -> Result<Entries> {
     let mut entries = Vec::with_capacity(items.len());
     for item in items {
         match item {
             Value::List(pair) => {
-                if let [name, value, ..] = &**pair
+                if let [name, rest @ ..] = &**pair
                     && !name.is_null()
                 {
-                    entries.push((key(name)?, value.clone()));
+                    entries.push((key(name)?, rest.first().cloned().unwrap_or_default()));
                 }
             }
             Value::Null => {}
@@ -242,8 +242,9 @@ fn get(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 /// The values of several keys, or the map of them.
 fn several(function: &str, args: &[Value], as_map: bool) -> Result<Value> {
-    let of = map(function, &args[0])?;
-    let keys = list(function, &args[1])?.unwrap_or_default();
+    let (Some(of), Some(keys)) = (map(function, &args[0])?, list(function, &args[1])?) else {
+        return Ok(Value::Null);
+    };
     let defaults = match args.get(2) {
         Some(given) => list(function, given)?.unwrap_or_default(),
         None => &[],
@@ -251,7 +252,7 @@ fn several(function: &str, args: &[Value], as_map: bool) -> Result<Value> {
     let (mut values, mut entries) = (Items::default(), Vec::new());
     for (at, name) in keys.iter().enumerate() {
         let name = key(name)?;
-        let found = of.and_then(|map| map.get(&name)).cloned();
+        let found = of.get(&name).cloned();
         let default = defaults.get(at).filter(|d| !d.is_null()).cloned();
         let value = match found.or(default) {
             Some(value) => value,
@@ -274,25 +275,14 @@ fn values(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(of) = map(function, &args[0])? else {
         return Ok(Value::list(Vec::new()));
     };
-    let keys = match args.get(1) {
-        Some(keys) => list(function, keys)?,
-        None => None,
-    };
+    let keys = args.get(1).map(|keys| list(function, keys)).transpose()?;
     let add_nulls = matches!(args.get(2), Some(Value::Boolean(true)));
     let mut values = Items::default();
-    match keys {
-        None => of
-            .entries()
-            .iter()
-            .try_for_each(|(_, value)| values.push(value.clone()))?,
-        Some(keys) => {
-            for name in keys {
-                match of.get(&key(name)?) {
-                    Some(value) => values.push(value.clone())?,
-                    None if add_nulls => values.push(Value::Null)?,
-                    None => {}
-                }
-            }
+    for name in keys.flatten().unwrap_or_default() {
+        match of.get(&key(name)?) {
+            Some(value) => values.push(value.clone())?,
+            None if add_nulls => values.push(Value::Null)?,
+            None => {}
         }
     }
     values.value()
@@ -343,6 +333,12 @@ fn group_by(rt: &QueryContext, args: &[Value], all: bool) -> Result<Value> {
     let mut groups: Vec<(Arc<str>, Vec<Value>)> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for item in items {
+        if !matches!(
+            item,
+            Value::Map(_) | Value::Node(_) | Value::Relationship(_)
+        ) {
+            continue;
+        }
         let value = property(rt, function, item, name)?;
         let Some(value) = value.filter(|value| !value.is_null()) else {
             continue;

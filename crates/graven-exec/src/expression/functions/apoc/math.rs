@@ -1,6 +1,7 @@
 //! `apoc.math`, `apoc.bitwise`, `apoc.scoring`, and numbers in texts of `apoc.number`: limits of
 //! Java's numbers, curves, operations on bits.
 
+use super::number::is_language;
 use super::{integer, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -44,9 +45,9 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (3, 3),
         body: bitwise,
     },
-    curve!("cosh", f64::cosh),
-    curve!("coth", |x| 1.0 / x.tanh()),
-    curve!("csch", |x| 1.0 / x.sinh()),
+    curve!("cosh", cosh),
+    curve!("coth", |x| cosh(x) / sinh(x)),
+    curve!("csch", |x| 1.0 / sinh(x)),
     limit!("maxbyte", Value::Integer(i8::MAX as i64)),
     limit!("maxdouble", Value::Float(f64::MAX)),
     limit!("maxint", Value::Integer(i32::MAX as i64)),
@@ -56,11 +57,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     limit!("mindouble", Value::Float(f64::from_bits(1))),
     limit!("minint", Value::Integer(i32::MIN as i64)),
     limit!("minlong", Value::Integer(i64::MIN)),
-    curve!("sech", |x| 1.0 / x.cosh()),
+    curve!("sech", |x| 1.0 / cosh(x)),
     curve!("sigmoid", sigmoid),
     curve!("sigmoidprime", |x| sigmoid(x) * (1.0 - sigmoid(x))),
-    curve!("sinh", f64::sinh),
-    curve!("tanh", f64::tanh),
+    curve!("sinh", sinh),
+    curve!("tanh", |x| sinh(x) / cosh(x)),
     Function {
         name: "apoc.number.parsefloat",
         arity: (1, 3),
@@ -120,12 +121,21 @@ fn pareto(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 /// The number that a text begins with, without its commas; none of null.
 fn leading(function: &str, args: &[Value]) -> Result<Option<String>> {
-    if let Some(other) = args[1..].iter().find(|other| !other.is_null()) {
-        return Err(wrong(function, "no pattern and no language", other));
-    }
     let Some(of) = text(function, &args[0])? else {
         return Ok(None);
     };
+    let is_plain = |other: &&Value| match other {
+        Value::String(word) => word.is_empty() || &**word == "en",
+        other => other.is_null(),
+    };
+    if let Some(other) = args[1..].iter().find(|other| !is_plain(other)) {
+        let language = args.get(2).filter(|language| !is_plain(language));
+        return match language {
+            // No language has such a name.
+            Some(Value::String(name)) if !is_language(name) => Ok(None),
+            _ => Err(wrong(function, "no pattern and no language", other)),
+        };
+    }
     charge(of.len())?;
     work(1 + of.len() / 256)?;
     let of = of.trim();
@@ -148,6 +158,15 @@ fn leading(function: &str, args: &[Value]) -> Result<Option<String>> {
         }
     }
     Ok(Some(number))
+}
+
+/// By its definition, as APOC has it, which loses digits of small numbers.
+fn sinh(x: f64) -> f64 {
+    (x.exp() - (-x).exp()) / 2.0
+}
+
+fn cosh(x: f64) -> f64 {
+    (x.exp() + (-x).exp()) / 2.0
 }
 
 fn sigmoid(x: f64) -> f64 {

@@ -26,7 +26,12 @@ fn double_metaphone(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let mut out = Text::default();
     // Java's `\W` is every character but these.
-    for word in of.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+    let is_between = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    // Before a first sign there is an empty word, of which APOC says that it is null.
+    if of.starts_with(is_between) && of.contains(|c| !is_between(c)) {
+        out.push("null")?;
+    }
+    for word in of.split(is_between) {
         work(1 + word.len())?;
         if !word.is_empty() {
             out.push(&Word::of(word).code())?;

@@ -5,10 +5,10 @@
 //! patterns there are `0`, `#`, `,`, `.`, `%`, quoted and other letters around them, and a second
 //! pattern for negative numbers.
 
-use super::{text, wrong};
+use super::text;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
-use crate::growth::charge;
+use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 
@@ -35,57 +35,38 @@ const ROMAN: &[(&str, i64)] = &[
     ("I", 1),
 ];
 
-/// The largest number that has a Roman one.
-const ROMAN_MAX: i64 = 3999;
-
 fn to_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let name = "apoc.number.arabicToRoman";
     let mut left = match &args[0] {
-        Value::Null => return Ok(Value::Null),
         Value::Integer(number) => *number,
-        other => return Err(wrong(name, "an Integer", other)),
+        Value::Float(number) => *number as i64,
+        _ => return Ok(Value::Null),
     };
-    if !(1..=ROMAN_MAX).contains(&left) {
-        let message = format!("{name}() needs a number from 1 to {ROMAN_MAX}, got {left}");
-        return Err(ExecError::Argument { message });
-    }
-    let mut roman = String::new();
+    let mut roman = Text::default();
     for (letters, worth) in ROMAN {
         while left >= *worth {
-            roman.push_str(letters);
+            work(1)?;
+            roman.push(letters)?;
             left -= worth;
         }
     }
-    Ok(Value::text(&roman))
+    roman.value()
 }
 
+/// What the letters up to the first other one say, the longest number first at each place.
 fn from_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let name = "apoc.number.romanToArabic";
-    let Some(given) = text(name, &args[0])? else {
-        return Ok(Value::Null);
-    };
-    let no_number = || ExecError::Argument {
-        message: format!(
-            "{name}(): `{}` is no Roman number",
-            given.chars().take(40).collect::<String>()
-        ),
-    };
-    if given.len() > 100 {
-        return Err(no_number());
-    }
-    let upper = given.trim().to_uppercase();
+    let given = text("apoc.number.romanToArabic", &args[0])?;
+    let given = given.map_or("", |text| text);
+    charge(given.len())?;
+    let upper = given.to_ascii_uppercase();
     let mut rest = &*upper;
     let mut number = 0;
-    for (letters, worth) in ROMAN {
-        while let Some(behind) = rest.strip_prefix(letters) {
-            number += worth;
-            rest = behind;
-        }
+    let found = |rest: &str| ROMAN.iter().find(|(letters, _)| rest.starts_with(letters));
+    while let Some((letters, worth)) = found(rest) {
+        work(1)?;
+        number += worth;
+        rest = &rest[letters.len()..];
     }
-    match rest.is_empty() && number > 0 {
-        true => Ok(Value::Integer(number)),
-        false => Err(no_number()),
-    }
+    Ok(Value::Integer(number))
 }
 
 /// What a pattern says of one sign of numbers.
@@ -190,6 +171,11 @@ impl Pattern {
     }
 }
 
+/// Whether a text is the form of a language's name.
+pub(super) fn is_language(name: &str) -> bool {
+    matches!(name.len(), 2 | 3) && name.bytes().all(|letter| letter.is_ascii_lowercase())
+}
+
 /// The number by a pattern, as `DecimalFormat` writes it in English; null of what is no number.
 fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.number.format";
@@ -199,6 +185,10 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let refused = |message: String| Err(ExecError::Argument { message });
     let (given, language) = (word(1)?, word(2)?);
+    // No language has such a name.
+    if !language.is_empty() && !is_language(language) {
+        return Ok(Value::Null);
+    }
     if !matches!(language, "" | "en") {
         return refused(format!("{name}() writes English numbers, not `{language}`"));
     }

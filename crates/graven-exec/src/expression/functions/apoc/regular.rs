@@ -1,9 +1,11 @@
-//! `apoc.text.replace`, `regreplace`, `regexGroups` and `split`, and Kuzu's `regexp_replace`: what
-//! a regular expression finds within a text.
+//! `apoc.text.replace`, `regreplace`, `regexGroups`, `regexGroupsByName` and `split`, and Kuzu's
+//! `regexp_replace`: what a regular expression finds within a text.
 //!
 //! # Costs
 //! Each match starts the engine again behind the one before; texts and lists are charged as they
 //! grow.
+
+use std::sync::Arc;
 
 use super::{integer, text};
 use crate::error::{ExecError, Result};
@@ -29,6 +31,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (2, 2),
         body: groups,
     },
+    Function::new("apoc.text.regexgroupsbyname", (2, 2), named_groups),
     Function {
         name: "apoc.text.split",
         arity: (2, 3),
@@ -119,6 +122,66 @@ fn groups(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             parts.push(place.map_or(Value::Null, |place| Value::text(&of[place])))?;
         }
         all.push(parts.value()?)?;
+        Ok(true)
+    })?;
+    all.value()
+}
+
+/// The names of groups and their numbers.
+fn group_names(pattern: &str) -> Vec<(Arc<str>, usize)> {
+    let mut names = Vec::new();
+    let (mut number, mut is_class) = (0, false);
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\\' if rest.starts_with('Q') => {
+                rest = rest.split_once("\\E").map_or("", |(_, behind)| behind);
+            }
+            '\\' => {
+                let escaped = rest.chars().next().map_or(0, char::len_utf8);
+                rest = &rest[escaped..];
+            }
+            '[' => is_class = true,
+            ']' => is_class = false,
+            '(' if is_class => {}
+            '(' => {
+                let name = rest
+                    .strip_prefix("?<")
+                    .and_then(|name| name.split_once('>'));
+                let name = name.filter(|(name, _)| !name.starts_with(['=', '!']));
+                if name.is_some() || !rest.starts_with('?') {
+                    number += 1;
+                }
+                names.extend(name.map(|(name, _)| (Arc::from(name), number)));
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// For each match the whole of it and a map of the groups that have a name and took part.
+fn named_groups(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "apoc.text.regexGroupsByName";
+    let [of, pattern] = [&args[0], &args[1]].map(|value| text(name, value));
+    let (Some(of), Some(pattern)) = (of?, pattern?) else {
+        return Ok(Value::list(Vec::new()));
+    };
+    let names = group_names(pattern);
+    let mut all = Items::default();
+    each_match(rt, of, pattern, |found| {
+        let part = |number: usize| found.get(number).cloned().flatten().map(|place| &of[place]);
+        let groups = names.iter().filter_map(|(name, number)| {
+            let own = Value::text(part(*number)?);
+            Some((Arc::clone(name), own))
+        });
+        let groups = groups.collect::<Vec<_>>();
+        charge(size_of_val(&*groups) + part(0).map_or(0, str::len))?;
+        all.push(Value::map(vec![
+            ("group".into(), part(0).map_or(Value::Null, Value::text)),
+            ("matches".into(), Value::map(groups)),
+        ]))?;
         Ok(true)
     })?;
     all.value()

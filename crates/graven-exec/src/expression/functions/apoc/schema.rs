@@ -57,7 +57,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 /// Whether an index has these keys in this order, or a constraint has them in any order.
 fn exists(rt: &QueryContext, name: &str, args: &[Value], is_node: bool, of: Of) -> Result<Value> {
     let (Some(label), Some(given)) = (text(name, &args[0])?, list(name, &args[1])?) else {
-        return Ok(Value::Null);
+        return Ok(Value::Boolean(false));
     };
     let mut wanted: Vec<Arc<str>> = Vec::new();
     for key in given {

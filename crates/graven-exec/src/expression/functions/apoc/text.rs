@@ -31,25 +31,27 @@ macro_rules! of_text {
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     of_text!("camelcase", |text: &str| joined(text, false)),
-    of_text!("capitalize", |text: &str| Ok(capitalized(text))),
-    of_text!("capitalizeall", |text: &str| each_word(text, capitalized)),
+    of_text!("capitalize", |text: &str| match text {
+        "" => Err(ExecError::Argument {
+            message: "apoc.text.capitalize() needs a text of one letter at least".to_owned(),
+        }),
+        text => Ok(capitalized(text)),
+    }),
+    of_text!("capitalizeall", |text: &str| each_word(text, upper)),
     Function::new("apoc.text.charat", (2, 2), char_at),
     of_text!("clean", |text: &str| Ok(cleaned(text))),
     Function::new("apoc.text.code", (1, 1), code),
     Function::new("apoc.text.comparecleaned", (2, 2), |_, args| {
         let [a, b] = both("apoc.text.compareCleaned", args)?;
         let (Some(a), Some(b)) = (a, b) else {
-            return Ok(Value::Null);
+            return Ok(Value::Boolean(a == b));
         };
         charge(2 * (a.len() + b.len()))?;
         work(a.len() + b.len())?;
         Ok(Value::Boolean(cleaned(a) == cleaned(b)))
     }),
     of_text!("decapitalize", |text: &str| Ok(decapitalized(text))),
-    of_text!("decapitalizeall", |text: &str| each_word(
-        text,
-        decapitalized
-    )),
+    of_text!("decapitalizeall", |text: &str| each_word(text, lower)),
     Function::new("apoc.text.distance", (2, 2), |_, args| distance(args)),
     Function::new("apoc.text.fuzzymatch", (2, 2), |_, args| {
         let [Some(a), Some(b)] = both("apoc.text.fuzzyMatch", args)? else {
@@ -78,14 +80,10 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         padded("apoc.text.rpad", args, false)
     }),
     Function::new("apoc.text.slug", (1, 2), slug),
-    of_text!("snakecase", |text: &str| Ok(words(text)?
-        .join("-")
-        .to_lowercase())),
+    of_text!("snakecase", snake_case),
     Function::new("apoc.text.sorensendicesimilarity", (2, 3), sorensen_dice),
     of_text!("swapcase", |text: &str| Ok(swapped(text))),
-    of_text!("touppercase", |text: &str| Ok(words(text)?
-        .join("_")
-        .to_uppercase())),
+    of_text!("touppercase", upper_case),
     of_text!("uppercamelcase", |text: &str| joined(text, true)),
     Function::new("apoc.text.urldecode", (1, 1), url_decode),
     of_text!("urlencode", |text: &str| Ok(url_encoded(text))),
@@ -102,6 +100,20 @@ fn changed(word: &str, change: impl Fn(char) -> String) -> String {
     first + chars.as_str()
 }
 
+/// A capital letter as Java makes one of a single character.
+fn upper(c: char) -> char {
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(upper), None) => upper,
+        _ => c,
+    }
+}
+
+/// As [`upper`]; the only character of which two become is a dotted I.
+fn lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
 fn capitalized(word: &str) -> String {
     changed(word, |c| c.to_uppercase().collect())
 }
@@ -110,57 +122,82 @@ fn decapitalized(word: &str) -> String {
     changed(word, |c| c.to_lowercase().collect())
 }
 
-fn each_word(text: &str, change: fn(&str) -> String) -> Result<String> {
+fn each_word(text: &str, change: fn(char) -> char) -> Result<String> {
     let mut out = String::with_capacity(text.len());
-    for (at, word) in text.split(' ').enumerate() {
+    for (at, word) in text.trim().split(' ').enumerate() {
         work(1)?;
         out.push_str(if at > 0 { " " } else { "" });
-        out.push_str(&change(word));
+        out.push_str(&changed(word, |c| change(c).to_string()));
     }
     Ok(out)
 }
 
-/// Words of a text: cut where no letter or digit stands, and before a capital after a small letter.
-fn words(text: &str) -> Result<Vec<String>> {
-    // A word of one letter takes a string of its own.
-    charge(text.len().saturating_mul(32))?;
-    work(text.len())?;
-    let mut words = vec![String::new()];
-    let mut before = None::<char>;
-    for c in text.chars() {
-        let cut = c.is_uppercase() && before.is_some_and(char::is_lowercase);
-        if !c.is_alphanumeric() || cut {
-            words.push(String::new());
+/// The words in small letters, without what was between them, each but perhaps the first with a
+/// capital.
+fn joined(text: &str, first: bool) -> Result<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let mut out = String::with_capacity(text.len());
+    for word in words.filter(|word| !word.is_empty()) {
+        work(1)?;
+        let word: String = word.chars().map(lower).collect();
+        match out.is_empty() && !first {
+            true => out.push_str(&word),
+            false => out.push_str(&changed(&word, |c| upper(c).to_string())),
         }
-        if c.is_alphanumeric() {
-            words.last_mut().expect("one at least").push(c);
-        }
-        before = Some(c);
     }
-    words.retain(|word| !word.is_empty());
-    Ok(words)
+    Ok(out)
 }
 
-/// The words without what was between them, each changed but perhaps the first.
-fn joined(text: &str, first: bool) -> Result<String> {
-    let words = words(text)?;
-    let words = words.iter().enumerate().map(|(at, word)| {
-        let word = word.to_lowercase();
-        if at > 0 || first {
-            capitalized(&word)
-        } else {
-            word
-        }
+/// Words with hyphens between them: cut before all but small letters and digits of ASCII. A text of
+/// capitals and underlines is one of words already.
+fn snake_case(text: &str) -> Result<String> {
+    let is_constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let constant = text.chars().all(is_constant).then(|| {
+        let small = text.to_ascii_lowercase();
+        small.replace('_', " ")
     });
-    Ok(words.collect())
+    let text = constant.as_deref().unwrap_or(text);
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    let cuts = text.char_indices().filter(|(at, c)| {
+        let stays = c.is_ascii_lowercase() || c.is_ascii_digit();
+        *at > 0 && !stays
+    });
+    for to in cuts.map(|(at, _)| at).chain([text.len()]) {
+        work(1)?;
+        let word = text[from..to].trim();
+        from = to;
+        if word.is_empty() {
+            continue;
+        }
+        out.push_str(if out.is_empty() { "" } else { "-" });
+        let word = word.strip_prefix('-').unwrap_or(word);
+        out.extend(word.chars().map(lower));
+    }
+    Ok(out)
+}
+
+/// Words in capitals with underlines between them: letters and digits of ASCII, cut before
+/// capitals.
+fn upper_case(text: &str) -> Result<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut is_cut = false;
+    for c in text.chars() {
+        work(1)?;
+        is_cut |= !c.is_ascii_alphanumeric() || c.is_ascii_uppercase();
+        if c.is_ascii_alphanumeric() {
+            out.push_str(if is_cut && !out.is_empty() { "_" } else { "" });
+            out.push(c.to_ascii_uppercase());
+            is_cut = false;
+        }
+    }
+    Ok(out)
 }
 
 fn swapped(text: &str) -> String {
-    let swap = |c: char| -> String {
-        match c.is_uppercase() {
-            true => c.to_lowercase().collect(),
-            false => c.to_uppercase().collect(),
-        }
+    let swap = |c: char| match c.is_uppercase() {
+        true => lower(c),
+        false => upper(c),
     };
     text.chars().map(swap).collect()
 }
@@ -168,7 +205,9 @@ fn swapped(text: &str) -> String {
 /// Small letters and digits alone, without accents.
 fn cleaned(text: &str) -> String {
     let text = text.nfd().filter(|c| c.is_alphanumeric());
-    text.collect::<String>().to_lowercase()
+    text.collect::<String>()
+        .to_lowercase()
+        .replace('\u{df}', "ss")
 }
 
 fn char_at(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -256,9 +295,8 @@ fn similarity(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if longest == 0 {
         return Ok(Value::Float(1.0));
     }
-    Ok(Value::Float(
-        1.0 - levenshtein(a, b)? as f64 / longest as f64,
-    ))
+    let alike = longest.saturating_sub(levenshtein(a, b)?);
+    Ok(Value::Float(alike as f64 / longest as f64))
 }
 
 fn hamming(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -358,19 +396,28 @@ fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
     let (Some(of), false) = (text(function, &args[0])?, args[1].is_null()) else {
         return Ok(Value::Null);
     };
-    let with = match args.get(2) {
-        Some(given) => text(function, given)?.map_or(" ", |text| text),
-        None => " ",
+    let wanted = match integer(function, &args[1])? {
+        i64::MIN..0 => 0,
+        _ => size(function, &args[1])?,
     };
-    let missing = size(function, &args[1])?.saturating_sub(of.chars().count());
-    let missing = if with.is_empty() { 0 } else { missing };
-    let widest = with.chars().map(char::len_utf8).max().unwrap_or(1);
-    let mut padding = Text::with_room(missing.saturating_mul(widest))?;
+    let missing = wanted.saturating_sub(of.chars().count());
+    // Of what fills, the first letter counts.
+    let with = match args.get(2) {
+        Some(given) => text(function, given)?.and_then(|text| text.chars().next()),
+        None => Some(' '),
+    };
+    let with = match (with, missing) {
+        (Some(with), _) => with,
+        (None, 0) => ' ',
+        (None, _) => {
+            let message = format!("{function}() needs a letter to fill the text with");
+            return Err(ExecError::Argument { message });
+        }
+    };
+    let mut padding = Text::with_room(missing.saturating_mul(with.len_utf8()))?;
     work(missing)?;
-    let mut letters = with.chars().cycle();
     for _ in 0..missing {
-        let c = letters.next().expect("the padding is not empty");
-        padding.push(c.encode_utf8(&mut [0; 4]))?;
+        padding.push(with.encode_utf8(&mut [0; 4]))?;
     }
     let Value::String(padding) = padding.value()? else {
         return Ok(Value::Null);
@@ -403,9 +450,19 @@ fn slug(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Some(given) => text("apoc.text.slug", given)?.map_or("-", |text| text),
         None => "-",
     };
-    let words = of.split(|c: char| !c.is_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    Ok(Value::text(&words.join(between)))
+    let mut out = Text::default();
+    let mut is_between = false;
+    for c in of.trim().chars() {
+        work(1)?;
+        if c.is_alphanumeric() || c == '_' {
+            out.push(c.encode_utf8(&mut [0; 4]))?;
+            is_between = false;
+        } else if !is_between {
+            out.push(between)?;
+            is_between = true;
+        }
+    }
+    out.value()
 }
 
 /// The text as a form of a page sends it.

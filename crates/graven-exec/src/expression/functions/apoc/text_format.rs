@@ -267,7 +267,7 @@ fn phonetic(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let mut out = Text::default();
-    for word in of.split(|c: char| !c.is_alphanumeric() && c != '_') {
+    for word in of.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         out.push(&soundex(word))?;
     }
     out.value()
