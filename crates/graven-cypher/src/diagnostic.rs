@@ -61,12 +61,13 @@ codes! {
         VariableAlreadyBound, VariableTypeConflict,
     }
     "SemanticError" { MergeReadOwnWrites, }
-    "TypeError" { PropertyOfNonMap as "InvalidArgumentType", }
+    "TypeError" { ImpossibleAccess as "InvalidArgumentType", }
     "ParameterMissing" { MissingParameter, }
     "ProcedureError" { ProcedureNotFound, }
     "NotAvailable" { FeatureNotAvailable, DatabaseNotFound, AdministrationCommand, }
     "ArgumentError" { InvalidOption, InvalidSource, }
     "Security" { FileForbidden as "Forbidden", }
+    "Schema" { InvalidIndexOption, }
 }
 
 /// One error of a statement, with its place.

@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use super::{Parser, Result};
-use crate::ast::{Clause, ClauseKind, ExprKind, Name, Query, SingleQuery};
+use crate::ast::{Clause, ClauseKind, Expr, ExprKind, Name, Query, SingleQuery};
 use crate::diagnostic::Code;
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSubject};
 use crate::search;
-use crate::token::TokenKind;
+use crate::token::{Span, TokenKind};
 
 /// Words for the kind of index that stands for all.
-pub(super) const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
+const INDEX_KINDS: &[&str] = &["RANGE", "BTREE"];
 
 /// What `indexConfig` in the options of a `POINT` index says.
 const POINT_SETTINGS: &[&str] = &[
@@ -28,6 +28,33 @@ const POINT_SETTINGS: &[&str] = &[
     "spatial.wgs-84-3d.min",
     "spatial.wgs-84-3d.max",
 ];
+
+/// What `OPTIONS` may say.
+const OPTIONS: [&str; 2] = ["indexProvider", "indexConfig"];
+
+/// What the options of a kind of index may say: Neo4j's names of what answers for it, and settings.
+#[derive(Clone, Copy)]
+struct Options {
+    providers: &'static [&'static str],
+    settings: &'static [&'static str],
+}
+
+const OF_RANGE: Options = Options {
+    providers: &["range-1.0"],
+    settings: &[],
+};
+const OF_TEXT: Options = Options {
+    providers: &["text-1.0", "text-2.0"],
+    settings: &[],
+};
+const OF_POINT: Options = Options {
+    providers: &["point-1.0"],
+    settings: POINT_SETTINGS,
+};
+const OF_LOOKUP: Options = Options {
+    providers: &["token-lookup-1.0"],
+    settings: &[],
+};
 
 /// The other kinds: of `TEXT` and `POINT` there are indexes, which are kept and used like the
 /// first; labels and types are looked up without an index; the last two this database does not
@@ -120,10 +147,6 @@ impl Parser<'_> {
         self.expect_word("ON")?;
         let start = self.token().span;
         let keys = self.properties_of(&variable)?;
-        let settings = match made_as {
-            IndexKind::Point => POINT_SETTINGS,
-            _ => &[],
-        };
         if made_as != IndexKind::Range && keys.len() > 1 {
             let kind = match made_as {
                 IndexKind::Point => "POINT",
@@ -134,7 +157,11 @@ impl Parser<'_> {
                 .error(start.to(self.last_span()), Code::UnexpectedSyntax, message)
                 .with_hint("make an index for each, or one without the word for several"));
         }
-        self.options(settings)?;
+        self.options(match made_as {
+            IndexKind::Range => OF_RANGE,
+            IndexKind::Text => OF_TEXT,
+            IndexKind::Point => OF_POINT,
+        })?;
         Ok(SchemaCommand::CreateIndex {
             kind: made_as,
             name,
@@ -150,19 +177,43 @@ impl Parser<'_> {
         self.schema_name("FOR")?;
         self.if_not_exists()?;
         self.expect_word("FOR")?;
-        let path = self.path()?;
+        self.expect(TokenKind::OpenParen, "`(`")?;
+        let of_nodes = self.kind() != TokenKind::CloseParen;
+        let variable = match of_nodes {
+            true => self.name("a variable")?,
+            false => {
+                self.expect(TokenKind::CloseParen, "`)`")?;
+                self.eat(TokenKind::Less);
+                self.expect(TokenKind::Minus, "`-`")?;
+                self.expect(TokenKind::OpenBracket, "`[`")?;
+                let variable = self.name("a variable")?;
+                self.expect(TokenKind::CloseBracket, "`]`")?;
+                self.expect(TokenKind::Minus, "`-`")?;
+                self.eat(TokenKind::Greater);
+                self.expect(TokenKind::OpenParen, "`(`")?;
+                variable
+            }
+        };
+        self.expect(TokenKind::CloseParen, "`)`")?;
         self.expect_word("ON")?;
-        self.eat_word("EACH");
+        self.expect_word("EACH")?;
         let function = self.expression()?;
-        let wanted = match path.steps.is_empty() {
+        let wanted = match of_nodes {
             true => "labels",
             false => "type",
         };
-        if !matches!(&function.kind, ExprKind::Call { name, .. } if &*name.text == wanted) {
-            let message = format!("a LOOKUP index of this pattern is one on EACH {wanted}()");
+        let is_variable =
+            |arg: &Expr| matches!(&arg.kind, ExprKind::Variable(own) if own.text == variable.text);
+        let fits = matches!(&function.kind, ExprKind::Call { name, args, .. }
+            if &*name.text == wanted && args.len() == 1 && args.iter().all(is_variable));
+        if !fits {
+            let message = format!(
+                "a LOOKUP index of this pattern is one on EACH {wanted}({})",
+                variable.text
+            );
             return Err(self.error(function.span, Code::UnexpectedSyntax, message));
         }
-        self.options(&[])?;
+        self.options(OF_LOOKUP)?;
         Ok(SchemaCommand::CreateLookup)
     }
 
@@ -183,7 +234,7 @@ impl Parser<'_> {
         let (variable, subject) = self.subject()?;
         if matches!(subject, SchemaSubject::Type(_)) && self.is_word("FROM") {
             let kind = self.constrained_ends()?;
-            self.options(&[])?;
+            self.options(OF_RANGE)?;
             return Ok(SchemaCommand::CreateConstraint {
                 name,
                 if_not_exists,
@@ -209,7 +260,19 @@ impl Parser<'_> {
             self.expect_word("NULL")?;
             ConstraintKind::Exists
         } else {
-            let _ = self.eat_word("NODE") || self.eat_word("RELATIONSHIP") || self.eat_word("REL");
+            let of_nodes = matches!(subject, SchemaSubject::Label(_));
+            let at = self.token().span;
+            let word = self.eat_word("NODE").then_some(true).or_else(|| {
+                let found = self.eat_word("RELATIONSHIP") || self.eat_word("REL");
+                found.then_some(false)
+            });
+            if word.is_some_and(|says_nodes| says_nodes != of_nodes) {
+                let message = match of_nodes {
+                    true => "this constraint is on nodes, not on relationships",
+                    false => "this constraint is on relationships, not on nodes",
+                };
+                return Err(self.error(at, Code::UnexpectedSyntax, message));
+            }
             if self.eat_word("KEY") {
                 ConstraintKind::Key
             } else if self.eat_word("UNIQUE") {
@@ -225,7 +288,7 @@ impl Parser<'_> {
                 .error(self.last_span(), Code::UnexpectedSyntax, message)
                 .with_hint("make a constraint for each"));
         }
-        self.options(&[])?;
+        self.options(OF_RANGE)?;
         Ok(SchemaCommand::CreateConstraint {
             name,
             if_not_exists,
@@ -353,39 +416,61 @@ impl Parser<'_> {
     }
 
     /// `OPTIONS {...}` is read and has no meaning here.
-    fn options(&mut self, settings: &[&str]) -> Result<()> {
+    fn options(&mut self, known: Options) -> Result<()> {
         if !self.eat_word("OPTIONS") {
             return Ok(());
+        }
+        if !matches!(self.kind(), TokenKind::OpenBrace | TokenKind::Dollar) {
+            return Err(self.unexpected("`{` or a parameter"));
         }
         let options = self.expression()?;
         let ExprKind::Map(entries) = &options.kind else {
             return Ok(());
         };
         for (name, value) in entries {
-            self.known_option(name, "option", &["indexProvider", "indexConfig"])?;
-            if let ExprKind::Map(inner) = &value.kind
-                && name.text.eq_ignore_ascii_case("indexConfig")
-            {
-                for (setting, _) in inner {
-                    self.known_option(setting, "setting", settings)?;
+            let options = (Code::UnexpectedSyntax, &OPTIONS[..]);
+            self.known_option((&name.text, name.span), "option", options)?;
+            let is_provider = name.text.eq_ignore_ascii_case(OPTIONS[0]);
+            match &value.kind {
+                ExprKind::Parameter(_) => {}
+                ExprKind::String(provider) if is_provider => {
+                    let providers = (Code::InvalidIndexOption, known.providers);
+                    self.known_option((provider, value.span), "provider", providers)?;
+                }
+                ExprKind::Map(inner) if !is_provider => {
+                    let settings = (Code::InvalidIndexOption, known.settings);
+                    for (setting, _) in inner {
+                        self.known_option((&setting.text, setting.span), "setting", settings)?;
+                    }
+                }
+                _ => {
+                    let wanted = match is_provider {
+                        true => "a text",
+                        false => "a map",
+                    };
+                    let message = format!("`{}` is {wanted}", name.text);
+                    return Err(self.error(value.span, Code::InvalidIndexOption, message));
                 }
             }
         }
         Ok(())
     }
 
-    /// Refuses an option, or a setting, that this kind of index does not have.
-    fn known_option(&self, name: &Name, what: &str, known: &[&str]) -> Result<()> {
-        if known.iter().any(|own| own.eq_ignore_ascii_case(&name.text)) {
+    /// Refuses an option, a setting or a provider that this kind of index does not have.
+    fn known_option(
+        &self,
+        (given, at): (&str, Span),
+        what: &str,
+        (code, known): (Code, &[&str]),
+    ) -> Result<()> {
+        if known.iter().any(|own| own.eq_ignore_ascii_case(given)) {
             return Ok(());
         }
-        let message = format!("this index has no {what} `{}`", name.text);
+        let message = format!("this index has no {what} `{given}`");
         let hint = match known.is_empty() {
             true => format!("it has no {what}s: leave it out"),
             false => format!("its {what}s are `{}`", known.join("`, `")),
         };
-        Err(self
-            .error(name.span, Code::UnexpectedSyntax, message)
-            .with_hint(hint))
+        Err(self.error(at, code, message).with_hint(hint))
     }
 }

@@ -8,7 +8,7 @@
 //! here: there is one kind. Without `YIELD` the columns are those that Neo4j shows; `YIELD` may
 //! name the others too.
 
-use super::schema::{INDEX_KINDS, OTHER_KINDS};
+use super::schema::OTHER_KINDS;
 use super::{Parser, Result};
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, ProjectionItem, Yields,
@@ -323,8 +323,6 @@ impl Parser<'_> {
     }
 
     fn what_is_shown(&mut self) -> Result<(&'static str, bool)> {
-        let narrowing = NARROWING.iter().chain(INDEX_KINDS);
-        let narrowing: Vec<&str> = narrowing.copied().collect();
         if self.is_word("CURRENT") && self.is_word_at(1, "USER") {
             self.next += 2;
             return Ok(("graven.show.currentUser", false));
@@ -339,7 +337,7 @@ impl Parser<'_> {
             self.advance();
             return Ok((ALIASES, false));
         }
-        while narrowing.iter().any(|word| self.eat_word(word)) {}
+        while NARROWING.iter().any(|word| self.eat_word(word)) {}
         let word = self.token().span.slice(self.text).to_ascii_uppercase();
         let known = |(words, _): &&(&[&str], _)| words.contains(&word.as_str());
         if let Some((_, hint)) = OF_A_SERVER.iter().find(known) {
@@ -490,7 +488,7 @@ impl Parser<'_> {
             ..call
         };
         let mut clauses = vec![clause(ClauseKind::Call(call))];
-        if self.is_word("RETURN") {
+        if explicit && self.is_word("RETURN") {
             clauses.extend(bounds.map(|projection| {
                 clause(ClauseKind::With {
                     projection,

@@ -53,6 +53,12 @@ fn words_of_password(text: &str) -> bool {
             && words.iter().any(|word| word == "password")
 }
 
+/// First words of commands about roles and servers, and what they are about.
+const OF_ROLES_AND_SERVERS: &[(&[&str], &[&str])] = &[
+    (&["CREATE", "DROP", "RENAME"], &["ROLE"]),
+    (&["ENABLE", "ALTER", "RENAME", "DROP"], &["SERVER"]),
+];
+
 impl Parser<'_> {
     /// A command about users, if one begins here, and what checks a home database before it.
     pub(super) fn user_command(&mut self) -> Result<Option<Vec<Clause>>> {
@@ -75,6 +81,24 @@ impl Parser<'_> {
         let kind = ClauseKind::Schema(SchemaCommand::User(command));
         clauses.push(Clause { kind, span });
         Ok(Some(clauses))
+    }
+
+    /// Refuses what there is in Neo4j for roles, rights and servers besides.
+    fn no_other_administration(&self) -> Result<()> {
+        let names_one = matches!(
+            self.peek(2),
+            TokenKind::Word | TokenKind::QuotedName | TokenKind::String | TokenKind::Dollar
+        );
+        let is_one = OF_ROLES_AND_SERVERS.iter().any(|(words, of)| {
+            let begins = words.iter().any(|word| self.is_word(word));
+            begins && of.iter().any(|word| self.is_word_at(1, word)) && names_one
+        });
+        if !is_one && !(self.is_word("DENY") && self.peek(1) == TokenKind::Word) {
+            return Ok(());
+        }
+        let message = "roles are reader, writer and admin, and there is one server";
+        let error = self.error(self.token().span, Code::AdministrationCommand, message);
+        Err(error.with_hint("GRANT ROLE writer TO name"))
     }
 
     /// A name as an expression.
@@ -144,6 +168,7 @@ impl Parser<'_> {
             let if_exists = self.words(&["IF", "EXISTS"])?;
             return Ok(Some(UserCommand::Drop { name, if_exists }));
         }
+        self.no_other_administration()?;
         let grants = self.is_word("GRANT");
         if !grants && !self.is_word("REVOKE") {
             return Ok(None);
@@ -151,7 +176,7 @@ impl Parser<'_> {
         self.advance();
         if !self.eat_word("ROLES") && !self.eat_word("ROLE") {
             let message = "rights are those of the roles reader, writer and admin";
-            let error = self.error(self.token().span, Code::FeatureNotAvailable, message);
+            let error = self.error(self.token().span, Code::AdministrationCommand, message);
             return Err(error.with_hint("GRANT ROLE writer TO name"));
         }
         let roles = self.given_names("the name of a role")?;

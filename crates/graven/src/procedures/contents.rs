@@ -163,20 +163,25 @@ pub(super) fn strings<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
     Value::list(names.into_iter().map(Value::text).collect())
 }
 
-/// Those of these names of which this pattern finds something; counts of them are kept.
+/// Those of these names that an index or a constraint is on, or of which this pattern finds
+/// something; counts of them are kept.
 fn in_use(
     call: &Call<'_>,
-    names: impl Iterator<Item = Arc<str>>,
+    names: impl Iterator<Item = (SchemaEntity, Arc<str>)>,
     pattern: fn(&str) -> String,
 ) -> Rows {
+    let catalog = call.caller.snapshot.catalog();
     let mut used = Vec::new();
-    for name in names {
-        let text = format!("MATCH {} RETURN count(*)", pattern(&quoted(&name)));
-        let mut count = 0;
-        ask(call, &text, Vec::new(), &mut |row| {
-            count = count_of(&row[0]);
-        })?;
-        if count > 0 {
+    for (entity, name) in names {
+        let mut is_used = catalog.indexes().iter().any(|it| it.entity == entity)
+            || catalog.constraints().iter().any(|it| it.entity == entity);
+        if !is_used {
+            let text = format!("MATCH {} RETURN count(*)", pattern(&quoted(&name)));
+            ask(call, &text, Vec::new(), &mut |row| {
+                is_used = count_of(&row[0]) > 0;
+            })?;
+        }
+        if is_used {
             used.push(vec![Value::String(name)]);
         }
     }
@@ -185,13 +190,15 @@ fn in_use(
 
 pub(super) fn labels_in_use(call: &Call<'_>, _: &[Value]) -> Rows {
     let snapshot = call.caller.snapshot;
-    let names = labels(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
+    let names = labels(snapshot.catalog());
+    let names = names.map(|(label, name)| (SchemaEntity::Node(label), Arc::clone(name)));
     in_use(call, names, |label| format!("(n:{label})"))
 }
 
 pub(super) fn types_in_use(call: &Call<'_>, _: &[Value]) -> Rows {
     let snapshot = call.caller.snapshot;
-    let names = types(snapshot.catalog()).map(|(_, name)| Arc::clone(name));
+    let names = types(snapshot.catalog());
+    let names = names.map(|(of, name)| (SchemaEntity::Relationship(of), Arc::clone(name)));
     in_use(call, names, |name| format!("()-[r:{name}]->()"))
 }
 

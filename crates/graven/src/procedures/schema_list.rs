@@ -3,23 +3,32 @@
 
 use std::sync::Arc;
 
-use graven_exec::Value;
+use graven_exec::{ExecError, Value};
 use graven_storage::{
-    Catalog, ConstraintDescription, ConstraintKind, IndexDescription, KeyId, LabelId,
+    Catalog, ConstraintDescription, ConstraintKind, IndexDescription, IndexKind, KeyId, LabelId,
     RelationshipEnds, SchemaEntity,
 };
 
+use super::inner::Call;
 use crate::instance::Instance;
 
-type Rows = Result<Vec<Vec<Value>>, String>;
+type Found = Vec<Vec<Value>>;
+type Rows = Result<Found, String>;
 
-/// What answers for an index, as programs that list indexes want it named.
-const PROVIDER: &str = "graven-range";
+/// What answers for an index of this kind, as Neo4j names it: programs write the name into the
+/// statements by which they make an index again.
+fn provider(kind: IndexKind) -> Value {
+    Value::text(match kind {
+        IndexKind::Text => "text-2.0",
+        IndexKind::Point => "point-1.0",
+        _ => "range-1.0",
+    })
+}
 
 /// The column `options` of what has an index; there is nothing to set.
-fn options() -> Value {
+fn options(kind: IndexKind) -> Value {
     let configuration = ("indexConfig".into(), Value::map(Vec::new()));
-    let provider = ("indexProvider".into(), Value::text(PROVIDER));
+    let provider = ("indexProvider".into(), provider(kind));
     Value::map(vec![configuration, provider])
 }
 
@@ -108,12 +117,12 @@ pub(super) fn indexes(db: &Arc<Instance>, _: &[Value]) -> Rows {
             kind,
             of,
             keys(catalog, &index.keys),
+            provider(index.kind),
             owner.map_or(Value::Null, |c| Value::String(Arc::clone(&c.name))),
-            Value::text(PROVIDER),
             Value::Null,
             Value::Null,
             Value::Null,
-            options(),
+            options(index.kind),
             Value::text(""),
             Value::text(&match owner {
                 Some(owner) => constraint_statement(catalog, owner),
@@ -204,7 +213,7 @@ pub(super) fn constraints(db: &Arc<Instance>, _: &[Value]) -> Rows {
                 ConstraintKind::Typed { of, .. } => Value::String(Arc::clone(of.text())),
                 _ => Value::Null,
             },
-            index.map_or(Value::Null, |_| options()),
+            index.map_or(Value::Null, |i| options(i.kind)),
             Value::text(&constraint_statement(catalog, constraint)),
         ]
     });
@@ -227,13 +236,13 @@ pub(super) fn indexes_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
             kind,
             of,
             keys(catalog, &index.keys),
-            Value::text(PROVIDER),
+            provider(index.kind),
         ]
     });
     Ok(rows.collect())
 }
 
-/// `(n:Label)` or `()-[n:TYPE]-()`, and the keys as properties of it, each name as `write` writes
+/// `(n:Label)` or `()-[r:TYPE]-()`, and the keys as properties of it, each name as `write` writes
 /// it.
 fn pattern(
     catalog: &Catalog,
@@ -241,19 +250,21 @@ fn pattern(
     keys: &[KeyId],
     write: fn(&str) -> String,
 ) -> (String, String) {
-    let pattern = match of {
+    let (variable, pattern) = match of {
         SchemaEntity::Node(label) => {
             let name = catalog.label_name(label).cloned().unwrap_or_default();
-            format!("(n:{})", write(&name))
+            ("n", format!("(n:{})", write(&name)))
         }
         SchemaEntity::Relationship(rel_type) => {
             let name = catalog.type_name(rel_type).cloned().unwrap_or_default();
-            format!("()-[n:{}]-()", write(&name))
+            ("r", format!("()-[r:{}]-()", write(&name)))
         }
-        _ => "(n)".to_owned(),
+        _ => ("n", "(n)".to_owned()),
     };
     let names = keys.iter().filter_map(|key| catalog.key_name(*key));
-    let names: Vec<String> = names.map(|name| format!("n.{}", write(name))).collect();
+    let names: Vec<String> = names
+        .map(|name| format!("{variable}.{}", write(name)))
+        .collect();
     (pattern, names.join(", "))
 }
 
@@ -280,6 +291,35 @@ pub(super) fn constraints_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
         vec![name, Value::text(&text), Value::text(&text)]
     });
     Ok(rows.collect())
+}
+
+/// Nothing, where there is an index of that name.
+pub(super) fn known_index(call: &Call<'_>, args: &[Value]) -> Result<Found, ExecError> {
+    let Some(Value::String(name)) = args.first() else {
+        return Ok(Vec::new());
+    };
+    match call.caller.snapshot.catalog().index_named(name) {
+        Some(_) => Ok(Vec::new()),
+        None => Err(ExecError::Named {
+            kind: "Schema",
+            detail: "NoSuchIndex",
+            message: format!("there is no index `{name}`"),
+        }),
+    }
+}
+
+/// Nothing, where it may be the name of a label, a type or a property key.
+pub(super) fn possible_name(_: &Call<'_>, args: &[Value]) -> Result<Found, ExecError> {
+    match args.first() {
+        Some(Value::String(name)) if name.is_empty() || name.contains('\0') => {
+            Err(ExecError::Named {
+                kind: "Schema",
+                detail: "InvalidName",
+                message: "a name is not empty and has no zero character".to_owned(),
+            })
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

@@ -65,7 +65,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 1,
         right: Right::Read,
         columns: &[],
-        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+        run: Body::OfCall(schema_list::known_index),
     },
     Procedure {
         name: "db.awaitIndexes",
@@ -109,7 +109,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[],
-        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+        run: Body::OfCall(schema_list::possible_name),
     },
     Procedure {
         name: "db.createProperty",
@@ -118,7 +118,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[],
-        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+        run: Body::OfCall(schema_list::possible_name),
     },
     Procedure {
         name: "db.createRelationshipType",
@@ -127,7 +127,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[],
-        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+        run: Body::OfCall(schema_list::possible_name),
     },
     Procedure {
         name: "db.indexes",
@@ -164,7 +164,7 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "db.labels",
-        about: "labels that a node has",
+        about: "labels that a node has, or that an index or a constraint is on",
         arguments: &[],
         optional: 0,
         right: Right::Read,
@@ -181,6 +181,15 @@ pub(super) const TABLE: &[Procedure] = &[
         run: Body::OfDatabase(|_, _| Ok(vec![vec![Value::Boolean(true)]])),
     },
     Procedure {
+        name: "db.prepareForReplanning",
+        about: "nothing to do: a plan is made anew when what it was made for has changed",
+        arguments: &[("timeOutSeconds", TypeSet::INTEGER)],
+        optional: 1,
+        right: Right::Read,
+        columns: &[],
+        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+    },
+    Procedure {
         name: "db.propertyKeys",
         about: "property keys",
         arguments: &[],
@@ -191,7 +200,7 @@ pub(super) const TABLE: &[Procedure] = &[
     },
     Procedure {
         name: "db.relationshipTypes",
-        about: "types that a relationship has",
+        about: "types that a relationship has, or that an index or a constraint is on",
         arguments: &[],
         optional: 0,
         right: Right::Read,
@@ -205,7 +214,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[],
-        run: Body::OfDatabase(|_, _| Ok(Vec::new())),
+        run: Body::OfCall(schema_list::known_index),
     },
     Procedure {
         name: "db.resampleOutdatedIndexes",

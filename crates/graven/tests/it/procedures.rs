@@ -131,7 +131,7 @@ fn what_runs_is_shown_and_can_be_ended() {
     let [id] = &ids[..] else { panic!("{ids:?}") };
     assert_eq!(social.rows(&format!("SHOW TRANSACTIONS '{id}'")).len(), 1);
     let told = social.rows(&format!(
-        "TERMINATE TRANSACTIONS '{id}', 'nobody' YIELD message"
+        "TERMINATE TRANSACTIONS '{id}', 'none-transaction-999999' YIELD message"
     ));
     let told: Vec<&str> = told.iter().filter_map(|row| row.get(0)?.as_str()).collect();
     assert_eq!(told, ["Transaction terminated.", "Transaction not found."]);
