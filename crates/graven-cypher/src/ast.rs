@@ -9,7 +9,7 @@ mod expression;
 
 use std::sync::Arc;
 
-use crate::plan::schema::SchemaCommand;
+use crate::plan::schema::{IndexKind, SchemaCommand};
 use crate::plan::{Direction, LoadSource, OnError, OptionValue, PlanMode, SortOrder};
 use crate::token::Span;
 pub(crate) use expression::{Expr, ExprKind, MapItem, SubqueryKind};
@@ -70,10 +70,11 @@ pub(crate) struct Hint {
 /// What is to be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum HintKind {
-    /// An index, by its first property.
+    /// An index of a label or type, of any kind where none is named.
     Index {
+        kind: Option<IndexKind>,
         label: Arc<str>,
-        key: Arc<str>,
+        keys: Vec<Arc<str>>,
     },
     Scan {
         label: Arc<str>,

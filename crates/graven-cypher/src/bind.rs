@@ -23,6 +23,7 @@ mod labels;
 mod load;
 mod macros;
 pub(crate) mod made;
+mod notices;
 mod path_parts;
 mod pattern;
 mod procedure;
@@ -46,21 +47,16 @@ use crate::ParameterNames;
 use crate::ast::{self, Clause, ClauseKind, Name};
 use crate::bind::aggregate::{Aggregating, contains_aggregate};
 use crate::diagnostic::Notice;
-use crate::diagnostic::{self, Code, Diagnostic, closest};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::{SchemaCommand, SchemaName};
 use crate::plan::variables::conjuncts;
-use crate::plan::{Expr, PlanMode, VarId, VarKind, Variable};
+use crate::plan::{ExpectedParameter, Expr, PlanMode, VarId, VarKind, Variable};
 use crate::schema_view::{Named, SchemaView};
-use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
-
-/// Notices after which a statement hears of no more unknown names. Each of these is compared with
-/// all names of the schema.
-const NOTICES_MAX: usize = 100;
 
 /// Result columns: heading and variable.
 type Columns = Vec<(Arc<str>, VarId)>;
@@ -77,6 +73,7 @@ pub(crate) fn bind(
         schema,
         params,
         explains: statement.mode == PlanMode::Explain,
+        missing: BTreeSet::new(),
         created_later: Vec::new(),
         scope: Scope::default(),
         variables: Vec::new(),
@@ -84,6 +81,7 @@ pub(crate) fn bind(
         notices: Vec::new(),
         names: Vec::new(),
         planned_for: BTreeMap::new(),
+        expected: Vec::new(),
         written: BTreeSet::new(),
         uses: Vec::new(),
         known_columns: BTreeSet::new(),
@@ -105,6 +103,7 @@ pub(crate) fn bind(
     binder.check_used(&statement.used)?;
     let query = binder.query(&statement.query)?;
     let declared = binder.declared_columns(&query.columns);
+    binder.notice_missing_parameters();
     Ok(Bound {
         mode: statement.mode,
         query,
@@ -112,6 +111,7 @@ pub(crate) fn bind(
         subqueries: binder.subqueries,
         notices: binder.notices,
         planned_for: binder.planned_for,
+        expected: binder.expected,
         known_columns: binder.known_columns,
         declared,
     })
@@ -123,6 +123,8 @@ struct Binder<'a> {
     params: &'a ParameterNames,
     /// The statement is not run: no parameter is needed.
     explains: bool,
+    /// Parameters that it does without.
+    missing: BTreeSet<Arc<str>>,
     /// Names that the running `CREATE` has still to give: they are null so far.
     created_later: Vec<Arc<str>>,
     scope: Scope,
@@ -133,6 +135,8 @@ struct Binder<'a> {
     names: Vec<(Named, Vec<String>)>,
     /// Texts of parameters that stand for labels or types.
     planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// What parameters must be.
+    expected: Vec<ExpectedParameter>,
     /// Names the clauses so far write; to read them afterwards is no mistake.
     written: BTreeSet<Arc<str>>,
     /// Every use of a variable, in order; a subquery's imports are read off it.
@@ -344,6 +348,17 @@ impl Binder<'_> {
         let last = query.clauses.len() - 1;
         for (idx, clause) in query.clauses.iter().enumerate().skip(start) {
             self.clause_span = clause.span;
+            if let ClauseKind::Match {
+                patterns,
+                hints,
+                filter,
+                ..
+            } = &clause.kind
+            {
+                self.check_hints(hints, patterns, filter.as_ref())?;
+                self.notice_hints(hints, patterns);
+                self.notice_patterns(patterns, filter.as_ref());
+            }
             if let ClauseKind::Return(projection) = &clause.kind {
                 let (bound, outputs) = self.projection(projection, None, true)?;
                 columns = outputs.iter().map(|e| (e.name.clone(), e.var)).collect();
@@ -447,6 +462,9 @@ impl Binder<'_> {
                 transactions,
             } => {
                 let transactions = transactions.as_deref();
+                if *imports == ast::Imports::ByWith {
+                    self.notice_unscoped(query, *optional);
+                }
                 self.call_subquery(imports, query, transactions, *optional, true, steps)?;
             }
             ClauseKind::Schema(command) => {
@@ -562,39 +580,6 @@ impl Binder<'_> {
             .iter()
             .find(|e| &*e.name == name)
             .map_or(Type::ANY, |e| e.ty)
-    }
-
-    fn notice_at(&mut self, span: Span, code: &'static str, message: &str) {
-        let notice = diagnostic::notice(self.text, span, code, message.to_owned());
-        if !self.notices.contains(&notice) {
-            self.notices.push(notice);
-        }
-    }
-
-    fn notice_unknown_key(&mut self, key: &Name) {
-        if !self.schema.knows_key(&key.text) {
-            self.notice_unknown(key, Named::PropertyKey);
-        }
-    }
-
-    fn notice_unknown(&mut self, name: &Name, of: Named) {
-        if self.notices.len() >= NOTICES_MAX || self.written.contains(&name.text) {
-            return;
-        }
-        stop::ask();
-        if !self.names.iter().any(|(known, _)| *known == of) {
-            self.names.push((of, self.schema.names(of)));
-        }
-        let names = self.names.iter().filter(|(known, _)| *known == of);
-        let names = names.flat_map(|(_, names)| names);
-        let mut message = format!("no {} `{}` in this database", of.word(), name.text);
-        if let Some(near) = closest(&name.text, names.map(String::as_str)) {
-            message.push_str(&format!("; did you mean `{near}`?"));
-        }
-        let notice = diagnostic::notice(self.text, name.span, of.unknown(), message);
-        if !self.notices.contains(&notice) {
-            self.notices.push(notice);
-        }
     }
 }
 

@@ -191,6 +191,12 @@ pub(crate) fn integer(text: &str, token: Token, negative: bool) -> Result<i64, D
     let digits = without_underscores(token.span.slice(text));
     let digits = &*digits;
     let (digits, radix) = match token.kind {
+        _ if digits.starts_with(['0']) && digits[1..].starts_with(['X', 'O']) => {
+            let number = token.span.slice(text);
+            let message = format!("`{number}` is not a number");
+            let error = Diagnostic::new(text, token.span, Code::InvalidNumberLiteral, message);
+            return Err(error.with_hint("write the letter behind the 0 small"));
+        }
         TokenKind::Hexadecimal => (&digits[2..], 16),
         TokenKind::Octal => (&digits[2..], 8),
         _ if digits.len() > 1 && digits.starts_with('0') => {
@@ -249,7 +255,27 @@ pub(crate) fn float(text: &str, token: Token) -> Result<f64, Diagnostic> {
 /// The value of a quoted name.
 pub(crate) fn quoted_name(text: &str, span: Span) -> Arc<str> {
     let quoted = span.slice(text);
-    quoted[1..quoted.len() - 1].replace("``", "`").into()
+    let name = quoted[1..quoted.len() - 1].replace("``", "`");
+    if !name.contains("\\u") {
+        return name.into();
+    }
+    // A character may be written by its number; any other backslash stands for itself.
+    let mut parts = name.split("\\u");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part
+            .get(..4)
+            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        let number = digits.and_then(|hex| u32::from_str_radix(hex, 16).ok());
+        match number.and_then(char::from_u32) {
+            Some(character) => {
+                plain.push(character);
+                plain.push_str(&part[4..]);
+            }
+            None => plain.extend(["\\u", part]),
+        }
+    }
+    plain.into()
 }
 
 /// The value of a string literal, escapes resolved.

@@ -4,6 +4,7 @@
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
 use crate::plan::macros::Macro;
+use crate::plan::schema::{IndexKind, SchemaSubject};
 use crate::types::TypeSet;
 use std::sync::Arc;
 
@@ -69,6 +70,11 @@ pub trait SchemaView {
     fn indexes(&self, label: &str) -> Vec<LabelIndex> {
         let _ = label;
         Vec::new()
+    }
+    /// Whether there is an index on exactly these properties, of this kind if one is given.
+    fn has_index(&self, of: &SchemaSubject, keys: &[Arc<str>], kind: Option<IndexKind>) -> bool {
+        let _ = (of, keys, kind);
+        true
     }
     /// All names of a kind, for hints on misspelt ones.
     fn names(&self, of: Named) -> Vec<String>;

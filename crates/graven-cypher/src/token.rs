@@ -88,9 +88,9 @@ pub enum TokenKind {
     QuotedName,
     #[regex(r"[0-9]+(_[0-9]+)*", priority = 20)]
     Integer,
-    #[regex(r"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*", priority = 20)]
+    #[regex(r"0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*", priority = 20)]
     Hexadecimal,
-    #[regex(r"0[oO][0-7]+(_[0-7]+)*", priority = 20)]
+    #[regex(r"0o[0-7]+(_[0-7]+)*", priority = 20)]
     Octal,
     #[regex(
         r"([0-9]+(_[0-9]+)*)?\.[0-9]+(_[0-9]+)*([eE][+-]?[0-9]+(_[0-9]+)*)?[fFdD]?",

@@ -108,6 +108,87 @@ const KINDS: &[Kind] = &[
         gql: "01N00",
         condition: "warn: feature deprecated.",
     },
+    Kind {
+        own: "DeprecatedSubqueryScope",
+        code: "FeatureDeprecationWarning",
+        title: DEPRECATED,
+        severity: Severity::Warning,
+        category: "DEPRECATION",
+        gql: "01N00",
+        condition: "warn: feature deprecated.",
+    },
+    Kind {
+        own: "DeprecatedPropertiesOf",
+        code: "FeatureDeprecationWarning",
+        title: DEPRECATED,
+        severity: Severity::Warning,
+        category: "DEPRECATION",
+        gql: "01N01",
+        condition: "warn: feature deprecated with replacement.",
+    },
+    Kind {
+        own: "DeprecatedFunction",
+        code: "FeatureDeprecationWarning",
+        title: DEPRECATED,
+        severity: Severity::Warning,
+        category: "DEPRECATION",
+        gql: "01N02",
+        condition: "warn: feature deprecated without replacement.",
+    },
+    Kind {
+        own: "UnboundedShortestPath",
+        code: "UnboundedVariableLengthPattern",
+        title: "A search for shortest paths has no upper bound.",
+        severity: Severity::Information,
+        category: "PERFORMANCE",
+        gql: "03N91",
+        condition: "info: unbounded variable length pattern.",
+    },
+    Kind {
+        own: "ExhaustiveShortestPath",
+        code: "ExhaustiveShortestPath",
+        title: "A search for shortest paths may look at all paths.",
+        severity: Severity::Information,
+        category: "PERFORMANCE",
+        gql: "03N92",
+        condition: "info: exhaustive shortest path.",
+    },
+    Kind {
+        own: "ParameterNotProvided",
+        code: "ParameterNotProvided",
+        title: "A parameter of the statement was not given.",
+        severity: Severity::Warning,
+        category: "GENERIC",
+        gql: "01N60",
+        condition: "warn: parameter missing.",
+    },
+    Kind {
+        own: "HintedIndexNotFound",
+        code: "Schema.HintedIndexNotFound",
+        title: "A hint asks for an index that does not exist.",
+        severity: Severity::Warning,
+        category: "HINT",
+        gql: "01N31",
+        condition: "warn: hinted index does not exist.",
+    },
+    Kind {
+        own: "IndexOrConstraintAlreadyExists",
+        code: "Schema.IndexOrConstraintAlreadyExists",
+        title: "The command has no effect: the index or constraint is there already.",
+        severity: Severity::Information,
+        category: "SCHEMA",
+        gql: "00NA0",
+        condition: "note: successful completion - index or constraint already exists.",
+    },
+    Kind {
+        own: "IndexOrConstraintDoesNotExist",
+        code: "Schema.IndexOrConstraintDoesNotExist",
+        title: "The command has no effect: there is no such index or constraint.",
+        severity: Severity::Information,
+        category: "SCHEMA",
+        gql: "00NA1",
+        condition: "note: successful completion - index or constraint does not exist.",
+    },
 ];
 
 /// One that Neo4j has no name for.
@@ -229,7 +310,10 @@ fn full_code(notice: &Notice, kind: &Kind) -> String {
         "" => notice.code.as_str(),
         code => code,
     };
-    format!("Neo.ClientNotification.Statement.{code}")
+    match code.contains('.') {
+        true => format!("Neo.ClientNotification.{code}"),
+        false => format!("Neo.ClientNotification.Statement.{code}"),
+    }
 }
 
 fn title<'a>(notice: &'a Notice, kind: &Kind) -> &'a str {

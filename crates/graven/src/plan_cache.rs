@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use graven_cypher::Plan;
+use graven_cypher::plan::Notice as PlanNotice;
 use graven_exec::{PhysicalPlans, UserFunctions};
 use graven_pagecache::{Budget, Reservation};
 use graven_storage::Snapshot;
@@ -116,7 +117,9 @@ impl CompiledStatement {
     /// have come to exist of which a notice says that it does not.
     fn is_lasting(&self) -> bool {
         let changing = self.does.on_files || self.does.has_macros;
-        self.plan.notices.is_empty() && !self.does.secret && !changing
+        let unknown = |notice: &PlanNotice| notice.code.starts_with("Unknown");
+        let knows_names = !self.plan.notices.iter().any(unknown);
+        knows_names && !self.does.secret && !changing
     }
 
     /// Whether it is right for all connections. Functions are those of one, and go with it.

@@ -5,12 +5,13 @@ use crate::row::Row;
 use crate::summary::Notice;
 use crate::summary::StatementKind;
 use crate::summary::Summary;
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use graven_cypher::Plan;
 use graven_cypher::explain::{Step, explain_steps};
-use graven_cypher::plan::PlanMode;
+use graven_cypher::plan::{Operator, PlanMode};
 use graven_exec::{Batch, ExecError, Execution, ProfileTree};
 use graven_pagecache::{Budget, BudgetError, PerKind, Reservation};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
@@ -449,12 +450,33 @@ impl LocalCursor {
             rows: self.rows,
             elapsed: self.elapsed.unwrap_or_else(|| self.begun.elapsed()),
             planning: self.planning,
-            notices: notices.collect(),
+            notices: notices.chain(self.without_effect()).collect(),
             pages: self.counts.pages,
             counters: self.counters,
             commit: self.commit,
             kind: self.kind,
         }
+    }
+
+    /// The notice of a command about the schema that has run and found nothing to do.
+    fn without_effect(&self) -> Option<Notice> {
+        let has_run = self.elapsed.is_some() && self.plan.mode != PlanMode::Explain;
+        if self.kind != StatementKind::ChangesSchema || !has_run || self.counters.any() {
+            return None;
+        }
+        let told = RefCell::new(None);
+        self.plan.root.any(&|operator| match operator {
+            Operator::Schema { command, .. } => {
+                *told.borrow_mut() = command.without_effect();
+                true
+            }
+            _ => false,
+        });
+        told.into_inner().map(|(code, message)| Notice {
+            code: code.to_owned(),
+            message,
+            position: None,
+        })
     }
 
     /// Whether the statement began with `EXPLAIN`: it has a plan and no rows.

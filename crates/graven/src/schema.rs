@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graven_cypher::plan::macros::Macro;
+use graven_cypher::plan::schema::{IndexKind, SchemaSubject};
 use graven_cypher::plan::{Literal, LoadSource};
 use graven_cypher::{
     FunctionView, IndexView, LabelIndex, Named, ProcedureView, SchemaView, SourceFault, SourceView,
@@ -15,7 +16,7 @@ use graven_exec::sources::{self, Reach};
 use graven_exec::{Tuning, UserFunctions};
 use graven_files::Frame;
 use graven_storage::{
-    Catalog, Direction, IndexDescription, LabelId, PropertyValue, SchemaEntity, Snapshot,
+    Catalog, Direction, IndexDescription, IndexKind as StoredKind, LabelId, PropertyValue, SchemaEntity, Snapshot,
     StoreKind, ValueStatistics,
 };
 
@@ -260,6 +261,27 @@ impl SchemaView for Schema<'_> {
             distinct: self.distinct(index, label),
         })
         .collect()
+    }
+
+    fn has_index(&self, of: &SchemaSubject, keys: &[Arc<str>], kind: Option<IndexKind>) -> bool {
+        let catalog = self.catalog();
+        let entity = match of {
+            SchemaSubject::Label(label) => catalog.label(label).map(SchemaEntity::Node),
+            SchemaSubject::Type(of) => catalog.rel_type(of).map(SchemaEntity::Relationship),
+        };
+        let kind = kind.map(|kind| match kind {
+            IndexKind::Range => StoredKind::Range,
+            IndexKind::Text => StoredKind::Text,
+            IndexKind::Point => StoredKind::Point,
+        });
+        let keys: Option<Vec<_>> = keys.iter().map(|key| catalog.key(key)).collect();
+        let (Some(entity), Some(keys)) = (entity, keys) else {
+            return false;
+        };
+        catalog.indexes().iter().any(|index| {
+            let fits = kind.is_none_or(|kind| index.kind == kind);
+            fits && index.entity == entity && index.keys == keys
+        })
     }
 
     fn names(&self, of: Named) -> Vec<String> {

@@ -203,7 +203,9 @@ pub(crate) fn tell(summary: Option<&Summary>, stats: bool) {
     let Some(summary) = summary else {
         return;
     };
-    for notice in &summary.notices {
+    // What Neo4j is about to drop stays here.
+    let dropped = |notice: &&graven::Notice| notice.code.starts_with("Deprecated");
+    for notice in summary.notices.iter().filter(|it| !dropped(it)) {
         match notice.position {
             Some((line, column)) => {
                 eprintln!("notice: {} (line {line}, column {column})", notice.message);

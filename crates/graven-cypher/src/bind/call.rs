@@ -18,6 +18,7 @@ use crate::functions::{self, Availability};
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
 use crate::schema_view::FunctionView;
+use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 impl Binder<'_> {
@@ -82,6 +83,7 @@ impl Binder<'_> {
                 None => error,
             });
         };
+        self.notice_function(function.name, whole.span);
         if distinct {
             let message = format!(
                 "`DISTINCT` needs an aggregate function, `{}` is not one",
@@ -135,18 +137,26 @@ impl Binder<'_> {
         let lazy = function.name == "coalesce" && args.iter().any(needs_graph);
         let guards = self.guards.len();
         for (idx, arg) in args.iter().enumerate() {
-            if let Some(form) = normal_form(function, idx, arg) {
-                bound.push(form);
+            if function.name == "normalize" && idx == 1 {
+                bound.push(self.normal_form(arg)?);
                 continue;
             }
             let (expr, arg_ty) = self.expression(arg)?;
+            let what = match args.len() {
+                1 => format!("the argument of `{}`", function.display),
+                _ => format!("argument {} of `{}`", idx + 1, function.display),
+            };
+            let wanted = match arg.kind {
+                ExprKind::Parameter(_) => function.parameter(idx),
+                _ => function.argument(idx),
+            };
+            self.require_of(arg, arg_ty, wanted, &what)?;
+            if arg_ty.set.is(TypeSet::LIST) {
+                let elements = Type::of(arg_ty.element);
+                let what = format!("an element of {what}");
+                self.require(elements, function.elements_of(idx), arg.span, &what)?;
+            }
             if idx == 0 {
-                self.require(
-                    arg_ty,
-                    function.first,
-                    arg.span,
-                    &format!("the argument of `{}`", function.display),
-                )?;
                 if function.name == "point" {
                     self.check_point(arg)?;
                 }
@@ -155,9 +165,13 @@ impl Binder<'_> {
                     ty = Type::of(arg_ty.element);
                 } else if matches!(function.name, "tail" | "reverse" | "graven.slice") && is_list {
                     ty = Type::list_of(arg_ty.element);
-                } else if function.name == "abs" && arg_ty.set.is(TypeSet::NUMBER) {
-                    ty = arg_ty;
                 }
+            }
+            if function.name == "coalesce" {
+                ty = match idx {
+                    0 => arg_ty,
+                    _ => Type::of(ty.set.beside(arg_ty.set)),
+                };
             }
             if lazy {
                 self.guards.push(unary(UnaryOp::IsNull, expr.clone()));
@@ -196,6 +210,34 @@ impl Binder<'_> {
         Ok((call(name, bound), Type::of(function.returns)))
     }
 
+    /// Refuses a share of a percentile, written as a number, that is not between 0 and 1.
+    fn check_share(&self, share: &Expr, span: Span) -> Result<()> {
+        let fits = match share {
+            Expr::Literal(Literal::Integer(share)) => (0..=1).contains(share),
+            Expr::Literal(Literal::Float(share)) => (0.0..=1.0).contains(share),
+            Expr::Literal(Literal::Null) => false,
+            _ => true,
+        };
+        if fits {
+            return Ok(());
+        }
+        let message = "the share of a percentile must be between 0.0 and 1.0";
+        Err(self.error(span, Code::InvalidArgumentValue, message))
+    }
+
+    /// The bare word behind the text of `normalize(text, NFD)`.
+    fn normal_form(&self, arg: &ast::Expr) -> Result<Expr> {
+        if let ExprKind::Variable(name) = &arg.kind {
+            let word = name.text.to_uppercase();
+            if matches!(word.as_str(), "NFC" | "NFD" | "NFKC" | "NFKD") {
+                return Ok(Expr::Literal(Literal::String(word.into())));
+            }
+        }
+        let message = "the normal form of `normalize` must be NFC, NFD, NFKC or NFKD";
+        let error = self.error(arg.span, Code::InvalidArgumentValue, message);
+        Err(error.with_hint("write the bare word, without quotes"))
+    }
+
     /// The map of a point written in the text has a pair of coordinates.
     fn check_point(&self, arg: &ast::Expr) -> Result<()> {
         let ExprKind::Map(entries) = &arg.kind else {
@@ -212,6 +254,9 @@ impl Binder<'_> {
     /// `linenumber()`, `file()`.
     fn of_record(&mut self, name: &Name, wanted: OfRecord) -> Result<Typed> {
         let Some(record) = self.scope.record else {
+            if self.variables.iter().all(|v| &*v.name != LINE_NUMBER) {
+                return Ok((Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)));
+            }
             let message = format!("no `LOAD CSV` has read what `{}()` asks for", name.text);
             return Err(self
                 .error(name.span, Code::FeatureNotAvailable, message)
@@ -254,9 +299,6 @@ impl Binder<'_> {
         function: AggregateFunction,
         distinct: bool,
         args: &[ast::Expr],
-            if self.variables.iter().all(|v| &*v.name != LINE_NUMBER) {
-                return Ok((Expr::Literal(Literal::Null), Type::of(TypeSet::NULL)));
-            }
     ) -> Result<Typed> {
         let percentile = matches!(
             function,
@@ -317,6 +359,11 @@ impl Binder<'_> {
         let mut first = Type::ANY;
         for (idx, arg) in args.iter().enumerate() {
             let (expr, ty) = self.expression(arg)?;
+            let what = format!("argument {} of `{}`", idx + 1, function.name());
+            self.require_of(arg, ty, taken_by(function), &what)?;
+            if idx == 1 {
+                self.check_share(&expr, arg.span)?;
+            }
             if idx == 0 {
                 first = ty;
             }
@@ -342,6 +389,16 @@ impl Binder<'_> {
             _ => Type::of(TypeSet::NUMBER.or(TypeSet::DURATION)),
         };
         Ok((call, ty))
+    }
+}
+
+/// What an aggregate takes.
+fn taken_by(function: AggregateFunction) -> TypeSet {
+    use AggregateFunction as F;
+    match function {
+        F::Sum | F::Avg => TypeSet::NUMBER.or(TypeSet::DURATION),
+        F::StDev | F::StDevP | F::PercentileCont | F::PercentileDisc => TypeSet::NUMBER,
+        F::CountStar | F::Count | F::Min | F::Max | F::Collect => TypeSet::ANY,
     }
 }
 
@@ -399,17 +456,6 @@ pub(crate) fn known_function(name: &str) -> Option<&'static str> {
     let mut aggregates = functions::AGGREGATES.iter().copied();
     let aggregate = aggregates.find(|known| known.eq_ignore_ascii_case(name));
     aggregate.or_else(|| functions::find(name).map(|function| function.display))
-}
-
-/// The bare word behind the text of `normalize(text, NFD)`.
-fn normal_form(function: &functions::Function, idx: usize, arg: &ast::Expr) -> Option<Expr> {
-    let ExprKind::Variable(name) = &arg.kind else {
-        return None;
-    };
-    let word = name.text.to_uppercase();
-    let is_form = matches!(word.as_str(), "NFC" | "NFD" | "NFKC" | "NFKD");
-    (function.name == "normalize" && idx == 1 && is_form)
-        .then(|| Expr::Literal(Literal::String(word.into())))
 }
 
 fn arity(function: &functions::Function) -> String {

@@ -5,6 +5,7 @@
 //! [`Binder::expression`] returns the bound expression with its static type. Patterns are allowed
 //! only where a truth value is wanted ([`Binder::predicate`]).
 
+mod elements;
 mod operators;
 
 use super::{Binder, Result};
@@ -13,7 +14,7 @@ use crate::bind::made::{Typed, binary, call, unary};
 use crate::diagnostic::{Code, closest};
 use crate::functions;
 use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
-use crate::plan::{VarId, VarKind};
+use crate::plan::{ExpectedParameter, VarId, VarKind};
 use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
@@ -22,7 +23,10 @@ impl Binder<'_> {
     /// A condition: patterns are allowed, and the value must be able to be a truth value.
     pub(super) fn predicate(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let (bound, ty) = self.truth(expr)?;
-        self.require(ty, TypeSet::BOOLEAN, expr.span, "a condition")?;
+        let what = "a condition";
+        self.require(ty, TypeSet::BOOLEAN, expr.span, what)?;
+        // A list may stand for a truth value where the text does not show that it is one.
+        self.expect_parameter(expr, TypeSet::BOOLEAN.or(TypeSet::LIST), what);
         Ok(bound)
     }
 
@@ -74,6 +78,35 @@ impl Binder<'_> {
         }
         let message = format!("{what} must be {wanted}, this is {}", ty.set);
         Err(self.error(span, Code::InvalidArgumentType, message))
+    }
+
+    /// As [`Self::require`]; where the value is a parameter, it is looked at before the statement
+    /// runs.
+    pub(super) fn require_of(
+        &mut self,
+        expr: &ast::Expr,
+        ty: Type,
+        wanted: TypeSet,
+        what: &str,
+    ) -> Result<()> {
+        self.expect_parameter(expr, wanted, what);
+        self.require(ty, wanted, expr.span, what)
+    }
+
+    /// Notes what a parameter must be that stands here.
+    pub(super) fn expect_parameter(&mut self, expr: &ast::Expr, wanted: TypeSet, what: &str) {
+        let ExprKind::Parameter(name) = &expr.kind else {
+            return;
+        };
+        if wanted == TypeSet::ANY {
+            return;
+        }
+        self.expected.push(ExpectedParameter {
+            name: name.text.clone(),
+            at: expr.span,
+            wanted,
+            what: what.into(),
+        });
     }
 
     /// Any expression, with its place in the text.
@@ -135,36 +168,9 @@ impl Binder<'_> {
             }
             ExprKind::MapProjection { base, items } => self.map_projection(base, items)?,
             ExprKind::Property { base, key } => self.property(base, key)?,
-            ExprKind::Index { base, index } => {
-                let (base, ty) = self.expression(base)?;
-                let index = self.expression(index)?.0;
-                let element = if ty.set.is(TypeSet::LIST) {
-                    Type::of(ty.element)
-                } else {
-                    any
-                };
-                (
-                    Expr::Index {
-                        base: Box::new(base),
-                        index: Box::new(index),
-                        at: Span::default(),
-                    },
-                    element,
-                )
-            }
+            ExprKind::Index { base, index } => self.index(base, index)?,
             ExprKind::Slice { base, from, to } => {
-                let (base, ty) = self.list_operand(base)?;
-                let from = self.optional(from.as_deref())?;
-                let to = self.optional(to.as_deref())?;
-                (
-                    Expr::Slice {
-                        base: Box::new(base),
-                        from,
-                        to,
-                        at: Span::default(),
-                    },
-                    Type::list_of(ty.element),
-                )
+                self.slice(base, from.as_deref(), to.as_deref())?
             }
             ExprKind::Labels { base, labels } => self.has_labels(base, labels)?,
             ExprKind::Unary { op, operand } => self.unary(*op, operand)?,
@@ -267,27 +273,7 @@ impl Binder<'_> {
                 name,
                 list,
                 step,
-            } => {
-                let init = Box::new(self.expression(init)?.0);
-                let (list, ty) = self.list_operand(list)?;
-                let list = Box::new(list);
-                self.with_local(accumulator, any, |binder, accumulator| {
-                    binder.with_local(name, Type::of(ty.element), |binder, var| {
-                        let step = Box::new(binder.expression(step)?.0);
-                        Ok((
-                            Expr::Reduce {
-                                accumulator,
-                                init,
-                                var,
-                                list,
-                                step,
-                                at: Span::default(),
-                            },
-                            any,
-                        ))
-                    })
-                })?
-            }
+            } => self.reduce((accumulator, init), (name, list), step)?,
             ExprKind::PatternComprehension {
                 pattern,
                 filter,
@@ -326,12 +312,8 @@ impl Binder<'_> {
         Err(error.with_hint("look for the value first and pass it as a parameter"))
     }
 
-    fn optional(&mut self, expr: Option<&ast::Expr>) -> Result<Option<Box<Expr>>> {
-        expr.map(|e| self.expression(e).map(|(e, _)| Box::new(e)))
-            .transpose()
-    }
-
     pub(super) fn parameter(&mut self, name: &Name) -> Result<Expr> {
+        self.does_without(&name.text);
         if self.allows_parameter(&name.text) {
             return Ok(Expr::Parameter(name.text.clone(), name.span));
         }
@@ -386,15 +368,18 @@ impl Binder<'_> {
         let mut element = TypeSet::NULL;
         for item in items {
             let (item, ty) = self.expression(item)?;
-            element = element.or(ty.set);
+            element = match bound.is_empty() {
+                true => ty.set,
+                false => element.beside(ty.set),
+            };
             bound.push(item);
         }
         Ok((Expr::List(bound), Type::list_of(element)))
     }
 
-    fn list_operand(&mut self, list: &ast::Expr) -> Result<Typed> {
+    pub(super) fn list_operand(&mut self, list: &ast::Expr) -> Result<Typed> {
         let (bound, mut ty) = self.expression(list)?;
-        self.require(ty, TypeSet::LIST, list.span, "the list")?;
+        self.require_of(list, ty, TypeSet::LIST, "the list")?;
         if !ty.set.is(TypeSet::LIST) {
             ty.element = TypeSet::ANY;
         }
@@ -402,7 +387,7 @@ impl Binder<'_> {
     }
 
     /// Runs `body` with a variable of a comprehension, quantifier or `reduce` visible.
-    fn with_local<T>(
+    pub(super) fn with_local<T>(
         &mut self,
         name: &Name,
         ty: Type,
@@ -421,19 +406,15 @@ impl Binder<'_> {
 
     fn property(&mut self, base: &ast::Expr, key: &Name) -> Result<Typed> {
         let (bound, ty) = self.expression(base)?;
-        let holders = TypeSet::ENTITY
-            .or(TypeSet::MAP)
-            .or(TypeSet::TEMPORAL)
-            .or(TypeSet::DURATION)
-            .or(TypeSet::POINT);
         if let Some(field) = self.field_of_struct(base, &key.text, &bound, ty) {
             return Ok(field);
         }
-        if !ty.set.may_be(holders) {
+        self.expect_parameter(base, TypeSet::WITH_KEYS, "what has properties");
+        if !ty.set.may_be(TypeSet::WITH_KEYS) {
             let code = if ty.set.is(TypeSet::PATH) {
                 Code::InvalidArgumentType
             } else {
-                Code::PropertyOfNonMap
+                Code::ImpossibleAccess
             };
             let message = format!(
                 "`.{}` needs a node, a relationship or a map, this is {}",

@@ -6,16 +6,15 @@
 //! bound; a bound list of relationships becomes a fresh variable-length edge that must equal the
 //! list.
 
+mod hints;
 mod relationships;
 
 use std::sync::Arc;
 
-use super::graph::{AccessHint, BoundQuery, Branch, Edge, QueryGraph, Step};
+use super::graph::{BoundQuery, Branch, Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Columns, Result, tables};
-use crate::ast::{
-    self, ExprKind, HintKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern,
-};
+use crate::ast::{self, ExprKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern};
 use crate::bind::made::{binary, call};
 use crate::diagnostic::Code;
 use crate::functions;
@@ -153,28 +152,29 @@ impl Binder<'_> {
         Ok((merged, None))
     }
 
-    /// A hint on nodes or relationships of this `MATCH`; only what it says of nodes is of use.
-    fn bind_hint(&mut self, graph: &mut QueryGraph, hint: &ast::Hint) -> Result<()> {
-        for name in &hint.variables {
-            let (var, _) = self.resolve(name)?;
-            let node = graph.nodes.contains(&var);
-            if !node && graph.edges.iter().all(|edge| edge.rel != var) {
-                let message = format!("`{}` is not of the MATCH that the hint is for", name.text);
-                return Err(self.error(name.span, Code::UndefinedVariable, message));
-            }
-            let (label, key) = match &hint.kind {
-                HintKind::Index { label, key } => (label.clone(), Some(key.clone())),
-                HintKind::Scan { label } => (label.clone(), None),
-                HintKind::Join => continue,
-            };
-            if node {
-                graph.hints.push(AccessHint {
-                    node: var,
-                    label,
-                    key,
-                });
-            }
-        }
+    /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are
+    /// wanted.
+    pub(super) fn selective_match(
+        &mut self,
+        pattern: &PathPattern,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Step> {
+        let mut all = pattern.clone();
+        let shortest = all.shortest.take().expect("asked by the caller");
+        let mut graph = QueryGraph::default();
+        let declared = self.match_patterns(&mut graph, &[all], false)?;
+        let nodes = &declared[0].nodes;
+        let lengths = declared[0].edges.iter().map(|edge| graph.edges[*edge].rel);
+        Ok(Step::Select {
+            from: nodes[0],
+            to: nodes[nodes.len() - 1],
+            lengths: lengths.collect(),
+            count: shortest.count,
+            conditions: self.conditions(filter)?,
+            graph,
+        })
+    }
+
     /// [`Binder::selective_match`] of an `OPTIONAL MATCH`: a subquery of the row.
     pub(super) fn optional_selective_match(
         &mut self,
@@ -210,32 +210,6 @@ impl Binder<'_> {
         })
     }
 
-        Ok(())
-    }
-
-    /// Binds a `MATCH` of one pattern along several relationships of which the shortest paths are
-    /// wanted.
-    pub(super) fn selective_match(
-        &mut self,
-        pattern: &PathPattern,
-        filter: Option<&ast::Expr>,
-    ) -> Result<Step> {
-        let mut all = pattern.clone();
-        let shortest = all.shortest.take().expect("asked by the caller");
-        let mut graph = QueryGraph::default();
-        let declared = self.match_patterns(&mut graph, &[all], false)?;
-        let nodes = &declared[0].nodes;
-        let lengths = declared[0].edges.iter().map(|edge| graph.edges[*edge].rel);
-        Ok(Step::Select {
-            from: nodes[0],
-            to: nodes[nodes.len() - 1],
-            lengths: lengths.collect(),
-            count: shortest.count,
-            conditions: self.conditions(filter)?,
-            graph,
-        })
-    }
-
     /// A pattern standing alone in an expression; with `predicate` it may not introduce variables.
     pub(super) fn pattern_graph(
         &mut self,
@@ -249,7 +223,6 @@ impl Binder<'_> {
         Ok(graph)
     }
 
-        self.check_order_of_repeated(graph)?;
     pub(super) fn match_patterns(
         &mut self,
         graph: &mut QueryGraph,
@@ -276,6 +249,7 @@ impl Binder<'_> {
             }
         }
         self.before_pattern = before;
+        self.check_order_of_repeated(graph)?;
         Ok(declared)
     }
 

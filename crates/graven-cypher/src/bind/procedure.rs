@@ -32,6 +32,10 @@ impl Binder<'_> {
         };
         let args = self.procedure_arguments(call, &view, standalone)?;
         let yields = self.procedure_yields(call, &view, standalone)?;
+        if call.shown {
+            // `*` has the columns of a command in the order in which it gives them.
+            self.loaded.extend(yields.iter().map(|(_, var)| *var));
+        }
         let filter = call
             .filter
             .as_ref()
@@ -94,13 +98,8 @@ impl Binder<'_> {
         let mut args = Vec::new();
         for (arg, (name, wanted)) in given.iter().zip(&view.arguments) {
             let (bound, ty) = self.expression(arg)?;
-            if !ty.set.may_be(*wanted) {
-                let message = format!(
-                    "argument `{name}` of `{}` must be {wanted}, this is {}",
-                    call.name.text, ty.set
-                );
-                return Err(self.error(arg.span, Code::InvalidArgumentType, message));
-            }
+            let what = format!("argument `{name}` of `{}`", call.name.text);
+            self.require_of(arg, ty, *wanted, &what)?;
             args.push(bound);
         }
         Ok(args)
@@ -126,7 +125,14 @@ impl Binder<'_> {
                 let message = "`YIELD *` is allowed only where the call is the whole statement";
                 return Err(self.error(*span, Code::UnexpectedSyntax, message));
             }
-            Yields::None if !standalone && !call.shown && !view.columns.is_empty() => Vec::new(),
+            Yields::None if !standalone && !call.shown && !view.columns.is_empty() => {
+                let message = format!(
+                    "`YIELD` names what a query takes from `{}`: the call is not the whole \
+                        statement",
+                    call.name.text
+                );
+                return Err(self.error(call.name.span, Code::UnexpectedSyntax, message));
+            }
             Yields::Star(_) | Yields::None => {
                 let own = |name: &String| Name {
                     text: name.as_str().into(),

@@ -86,7 +86,7 @@ impl Binder<'_> {
     /// `{...}` or `$parameter` as the properties of something new.
     pub(super) fn property_map(&mut self, properties: &ast::Expr) -> Result<Expr> {
         let (expr, ty) = self.expression(properties)?;
-        self.require(ty, TypeSet::MAP, properties.span, "the properties")?;
+        self.require_of(properties, ty, TypeSet::MAP, "the properties")?;
         self.writes_keys(&expr);
         Ok(expr)
     }
@@ -102,7 +102,7 @@ impl Binder<'_> {
             }
             let (expr, ty) = self.expression(target)?;
             let wanted = TypeSet::ENTITY.or(TypeSet::PATH);
-            self.require(ty, wanted, target.span, "what is deleted")?;
+            self.require_of(target, ty, wanted, "what is deleted")?;
             bound.push(expr);
         }
         Ok(bound)
@@ -111,7 +111,6 @@ impl Binder<'_> {
     fn foreach(&mut self, name: &Name, list: &ast::Expr, clauses: &[Clause]) -> Result<Step> {
         let place = list.span;
         let (list, ty) = self.expression(list)?;
-        self.require(ty, TypeSet::LIST, place, "the list of FOREACH")?;
         let element = if ty.set.is(TypeSet::LIST) {
             Type::of(ty.element)
         } else {

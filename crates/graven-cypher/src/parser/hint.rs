@@ -3,7 +3,15 @@
 
 use super::{Parser, Result};
 use crate::ast::{Expr, Hint, HintKind};
+use crate::plan::schema::IndexKind;
 use crate::token::TokenKind;
+
+/// Kinds of index that a hint may name.
+const INDEX_KINDS: &[(&str, IndexKind)] = &[
+    ("RANGE", IndexKind::Range),
+    ("TEXT", IndexKind::Text),
+    ("POINT", IndexKind::Point),
+];
 
 impl Parser<'_> {
     /// All hints that follow.
@@ -26,10 +34,10 @@ impl Parser<'_> {
             return Ok(Hint { variables, kind });
         }
         let scan = self.eat_word("SCAN");
+        let mut kind = None;
         if !scan {
-            let _ = ["BTREE", "RANGE", "TEXT", "POINT"]
-                .iter()
-                .any(|kind| self.eat_word(kind));
+            let mut kinds = INDEX_KINDS.iter();
+            kind = kinds.find(|(word, _)| self.eat_word(word)).map(|it| it.1);
             self.expect_word("INDEX")?;
             // `SEEK` may be left out, and a variable may be called so.
             if self.is_word("SEEK") && self.peek(1) != TokenKind::Colon {
@@ -44,12 +52,12 @@ impl Parser<'_> {
             return Ok(Hint { variables, kind });
         }
         self.expect(TokenKind::OpenParen, "`(` and the properties of the index")?;
-        let key = self.name("a property")?.text;
+        let mut keys = vec![self.name("a property")?.text];
         while self.eat(TokenKind::Comma) {
-            self.name("a property")?;
+            keys.push(self.name("a property")?.text);
         }
         self.expect(TokenKind::CloseParen, "`)`")?;
-        let kind = HintKind::Index { label, key };
+        let kind = HintKind::Index { kind, label, keys };
         Ok(Hint { variables, kind })
     }
 

@@ -23,9 +23,7 @@ use super::order::{self, OrderStep, Ordered, Owners, Pattern, Problem, Waiting};
 use super::{Operator, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::unary;
-use crate::diagnostic;
 use crate::plan::candidate::Access;
-use crate::token::Span;
 
 impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
@@ -49,7 +47,6 @@ impl Builder<'_> {
         }
         let mut way = self.order(partial, &graph, &pending, &solved);
         let split = self.join_split(partial, &graph, &pending, &way);
-        self.notice_product(partial, &graph, &way, split.as_ref());
         match split {
             None => self.steps(partial, &graph, way, &mut solved, &mut pending),
             Some(split) => {
@@ -203,6 +200,9 @@ impl Builder<'_> {
             .zip(&pending.needs)
             .map(|(condition, needs)| Waiting {
                 variables: needs.clone(),
+                share: order::share(&self.cost, &owners, condition),
+            })
+            .collect();
         let found = graph.variables();
         let inside = graph.edges.iter().map(|edge| {
             let repeated = edge.repeated.iter();
@@ -211,53 +211,21 @@ impl Builder<'_> {
             read.filter(|var| found.contains(var)).collect()
         });
         let inside: Vec<BTreeSet<VarId>> = inside.collect();
-                share: order::share(&self.cost, &owners, condition),
-            })
-            .collect();
         let problem = Problem {
             cost: crate::cost::Cost {
                 schema: self.cost.schema,
             },
             graph,
-            inside: &inside,
             waiting: &waiting,
             bound: &partial.bound,
             known_labels: &self.labels,
+            inside: &inside,
             solved_edges: solved,
             rows: partial.rows(),
         };
         problem
             .solve()
             .expect("a way exists: edges whose conditions wait are checked by `bind`")
-    }
-
-    /// Tells the user where every row of one part meets every row of another.
-    fn notice_product(
-        &mut self,
-        partial: &Partial,
-        graph: &QueryGraph,
-        way: &[Ordered],
-        split: Option<&Split>,
-    ) {
-        let unconnected = way
-            .iter()
-            .filter(|o| matches!(&o.step, OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))))
-            .count();
-        let repeated = unconnected > 1
-            || (unconnected == 1 && graph.nodes.iter().any(|n| partial.bound.contains(n)));
-        if repeated && split.is_none() && !is_connected(graph, &partial.bound) {
-            let message = "parts of the pattern are not connected: every row of one is combined \
-                with every row of the other";
-            let notice =
-                diagnostic::notice("", Span::default(), "CartesianProduct", message.to_owned());
-            let notice = super::Notice {
-                position: None,
-                ..notice
-            };
-            if !self.notices.contains(&notice) {
-                self.notices.push(notice);
-            }
-        }
     }
 
     /// Puts every condition on top that can be decided now.
@@ -347,26 +315,6 @@ fn each_conditions(graph: &mut QueryGraph) {
     for condition in conditions {
         if !graph.decided_on_each(&condition, |edge| !selects(edge)) {
             graph.predicates.push(condition);
-        }
-    }
-}
-
-/// Whether every node of the pattern is reached from every other one, or from a node of the row.
-fn is_connected(graph: &QueryGraph, bound: &BTreeSet<VarId>) -> bool {
-    let mut reached: BTreeSet<VarId> = graph.nodes.iter().copied().collect();
-    reached.retain(|node| bound.contains(node));
-    if reached.is_empty() {
-        reached.extend(graph.nodes.first());
-    }
-    loop {
-        let before = reached.len();
-        for edge in &graph.edges {
-            if reached.contains(&edge.from) || reached.contains(&edge.to) {
-                reached.extend([edge.from, edge.to]);
-            }
-        }
-        if reached.len() == before {
-            return graph.nodes.iter().all(|node| reached.contains(node));
         }
     }
 }

@@ -94,6 +94,29 @@ impl fmt::Display for SchemaSubject {
 }
 
 impl SchemaCommand {
+    /// Code and message of the notice where the command has found nothing to do.
+    #[must_use]
+    pub fn without_effect(&self) -> Option<(&'static str, String)> {
+        let (code, why) = match self {
+            SchemaCommand::CreateIndex {
+                if_not_exists: true,
+                ..
+            }
+            | SchemaCommand::CreateConstraint {
+                if_not_exists: true,
+                ..
+            } => ("IndexOrConstraintAlreadyExists", "it is there already"),
+            SchemaCommand::DropIndex {
+                if_exists: true, ..
+            }
+            | SchemaCommand::DropConstraint {
+                if_exists: true, ..
+            } => ("IndexOrConstraintDoesNotExist", "there is none"),
+            _ => return None,
+        };
+        Some((code, format!("`{self}` has no effect: {why}")))
+    }
+
     /// The name that the statement says.
     #[must_use]
     pub fn name(&self) -> Option<&SchemaName> {

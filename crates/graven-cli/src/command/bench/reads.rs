@@ -216,7 +216,9 @@ impl Reads {
             .collect::<Result<_, _>>()?;
         let mut result = statements[0].query(&params[0])?;
         while result.next_row()?.is_some() {}
-        if let Some(notice) = result.summary().notices.first() {
+        let notices = result.summary().notices;
+        let mut unknown = notices.iter().filter(|it| it.code.starts_with("Unknown"));
+        if let Some(notice) = unknown.next() {
             return Err(Failure::usage(format!("{statement}: {}", notice.message)));
         }
         drop(result);

@@ -45,6 +45,11 @@ impl Binder<'_> {
                         "a relationship"
                     };
                     self.require_kind(name, &entry, set, what)?;
+                    if length.is_some() && !entry.ty.element.may_be(TypeSet::RELATIONSHIP) {
+                        let message =
+                            format!("`{}` is a list, but none of relationships", name.text);
+                        return Err(self.error(name.span, Code::VariableTypeConflict, message));
+                    }
                     let own = self
                         .scope
                         .row

@@ -48,8 +48,6 @@ impl Binder<'_> {
                 Group::default()
             }
         };
-        let later = patterns.iter().flat_map(PathPattern::names);
-        self.created_later = later.map(|name| name.text.clone()).collect();
         let created = self.created(patterns, &mut group, steps);
         self.created_later.clear();
         created?;
@@ -63,7 +61,9 @@ impl Binder<'_> {
         group: &mut Group,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
-        for pattern in patterns {
+        for (number, pattern) in patterns.iter().enumerate() {
+            let later = patterns[number + 1..].iter().flat_map(PathPattern::names);
+            self.created_later = later.map(|name| name.text.clone()).collect();
             self.no_shortest(pattern)?;
             self.no_filter(pattern.filter.as_deref())?;
             let alone = pattern.steps.is_empty();
@@ -97,6 +97,8 @@ impl Binder<'_> {
                     steps,
                 )?;
                 let to = self.create_node(node, false, group, steps)?;
+                // Its end may have taken the name.
+                self.new_relationship_name(relationship)?;
                 let var = match &relationship.name {
                     Some(name) => {
                         self.declare(name, VarKind::Relationship, Type::of(TypeSet::RELATIONSHIP))

@@ -104,7 +104,12 @@ impl Binder<'_> {
                 let cast = self.cast_properties(table.as_ref(), Some(value));
                 let (bound, ty) = self.expression(cast.as_ref().unwrap_or(value))?;
                 let wanted = TypeSet::MAP.or(TypeSet::ENTITY);
-                self.require(ty, wanted, value.span, "the new properties")?;
+                self.require_of(value, ty, wanted, "the new properties")?;
+                if ty.set.is(TypeSet::ENTITY) {
+                    let message = "Neo4j is about to drop nodes and relationships in the place of \
+                        a map: write properties() around it";
+                    self.notice_at(value.span, "DeprecatedPropertiesOf", message);
+                }
                 self.writes_keys(&bound);
                 SetItem::Properties {
                     target,
