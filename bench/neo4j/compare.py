@@ -105,8 +105,8 @@ class Side:
 
     def make(self, setup):
         self.ask("MATCH (n) DETACH DELETE n", {}, 60)
-        for kind in ("CONSTRAINT", "INDEX"):
-            for name, of in self.ask(f"SHOW {kind}S YIELD name, type RETURN name, type", {}).get("rows", []):
+        for kind, all_of_them in (("CONSTRAINT", "CONSTRAINTS"), ("INDEX", "INDEXES")):
+            for name, of in self.ask(f"SHOW {all_of_them} YIELD name, type RETURN name, type", {})["rows"]:
                 if "LOOKUP" not in of:
                     self.ask(f"DROP {kind} `{json.loads(name)}` IF EXISTS", {})
         for statement in setup:
