@@ -11,6 +11,7 @@ pub(super) mod graph;
 pub(super) mod kuzu_type;
 pub(super) mod list;
 pub(super) mod number;
+mod numerals;
 mod ordered;
 pub(super) mod places;
 pub(super) mod regular;

@@ -44,12 +44,14 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
     }
 }
 
-/// Lists compare element by element; a shorter list that is a prefix comes first.
+/// Lists compare element by element; a shorter list that is a prefix comes first. What does not
+/// compare, NaN too, leaves it unknown which one does.
 fn compare_lists(a: &[Value], b: &[Value]) -> Comparison {
     for (x, y) in a.iter().zip(b) {
         match compare(x, y) {
             Comparison::Ordered(Ordering::Equal) => {}
-            other => return other,
+            Comparison::Ordered(other) => return Comparison::Ordered(other),
+            Comparison::Unordered | Comparison::Unknown => return Comparison::Unknown,
         }
     }
     Comparison::Ordered(a.len().cmp(&b.len()))

@@ -1,6 +1,7 @@
 //! Conversions between types.
 
-use super::wrong;
+use super::text::is_blank;
+use super::{numerals, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::Items;
@@ -87,7 +88,7 @@ fn to_integer(value: &Value) -> Result<Value> {
         Value::Float(f) => Ok(truncate(*f)),
         Value::String(s) => match s.parse() {
             Ok(number) => Ok(Value::Integer(number)),
-            Err(_) => whole_part(s),
+            Err(_) => whole_part(&numerals::in_ascii(s)),
         },
         other => Err(wrong("toInteger", "a number or String", other)),
     }
@@ -179,6 +180,9 @@ fn float_of(text: &str) -> Option<f64> {
         _ => {}
     }
     let digits = text.strip_suffix(['f', 'F', 'd', 'D']).unwrap_or(text);
+    if let Some(number) = numerals::hexadecimal(digits) {
+        return Some(number);
+    }
     Decimal::read(digits)?;
     digits.parse().ok()
 }
@@ -197,11 +201,13 @@ fn to_boolean(value: &Value) -> Result<Value> {
     match value {
         Value::Null | Value::Boolean(_) => Ok(value.clone()),
         Value::Integer(i) => Ok((*i != 0).into()),
-        Value::String(s) => Ok(match s.trim().to_ascii_lowercase().as_str() {
-            "true" => true.into(),
-            "false" => false.into(),
-            _ => Value::Null,
-        }),
+        Value::String(s) => Ok(
+            match s.trim_matches(is_blank).to_ascii_lowercase().as_str() {
+                "true" => true.into(),
+                "false" => false.into(),
+                _ => Value::Null,
+            },
+        ),
         other => Err(wrong("toBoolean", "a Boolean, Integer or String", other)),
     }
 }

@@ -12,7 +12,7 @@ use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
 use crate::value::Value;
-use crate::value::arithmetic::as_float;
+use crate::value::arithmetic::{as_float, as_integer};
 
 /// What becomes of the digits that go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,9 +24,10 @@ enum Mode {
     HalfUp,
     HalfDown,
     HalfEven,
+    Unnecessary,
 }
 
-const MODES: [(&str, Mode); 7] = [
+const MODES: [(&str, Mode); 8] = [
     ("UP", Mode::Up),
     ("DOWN", Mode::Down),
     ("CEILING", Mode::Ceiling),
@@ -34,6 +35,7 @@ const MODES: [(&str, Mode); 7] = [
     ("HALF_UP", Mode::HalfUp),
     ("HALF_DOWN", Mode::HalfDown),
     ("HALF_EVEN", Mode::HalfEven),
+    ("UNNECESSARY", Mode::Unnecessary),
 ];
 
 /// The function.
@@ -44,17 +46,26 @@ pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let x = as_float(&args[0]).ok_or_else(|| wrong("round", "a number", &args[0]))?;
     let digits = match args.get(1) {
         None => 0,
-        Some(Value::Integer(digits)) => {
-            usize::try_from(*digits).map_err(|_| ExecError::Argument {
+        Some(given) => {
+            let digits = as_integer(given)
+                .ok_or_else(|| wrong("round", "an Integer number of digits", given))?;
+            usize::try_from(digits).map_err(|_| ExecError::Argument {
                 message: format!("round() keeps 0 or more digits, got {digits}"),
             })?
         }
-        Some(other) => return Err(wrong("round", "an Integer number of digits", other)),
     };
-    Ok(Value::Float(match args.get(2).map(mode).transpose()? {
+    let mode = args.get(2).map(mode).transpose()?;
+    let rounded = match mode {
         None if digits == 0 => to_whole(x),
         mode => to_digits(x, digits, mode.unwrap_or(Mode::HalfUp)),
-    }))
+    };
+    #[expect(clippy::float_cmp, reason = "the same number, or another one")]
+    if mode == Some(Mode::Unnecessary) && rounded != x && !x.is_nan() {
+        return Err(ExecError::Argument {
+            message: format!("{x} has more than {digits} digits behind its point"),
+        });
+    }
+    Ok(Value::Float(rounded))
 }
 
 fn mode(name: &Value) -> Result<Mode> {
@@ -135,7 +146,7 @@ fn signed(x: f64, text: &str) -> f64 {
 fn goes_up(x: f64, beyond_tie: Ordering, last: u8, mode: Mode) -> bool {
     match mode {
         Mode::Up => true,
-        Mode::Down => false,
+        Mode::Down | Mode::Unnecessary => false,
         Mode::Ceiling => x > 0.0,
         Mode::Floor => x < 0.0,
         Mode::HalfUp => beyond_tie.is_ge(),

@@ -6,6 +6,7 @@
 //! ask for the same type.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use graven_types::PropertyValue;
@@ -104,13 +105,29 @@ impl Narrowest {
             if elements.is_empty() && has_null {
                 elements.push(Self::of(&Value::Null));
             }
-            elements.sort_by_cached_key(|element| (element.rank(), element.text()));
+            elements.sort_by(Self::order);
         }
         Self {
             name: name(value),
             is_nullable: value.is_null(),
             elements,
         }
+    }
+
+    /// The order of alternatives: by their names; lists of one type stand before lists of several.
+    fn order(&self, other: &Self) -> Ordering {
+        let by_elements = || {
+            let pairs = self.elements.iter().zip(&other.elements);
+            let first = pairs
+                .map(|(own, other)| own.order(other))
+                .find(|it| it.is_ne());
+            let by_count = self.elements.len().cmp(&other.elements.len());
+            by_count.then(first.unwrap_or(Ordering::Equal))
+        };
+        let by_name = self.rank().cmp(&other.rank());
+        by_name
+            .then_with(by_elements)
+            .then(self.is_nullable.cmp(&other.is_nullable))
     }
 
     fn rank(&self) -> Option<usize> {
@@ -140,16 +157,21 @@ impl Narrowest {
     }
 }
 
-/// Whether a property holds it by its type: a scalar, or a list of scalars of one type.
+/// Whether a property holds it by its type: a scalar, or a list of numbers or of scalars of one
+/// type.
 fn is_property(value: &Value) -> bool {
     let is_scalar = |value: &Value| {
         let is_composite = matches!(value, Value::List(_) | Value::Null);
         !is_composite && crate::value::convert::to_stored(value).is_some()
     };
+    let kind = |value: &Value| match value {
+        Value::Integer(_) => "FLOAT",
+        other => name(other),
+    };
     match value {
         Value::List(items) => items
             .iter()
-            .all(|item| is_scalar(item) && name(item) == name(&items[0])),
+            .all(|item| is_scalar(item) && kind(item) == kind(&items[0])),
         other => is_scalar(other),
     }
 }

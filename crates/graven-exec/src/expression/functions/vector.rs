@@ -2,9 +2,9 @@
 //!
 //! # Source
 //! The measures of Neo4j's vector indexes, both between 0 and 1: `(1 + cos) / 2` of the angle
-//! between the vectors, and `1 / (1 + d^2)` of their distance.
+//! between the vectors, and `1 / (1 + d^2)` of their distance. They are computed with floats of
+//! single precision, as those indexes do, so that a result equals the score of a search.
 
-use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::query_context::QueryContext;
@@ -28,50 +28,80 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 ///
 /// # Errors
 /// Something else than lists of finite numbers of one length, at least one.
-fn both(function: &str, args: &[Value]) -> Result<Option<Vec<(f64, f64)>>> {
-    let (a, b) = match (&args[0], &args[1]) {
-        (Value::Null, _) | (_, Value::Null) => return Ok(None),
-        (Value::List(a), Value::List(b)) => (a, b),
-        (Value::List(_), other) | (other, _) => {
-            return Err(wrong(function, "two lists of numbers", other));
-        }
+fn both(function: &str, args: &[Value]) -> Result<Option<[Vec<f64>; 2]>> {
+    if args.iter().any(Value::is_null) {
+        return Ok(None);
+    }
+    let vector = |value: &Value| -> Result<Vec<f64>> {
+        let number = |value: &Value| as_float(value).filter(|x| x.is_finite());
+        let numbers = match value {
+            Value::List(items) if !items.is_empty() => items.iter().map(number).collect(),
+            _ => None,
+        };
+        let none = || not_a_vector(function, value);
+        numbers.ok_or_else(none)
     };
-    if a.len() != b.len() || a.is_empty() {
+    let (a, b) = (vector(&args[0])?, vector(&args[1])?);
+    if a.len() != b.len() {
         let (a, b) = (a.len(), b.len());
         return Err(ExecError::Argument {
             message: format!("{function}() needs vectors of one length, got {a} and {b} numbers"),
         });
     }
-    let number = |value: &Value| {
-        let number = as_float(value).filter(|x| x.is_finite());
-        number.ok_or_else(|| wrong(function, "finite numbers", value))
-    };
-    let pairs = a.iter().zip(b.iter());
-    let pairs = pairs.map(|(a, b)| Ok((number(a)?, number(b)?)));
-    pairs.collect::<Result<_>>().map(Some)
+    Ok(Some([a, b]))
+}
+
+fn not_a_vector(function: &str, value: &Value) -> ExecError {
+    ExecError::Argument {
+        message: format!(
+            "{function}() needs lists of finite numbers, at least one, got {}: {value}",
+            value.type_name()
+        ),
+    }
+}
+
+/// The vector of this direction that has length 1, as an index stores it.
+fn direction(vector: &[f64]) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+    (length > 0.0 && length.is_finite())
+        .then(|| vector.iter().map(|x| single(x / length)).collect())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "coordinates are floats of single precision"
+)]
+fn single(x: f64) -> f32 {
+    x as f32
 }
 
 fn cosine(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(pairs) = both("vector.similarity.cosine", args)? else {
+    const NAME: &str = "vector.similarity.cosine";
+    let Some([a, b]) = both(NAME, args)? else {
         return Ok(Value::Null);
     };
-    let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
-    let lengths = sum(|(a, _)| a * a).sqrt() * sum(|(_, b)| b * b).sqrt();
-    if lengths == 0.0 {
-        return Err(ExecError::Argument {
-            message:
-                "vector.similarity.cosine() needs vectors other than 0: they have no direction"
-                    .to_owned(),
-        });
-    }
-    let cosine = (sum(|(a, b)| a * b) / lengths).clamp(-1.0, 1.0);
-    Ok(Value::Float(f64::midpoint(1.0, cosine)))
+    let of = |vector: &[f64], value: &Value| {
+        direction(vector).ok_or_else(|| ExecError::Argument {
+            message: format!("{NAME}() needs vectors that have a direction, got {value}"),
+        })
+    };
+    let (a, b) = (of(&a, &args[0])?, of(&b, &args[1])?);
+    let cosine = a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>();
+    Ok(Value::Float(f64::from(((1.0 + cosine) / 2.0).max(0.0))))
 }
 
 fn euclidean(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    let Some(pairs) = both("vector.similarity.euclidean", args)? else {
+    const NAME: &str = "vector.similarity.euclidean";
+    let Some(both) = both(NAME, args)? else {
         return Ok(Value::Null);
     };
-    let square: f64 = pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum();
-    Ok(Value::Float(1.0 / (1.0 + square)))
+    let singles = |of: usize| -> Result<Vec<f32>> {
+        let coordinates = both[of].iter().map(|x| single(*x));
+        let finite = coordinates.map(|x| x.is_finite().then_some(x));
+        let all = finite.collect::<Option<_>>();
+        all.ok_or_else(|| not_a_vector(NAME, &args[of]))
+    };
+    let (a, b) = (singles(0)?, singles(1)?);
+    let square: f32 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
+    Ok(Value::Float(f64::from(1.0 / (1.0 + square))))
 }
