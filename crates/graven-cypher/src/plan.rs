@@ -48,6 +48,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::token::Span;
+use crate::types::TypeSet;
 
 pub use crate::diagnostic::Notice;
 pub use creation::{CreateNode, CreateRelationship, Creation, RelType, SetItem};
@@ -114,8 +115,23 @@ pub struct Plan {
     /// Parameters that stand for labels or types, and the texts they hold: it is the plan for these
     /// alone.
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    /// What parameters must be, by the places where they stand.
+    pub expected: Vec<ExpectedParameter>,
     /// Of an explained or profiled statement what each operator is expected to cost, by its id.
     pub estimates: Vec<ResourceEstimate>,
+}
+
+/// What a parameter must be at a place of the text; it may be null everywhere.
+#[derive(Clone, Debug)]
+pub struct ExpectedParameter {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where it stands.
+    pub at: Span,
+    /// Kinds that are taken there.
+    pub wanted: TypeSet,
+    /// What it is there, in words.
+    pub what: Box<str>,
 }
 
 /// How the statement is to be run.

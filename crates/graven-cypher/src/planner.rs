@@ -43,6 +43,7 @@ fn built(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
         subqueries,
         notices,
         planned_for,
+        expected,
         known_columns,
         declared,
     } = bound;
@@ -70,6 +71,7 @@ fn built(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
         mode,
         notices: builder.notices,
         planned_for,
+        expected,
         estimates: Vec::new(),
     };
     plan::valid::built(&plan);

@@ -41,6 +41,10 @@ impl TypeSet {
     pub const NUMBER: TypeSet = TypeSet(Self::INTEGER.0 | Self::FLOAT.0);
     /// Nodes and relationships.
     pub const ENTITY: TypeSet = TypeSet(Self::NODE.0 | Self::RELATIONSHIP.0);
+    /// What has values under keys.
+    pub const WITH_KEYS: TypeSet = TypeSet(
+        Self::ENTITY.0 | Self::MAP.0 | Self::TEMPORAL.0 | Self::DURATION.0 | Self::POINT.0,
+    );
     /// What a property holds.
     pub const STORED: TypeSet = TypeSet(
         Self::BOOLEAN.0
@@ -73,6 +77,17 @@ impl TypeSet {
     #[must_use]
     pub const fn or(self, other: TypeSet) -> TypeSet {
         TypeSet(self.0 | other.0)
+    }
+
+    /// What is known of one of two values: the kinds of both where these are one kind or all
+    /// numbers, otherwise nothing. Beside null, nothing is known.
+    #[must_use]
+    pub fn beside(self, other: TypeSet) -> TypeSet {
+        let numbers = self.is(Self::NUMBER) && other.is(Self::NUMBER);
+        match numbers || self == other && self != Self::NULL {
+            true => self.or(other),
+            false => Self::ANY,
+        }
     }
 
     /// Whether a value of this set may be one of `other`; null may be anything.

@@ -84,6 +84,7 @@ fn plan() -> Arc<Plan> {
         mode: PlanMode::Execute,
         notices: Vec::new(),
         planned_for: std::collections::BTreeMap::new(),
+        expected: Vec::new(),
         estimates: Vec::new(),
     })
 }

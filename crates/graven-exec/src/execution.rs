@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use graven_cypher::TypeSet;
 use graven_cypher::plan::{Plan, PlanMode};
 use graven_objects::DISK_BUDGET;
 use graven_pagecache::stats::PerKind;
@@ -25,7 +26,7 @@ use crate::profile::{ProfileCells, ProfileTree};
 use crate::query_context::{BatchLimits, Params, QueryContext, Shared, threads_within};
 use crate::sources::Sources;
 use crate::tuning::Tuning;
-use crate::user_function::UserFunctions;
+use crate::user_function::{UserFunctions, kind};
 use crate::writing::{self, DeletedRelationships, Needs, Writer};
 
 /// What a statement runs with besides its plan, snapshot and parameters.
@@ -107,7 +108,7 @@ pub struct Execution {
 /// [`Execution::next_batch`].
 ///
 /// # Errors
-/// A missing parameter; a plan that cannot be run.
+/// A missing parameter, or one of another kind than its place wants; a plan that cannot be run.
 pub fn execute(
     plan: Arc<Plan>,
     snapshot: Snapshot,
@@ -155,6 +156,7 @@ pub fn execute_kept(
     let mut rt = runtime(context, params, snapshot, writer);
     rt.explains = plan.mode == PlanMode::Explain;
     rt.charge_params()?;
+    check_parameters(&plan, &rt.params)?;
     let _metered = Metered::on(rt.meter.as_ref());
     let physical = plans.get(&plan, &rt)?;
     let cells = (plan.mode == PlanMode::Profile).then(|| ProfileCells::new(physical.nodes));
@@ -163,6 +165,27 @@ pub fn execute_kept(
         _ => physical.root.start(&mut Start::new(&rt, cells.as_ref()))?,
     };
     Ok(Execution::new(plan, physical, rt, root, cells))
+}
+
+/// Refuses parameters that are of another kind than their places in the text want.
+fn check_parameters(plan: &Plan, params: &Params) -> Result<()> {
+    for expected in &plan.expected {
+        let given = params.get(&*expected.name).map_or(TypeSet::NULL, kind);
+        // A float may stand for an integer; whether it does is known where it is used.
+        if given != TypeSet::FLOAT && !given.may_be(expected.wanted) {
+            let message = format!(
+                "{} must be {}, `${}` is {given}",
+                expected.what, expected.wanted, expected.name
+            );
+            let error = ExecError::Named {
+                kind: "SyntaxError",
+                detail: "InvalidArgumentType",
+                message,
+            };
+            return Err(error.at(expected.at));
+        }
+    }
+    Ok(())
 }
 
 /// What the operators of a statement share.

@@ -97,7 +97,7 @@ fn map_of_lists(entries: &[(Arc<str>, Value)]) -> Option<Value> {
 }
 
 /// What a value is.
-fn kind(value: &Value) -> TypeSet {
+pub(crate) fn kind(value: &Value) -> TypeSet {
     match value {
         Value::Null => TypeSet::NULL,
         Value::Boolean(_) => TypeSet::BOOLEAN,

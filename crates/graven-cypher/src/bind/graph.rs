@@ -16,7 +16,7 @@ use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::variables::substitute;
 use crate::plan::{
-    AggregateCall, ColumnBound, Creation, Direction, Expr, InTransactions, LoadSource, OptionValue,
+    AggregateCall, ColumnBound, Creation, Direction, ExpectedParameter, Expr, InTransactions, LoadSource, OptionValue,
     PlanMode, SetItem, SortOrder, VarId, Variable,
 };
 use crate::token::Span;
@@ -29,6 +29,7 @@ pub(crate) struct Bound {
     pub subqueries: BTreeMap<VarId, Subquery>,
     pub notices: Vec<Notice>,
     pub planned_for: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    pub expected: Vec<ExpectedParameter>,
     /// Variables of [`Record`]s that are read.
     pub known_columns: BTreeSet<VarId>,
     /// Declared types of the result columns.

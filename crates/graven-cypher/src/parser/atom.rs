@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
-use crate::functions::NEXT_VALUE;
+use crate::functions::{NEXT_VALUE, TRIMMED};
 use crate::lexer;
 use crate::plan::expression::Quantifier;
 use crate::stop;
@@ -324,26 +324,34 @@ impl Parser<'_> {
         false
     }
 
-    /// `trim([LEADING|TRAILING|BOTH] [characters] FROM text)`, as a call of `lTrim`, `rTrim` or
-    /// `bTrim`.
+    /// `trim([LEADING|TRAILING|BOTH] [character] FROM text)`, as a call of `lTrim`, `rTrim` or
+    /// `bTrim` where no character is named.
     fn trim_specification(&mut self) -> Result<ExprKind> {
         let start = self.advance().span;
         self.expect(TokenKind::OpenParen, "`(`")?;
-        let function = if self.eat_word("LEADING") {
-            "lTrim"
+        let (without, side) = if self.eat_word("LEADING") {
+            ("lTrim", "LEADING")
         } else if self.eat_word("TRAILING") {
-            "rTrim"
+            ("rTrim", "TRAILING")
         } else {
             self.eat_word("BOTH");
-            "bTrim"
+            ("bTrim", "BOTH")
         };
-        let mut args = Vec::new();
-        if !self.is_word("FROM") {
-            args.push(self.expression()?);
-        }
+        let character = match self.is_word("FROM") {
+            true => None,
+            false => Some(self.expression()?),
+        };
         self.expect_word("FROM")?;
-        args.insert(0, self.expression()?);
+        let mut args = vec![self.expression()?];
         self.expect(TokenKind::CloseParen, "`)`")?;
+        let function = match character {
+            None => without,
+            Some(character) => {
+                let side = self.make(ExprKind::String(side.into()), character.span)?;
+                args.extend([character, side]);
+                TRIMMED
+            }
+        };
         Ok(ExprKind::Call {
             name: Name {
                 text: function.into(),

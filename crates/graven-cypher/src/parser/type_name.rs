@@ -195,6 +195,16 @@ impl Parser<'_> {
             let element = self.with_bar(false, |p| p.nested(Self::type_name))?;
             self.expect(TokenKind::Greater, "`>`")?;
             format!("LIST<{element}>")
+        } else if let Some(words) = self.words_of_closed_union() {
+            self.next += words + 1;
+            let alternatives = self.with_bar(false, |p| p.nested(Self::type_name))?;
+            self.expect(TokenKind::Greater, "`>`")?;
+            if self.is_word("NOT") || self.kind() == TokenKind::Bang {
+                let message = "alternatives in `<` and `>` cannot be `NOT NULL` together";
+                let error = self.error(self.token().span, Code::UnexpectedSyntax, message);
+                return Err(error.with_hint("write `NOT NULL` behind each of them"));
+            }
+            alternatives
         } else if self.of_property && self.spelled().is_none() {
             self.table_type()?.to_string()
         } else {
@@ -220,6 +230,12 @@ impl Parser<'_> {
                 return Ok(name);
             }
         }
+    }
+
+    /// The words before `<` where `ANY<...>` or `ANY VALUE<...>` stands here.
+    fn words_of_closed_union(&self) -> Option<usize> {
+        let words = 1 + usize::from(self.is_word_at(1, "VALUE"));
+        (self.is_word("ANY") && self.peek(words) == TokenKind::Less).then_some(words)
     }
 
     /// The spelling of a type that stands here.

@@ -2,7 +2,6 @@
 
 use crate::column::Column;
 use crate::column::NULL_ID;
-use crate::error::ExecError;
 use crate::error::Result;
 use crate::expression::rows::as_list;
 use crate::expression::rows::truth;
@@ -203,17 +202,8 @@ pub(super) fn unary(op: UnaryOp, operand: &Column, rt: &QueryContext) -> Result<
             Arc::new(Column::from_truths(truths))
         }
         UnaryOp::Minus => values(rt, (0..n).map(|row| arithmetic::negate(&operand.get(row))))?,
-        UnaryOp::Plus => values(
-            rt,
-            (0..n).map(|row| match operand.get(row) {
-                value if value.is_null() || arithmetic::as_float(&value).is_some() => {
-                    Ok(value.into_owned())
-                }
-                other => Err(ExecError::Type {
-                    message: format!("unary + needs a number, got {}", other.type_name()),
-                }),
-            }),
-        )?,
+        // The value as it is: where the text shows that it is no number it is refused.
+        UnaryOp::Plus => values(rt, (0..n).map(|row| Ok(operand.get(row).into_owned())))?,
     })
 }
 

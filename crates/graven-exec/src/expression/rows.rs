@@ -14,7 +14,7 @@ pub(super) fn row_number(row: usize) -> u32 {
 }
 
 /// The truth in a row; a list that came from a property or a parameter is true where it has
-/// elements.
+/// elements, a map always.
 pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
     if let Column::Booleans(truths) = column {
         return Ok(Some(truths[row]));
@@ -23,6 +23,7 @@ pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
         Value::Boolean(b) => Ok(Some(*b)),
         Value::Null => Ok(None),
         Value::List(items) => Ok(Some(!items.is_empty())),
+        Value::Map(_) => Ok(Some(true)),
         other => Err(ExecError::Type {
             message: format!("expected a Boolean, got {}: {other}", other.type_name()),
         }),

@@ -144,6 +144,7 @@ pub(crate) fn plan(root: Box<PlanNode>, returns: &[u32], mode: PlanMode) -> Arc<
         mode,
         notices: Vec::new(),
         planned_for: BTreeMap::new(),
+        expected: Vec::new(),
         estimates: Vec::new(),
     })
 }

@@ -4,15 +4,15 @@ use crate::ast::{self, ExprKind};
 use crate::bind::comprehension::needs_graph;
 use crate::bind::made::{Typed, binary, call, unary};
 use crate::bind::{Binder, Result, guard};
+use crate::diagnostic::Code;
 use crate::functions;
 use crate::plan::VarKind;
-use crate::plan::expression::{BinaryOp, Expr, UnaryOp};
+use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 impl Binder<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &ast::Expr) -> Result<Typed> {
-        let span = operand.span;
         let boolean = Type::of(TypeSet::BOOLEAN);
         match op {
             UnaryOp::Not => Ok((unary(op, self.predicate(operand)?), boolean)),
@@ -21,12 +21,15 @@ impl Binder<'_> {
             }
             UnaryOp::Minus | UnaryOp::Plus => {
                 let (bound, ty) = self.expression(operand)?;
-                self.require(
-                    ty,
-                    TypeSet::NUMBER.or(TypeSet::DURATION),
-                    span,
-                    "the operand of a sign",
-                )?;
+                let wanted = TypeSet::NUMBER.or(TypeSet::DURATION);
+                let what = "the operand of a sign";
+                match op {
+                    // What comes as a parameter stays as it is.
+                    UnaryOp::Plus => {
+                        self.require(ty, wanted.or(TypeSet::TEMPORAL), operand.span, what)?;
+                    }
+                    _ => self.require_of(operand, ty, wanted, what)?,
+                }
                 Ok((unary(op, bound), ty))
             }
         }
@@ -38,7 +41,9 @@ impl Binder<'_> {
         left: &ast::Expr,
         right: &ast::Expr,
     ) -> Result<Typed> {
-        use BinaryOp::{Add, And, Divide, In, Modulo, Multiply, Or, Power, Subtract, Xor};
+        use BinaryOp::{
+            Add, And, Divide, In, Modulo, Multiply, Or, Power, RegexMatch, Subtract, Xor,
+        };
         if matches!(op, And | Or | Xor) {
             let bound = self.logical(op, left, right)?;
             return Ok((bound, Type::of(TypeSet::BOOLEAN)));
@@ -49,17 +54,24 @@ impl Binder<'_> {
             Subtract | Multiply | Divide | Modulo | Power => {
                 let what = "an operand of arithmetic";
                 let (first, second) = operands(op, left_ty.set);
-                self.require(left_ty, first, left.span, what)?;
-                self.require(right_ty, second, right.span, what)?;
+                self.require_of(left, left_ty, first, what)?;
+                self.require_of(right, right_ty, second, what)?;
+                self.check_overflow(op, (&a, &b), left.span.to(right.span))?;
                 arithmetic(op, left_ty, right_ty)
             }
             Add => {
                 let wanted = addends(left_ty.set);
-                self.require(right_ty, wanted, right.span, "what is added here")?;
+                self.require_of(right, right_ty, wanted, "what is added here")?;
+                self.check_overflow(op, (&a, &b), left.span.to(right.span))?;
                 addition(left_ty, right_ty)
             }
             In => {
-                self.require(right_ty, TypeSet::LIST, right.span, "the right side of IN")?;
+                self.require_of(right, right_ty, TypeSet::LIST, "the right side of IN")?;
+                Type::of(TypeSet::BOOLEAN)
+            }
+            RegexMatch => {
+                self.require_of(left, left_ty, TypeSet::STRING, "the left side of =~")?;
+                self.require_of(right, right_ty, TypeSet::STRING, "the right side of =~")?;
                 Type::of(TypeSet::BOOLEAN)
             }
             _ => Type::of(TypeSet::BOOLEAN),
@@ -67,13 +79,35 @@ impl Binder<'_> {
         Ok((binary(op, a, b), ty))
     }
 
+    /// Refuses arithmetic of two integers of the text that leaves the range.
+    fn check_overflow(&self, op: BinaryOp, operands: (&Expr, &Expr), span: Span) -> Result<()> {
+        let (Expr::Literal(Literal::Integer(a)), Expr::Literal(Literal::Integer(b))) = operands
+        else {
+            return Ok(());
+        };
+        let result = match op {
+            BinaryOp::Add => a.checked_add(*b),
+            BinaryOp::Subtract => a.checked_sub(*b),
+            BinaryOp::Multiply => a.checked_mul(*b),
+            _ => return Ok(()),
+        };
+        if result.is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "the result of {} does not fit in 64 bits",
+            span.slice(self.text)
+        );
+        Err(self.error(span, Code::IntegerOverflow, message))
+    }
+
     /// `left || right`: two texts or two lists.
     pub(super) fn concatenation(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
         let (a, left_ty) = self.expression(left)?;
         let (b, right_ty) = self.expression(right)?;
         let wanted = TypeSet::STRING.or(TypeSet::LIST);
-        self.require(left_ty, wanted, left.span, "an operand of `||`")?;
-        self.require(right_ty, wanted, right.span, "an operand of `||`")?;
+        self.require_of(left, left_ty, wanted, "an operand of `||`")?;
+        self.require_of(right, right_ty, wanted, "an operand of `||`")?;
         for kind in [TypeSet::STRING, TypeSet::LIST] {
             if left_ty.set.is(kind) {
                 let what = format!("what `||` joins to {kind}");
@@ -189,10 +223,23 @@ fn arithmetic(op: BinaryOp, left: Type, right: Type) -> Type {
     if left.set.is(TypeSet::INTEGER) && right.set.is(TypeSet::INTEGER) {
         return Type::of(TypeSet::INTEGER);
     }
-    if left.set.is(TypeSet::NUMBER) && right.set.is(TypeSet::NUMBER) {
-        return Type::of(TypeSet::NUMBER);
+    if let Some(number) = number_of(left, right) {
+        return number;
     }
     Type::of(TypeSet::NUMBER.or(TypeSet::DURATION).or(TypeSet::TEMPORAL))
+}
+
+/// What arithmetic gives of two numbers of which one is a float, or may be.
+fn number_of(left: Type, right: Type) -> Option<Type> {
+    if !left.set.is(TypeSet::NUMBER) || !right.set.is(TypeSet::NUMBER) {
+        return None;
+    }
+    let float = left.set.is(TypeSet::FLOAT) || right.set.is(TypeSet::FLOAT);
+    Some(Type::of(if float {
+        TypeSet::FLOAT
+    } else {
+        TypeSet::NUMBER
+    }))
 }
 
 /// Of which kinds the operands of arithmetic are, where the left one is of `left`.
@@ -200,7 +247,7 @@ fn operands(op: BinaryOp, left: TypeSet) -> (TypeSet, TypeSet) {
     use TypeSet as T;
     let timed = T::DURATION.or(T::TEMPORAL);
     match op {
-        _ if left == T::NULL => (T::ANY, T::NUMBER.or(timed)),
+        BinaryOp::Subtract if left == T::NULL => (T::ANY, T::NUMBER.or(T::DURATION)),
         BinaryOp::Subtract if left.is(T::NUMBER) => (T::NUMBER, T::NUMBER),
         BinaryOp::Subtract if left.is(T::DURATION) => (timed, T::DURATION),
         BinaryOp::Subtract if left.is(timed) => (timed, timed.or(T::INTEGER)),
@@ -214,16 +261,27 @@ fn operands(op: BinaryOp, left: TypeSet) -> (TypeSet, TypeSet) {
 
 /// What can be added to a value of these kinds.
 fn addends(left: TypeSet) -> TypeSet {
-    // Text and temporal values are joined too, but a truth value is no text.
-    let joined = TypeSet::STRING.or(TypeSet::NUMBER);
-    let timed = TypeSet::TEMPORAL.or(TypeSet::DURATION).or(TypeSet::POINT);
-    if left.is(joined) {
-        return joined.or(timed).or(TypeSet::LIST);
+    let joined = TypeSet::STRING.or(TypeSet::NUMBER).or(TypeSet::LIST);
+    if left.is(TypeSet::STRING) {
+        return joined;
+    }
+    if left.is(TypeSet::INTEGER) {
+        return joined.or(TypeSet::TEMPORAL);
+    }
+    if left.is(TypeSet::NUMBER) {
+        return joined;
+    }
+    if left.is(TypeSet::DURATION) {
+        return TypeSet::TEMPORAL.or(TypeSet::DURATION).or(TypeSet::LIST);
+    }
+    if left.is(TypeSet::TEMPORAL) {
+        return TypeSet::INTEGER.or(TypeSet::DURATION).or(TypeSet::LIST);
     }
     let holds = TypeSet::BOOLEAN
         .or(TypeSet::MAP)
         .or(TypeSet::ENTITY)
-        .or(TypeSet::PATH);
+        .or(TypeSet::PATH)
+        .or(TypeSet::POINT);
     match left.is(holds) {
         true => TypeSet::LIST,
         false => TypeSet::ANY,
@@ -232,14 +290,18 @@ fn addends(left: TypeSet) -> TypeSet {
 
 fn addition(left: Type, right: Type) -> Type {
     let both = |set: TypeSet| left.set.is(set) && right.set.is(set);
+    let either = |set: TypeSet| left.set.is(set) || right.set.is(set);
+    let may_be_list = left.set.may_be(TypeSet::LIST) || right.set.may_be(TypeSet::LIST);
     if both(TypeSet::INTEGER) {
         Type::of(TypeSet::INTEGER)
-    } else if both(TypeSet::NUMBER) {
-        Type::of(TypeSet::NUMBER)
-    } else if both(TypeSet::STRING) {
+    } else if let Some(number) = number_of(left, right) {
+        number
+    } else if either(TypeSet::STRING) && !may_be_list {
         Type::of(TypeSet::STRING)
     } else if both(TypeSet::LIST) {
         left.or(right)
+    } else if either(TypeSet::LIST) {
+        Type::of(TypeSet::LIST)
     } else {
         let sums = TypeSet::NUMBER.or(TypeSet::STRING).or(TypeSet::LIST);
         Type::of(sums.or(TypeSet::TEMPORAL).or(TypeSet::DURATION))

@@ -3,6 +3,7 @@
 use super::ordered::{places_in_order, value_order};
 use super::wrong;
 use crate::error::{ExecError, Result};
+use crate::expression::rows::as_list;
 use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
@@ -159,7 +160,7 @@ fn last(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn tail(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    Ok(list("tail", &args[0])?.map_or(Value::Null, |items| {
+    Ok(as_list(&args[0]).map_or(Value::Null, |items| {
         Value::List(items.get(1..).unwrap_or_default().into())
     }))
 }
@@ -198,23 +199,11 @@ impl Range {
     /// The range of these arguments.
     ///
     /// # Errors
-    /// Arguments that are no integers; a step of 0.
+    /// Arguments that are no numbers; a step of 0.
     pub(crate) fn new(args: &[Value]) -> Result<Self> {
         let mut bounds = [0_i64, 0, 1];
         for (bound, arg) in bounds.iter_mut().zip(args) {
-            match arg {
-                Value::Integer(i) => *bound = *i,
-                other => {
-                    return Err(ExecError::Named {
-                        kind: "ArgumentError",
-                        detail: "InvalidArgumentType",
-                        message: format!(
-                            "range() needs Integers, got {}: {other}",
-                            other.type_name()
-                        ),
-                    });
-                }
-            }
+            *bound = arithmetic::as_integer(arg).ok_or_else(|| wrong("range", "Integers", arg))?;
         }
         let [from, to, step] = bounds.map(i128::from);
         if step == 0 {

@@ -69,7 +69,10 @@ pub(in crate::expression) fn matches(
     text: &Value,
     pattern: &Value,
 ) -> Result<Value> {
-    if text.is_null() || pattern.is_null() {
+    let Value::String(text) = text else {
+        return Ok(Value::Null);
+    };
+    if pattern.is_null() {
         return Ok(Value::Null);
     }
     let Value::String(pattern) = pattern else {
@@ -79,9 +82,6 @@ pub(in crate::expression) fn matches(
                 pattern.type_name()
             ),
         });
-    };
-    let Value::String(text) = text else {
-        return Ok(Value::Null);
     };
     with(rt, pattern, Place::Whole, |compiled| {
         let found = compiled.watched(rt, text, |regex, text| regex.is_match(text));

@@ -6,6 +6,7 @@ use crate::expression::signature::Function;
 use crate::growth::{Items, Text};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use crate::value::arithmetic::as_integer;
 
 /// A function from text to text that passes null on.
 macro_rules! text_function {
@@ -42,6 +43,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "rtrim",
         arity: (1, 2),
         body: |_, args| trimmed(args, false, true),
+    },
+    Function {
+        name: "graven.trimmed",
+        arity: (3, 3),
+        body: trimmed_of,
     },
     Function {
         name: "replace",
@@ -99,17 +105,15 @@ fn text<'a>(function: &str, value: &'a Value) -> Result<&'a str> {
 
 /// A non-negative count of characters.
 fn characters(function: &str, value: &Value) -> Result<usize> {
-    match value {
-        Value::Integer(i) => usize::try_from(*i).map_err(|_| ExecError::Argument {
-            message: format!("{function}() needs a number of characters, got {i}"),
-        }),
-        other => Err(wrong(function, "an Integer", other)),
-    }
+    let count = as_integer(value).ok_or_else(|| wrong(function, "an Integer", value))?;
+    usize::try_from(count).map_err(|_| ExecError::Argument {
+        message: format!("{function}() needs a number of characters, got {count}"),
+    })
 }
 
 /// Whether trimming removes it: separators and control characters of layout, but no blank that
 /// holds words together.
-fn is_blank(c: char) -> bool {
+pub(super) fn is_blank(c: char) -> bool {
     match c {
         '\u{1c}'..='\u{1f}' => true,
         '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}' => false,
@@ -141,6 +145,22 @@ fn trimmed(args: &[Value], start: bool, end: bool) -> Result<Value> {
     Ok(Value::text(s))
 }
 
+/// `trim(BOTH 'x' FROM text)`: the text, the character, and the side.
+fn trimmed_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let [_, Value::String(character), Value::String(side)] = args else {
+        return trimmed(&args[..2], true, true);
+    };
+    if character.chars().count() != 1 {
+        return Err(ExecError::Argument {
+            message: format!(
+                "trim(... FROM ...) takes away one character, `{character}` is not one; use \
+                    bTrim(), lTrim() or rTrim() for a set of characters"
+            ),
+        });
+    }
+    trimmed(&args[..2], &**side != "TRAILING", &**side != "LEADING")
+}
+
 fn replace(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if has_null(args) {
         return Ok(Value::Null);
@@ -159,7 +179,11 @@ fn replace(_: &QueryContext, args: &[Value]) -> Result<Value> {
 }
 
 fn split(_: &QueryContext, args: &[Value]) -> Result<Value> {
-    if has_null(args) {
+    let without = |value: &Value| match value {
+        Value::List(delimiters) => has_null(delimiters),
+        other => other.is_null(),
+    };
+    if args.iter().any(without) {
         return Ok(Value::Null);
     }
     let s = text("split", &args[0])?;
@@ -171,7 +195,7 @@ fn split(_: &QueryContext, args: &[Value]) -> Result<Value> {
         one => vec![text("split", one)?],
     };
     let mut parts = Items::default();
-    if !s.is_empty() && delimiters.iter().any(|d| d.is_empty()) {
+    if !s.is_empty() && !delimiters.is_empty() && delimiters.iter().all(|d| d.is_empty()) {
         for c in s.chars() {
             parts.push(Value::text(c.encode_utf8(&mut [0; 4])))?;
         }
@@ -182,15 +206,27 @@ fn split(_: &QueryContext, args: &[Value]) -> Result<Value> {
     parts.value()
 }
 
-/// Adds the parts of a text between the first of the delimiters, each divided by the others.
+/// Adds the parts of a text between delimiters; where several begin, the longest counts.
 fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
-    let [first, others @ ..] = delimiters else {
-        return parts.push(Value::text(s));
-    };
-    for part in s.split(first) {
-        split_by(part, others, parts)?;
+    if let [delimiter] = delimiters {
+        for part in s.split(delimiter) {
+            parts.push(Value::text(part))?;
+        }
+        return Ok(());
     }
-    Ok(())
+    let (mut from, mut at) = (0, 0);
+    while let Some(c) = s[at..].chars().next() {
+        let here = delimiters.iter().filter(|d| s[at..].starts_with(**d));
+        match here.map(|d| d.len()).max() {
+            None => at += c.len_utf8(),
+            Some(len) => {
+                parts.push(Value::text(&s[from..at]))?;
+                at += len;
+                from = at;
+            }
+        }
+    }
+    parts.push(Value::text(&s[from..]))
 }
 
 fn substring(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -198,6 +234,9 @@ fn substring(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     let s = text("substring", &args[0])?;
+    if s.is_empty() && !has_null(args) {
+        return Ok(Value::text(""));
+    }
     let from = characters("substring", &args[1])?;
     let len = args
         .get(2)

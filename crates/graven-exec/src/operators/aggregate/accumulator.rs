@@ -71,6 +71,24 @@ impl States {
     }
 }
 
+/// The share of the values that a percentile is above.
+fn share_of(parameter: &Value) -> Result<f64> {
+    let share = as_float(parameter).ok_or_else(|| ExecError::Type {
+        message: format!(
+            "the share of a percentile must be a number, got {}: {parameter}",
+            parameter.type_name()
+        ),
+    })?;
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    Err(ExecError::Named {
+        kind: "ArgumentError",
+        detail: "NumberOutOfRange",
+        message: format!("a percentile lies between 0.0 and 1.0, got {parameter}"),
+    })
+}
+
 impl Accumulator {
     /// An aggregate without groups.
     ///
@@ -81,14 +99,7 @@ impl Accumulator {
         let fraction = match function {
             F::PercentileCont | F::PercentileDisc => {
                 let parameter = parameter.unwrap_or_default();
-                as_float(&parameter)
-                    .filter(|f| (0.0..=1.0).contains(f))
-                    .ok_or_else(|| ExecError::Named {
-                        kind: "ArgumentError",
-                        detail: "NumberOutOfRange",
-                        message: format!("a percentile lies between 0.0 and 1.0, got {parameter}"),
-                    })
-                    .map_err(|error| error.at(call.at))?
+                share_of(&parameter).map_err(|error| error.at(call.at))?
             }
             _ => 0.0,
         };
