@@ -21,6 +21,7 @@ mod refactor;
 mod refactor_nodes;
 mod run;
 mod schema_assert;
+mod search;
 mod without_effect;
 
 use graven_cypher::TypeSet;
@@ -45,6 +46,7 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     refactor::TABLE,
     run::TABLE,
     schema_assert::TABLE,
+    search::TABLE,
     without_effect::TABLE,
 ];
 

@@ -37,9 +37,10 @@ const SHOWN: &[Field] = &[
     ("to", TypeSet::ANY),
 ];
 
-const SHOWN_PATTERN: &str = "WITH apoc.create.vNode($labelsN, $n) AS from, \
-    apoc.create.vNode($labelsM, $m) AS to \
-    RETURN from, apoc.create.vRelationship(from, $relType, $props, to) AS rel, to";
+const SHOWN_PATTERN: &str = "WITH apoc.create.vNode($labelsN, coalesce($n, {})) AS from, \
+    apoc.create.vNode($labelsM, coalesce($m, {})) AS to \
+    RETURN from, \
+    apoc.create.vRelationship(from, $relType, coalesce($props, {}), to) AS rel, to";
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -202,7 +203,15 @@ pub(super) const TABLE: &[Procedure] = &[
         (LABELS_AND_PROPERTIES, 1),
         Right::Read,
         &[("node", TypeSet::ANY)],
-        Body::Statement("RETURN apoc.create.vNode($labels, $props) AS node"),
+        Body::Statement("RETURN apoc.create.vNode($labels, coalesce($props, {})) AS node"),
+    ),
+    procedure(
+        "apoc.create.vNodes",
+        "nodes of these labels that are only shown",
+        (&[("labels", TypeSet::LIST), ("props", TypeSet::LIST)], 2),
+        Right::Read,
+        &[("node", TypeSet::ANY)],
+        Body::Statement("UNWIND $props AS own RETURN apoc.create.vNode($labels, own) AS node"),
     ),
     procedure(
         "apoc.create.vPattern",
@@ -221,7 +230,8 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Statement(
             "WITH apoc.create.vNode($from._labels, apoc.map.removeKey($from, '_labels')) AS from, \
                 apoc.create.vNode($to._labels, apoc.map.removeKey($to, '_labels')) AS to \
-                RETURN from, apoc.create.vRelationship(from, $relType, $props, to) AS rel, to",
+                RETURN from, \
+                apoc.create.vRelationship(from, $relType, coalesce($props, {}), to) AS rel, to",
         ),
     ),
     procedure(
@@ -238,7 +248,10 @@ pub(super) const TABLE: &[Procedure] = &[
         (FROM_TO, 4),
         Right::Read,
         &[("rel", TypeSet::ANY)],
-        Body::Statement("RETURN apoc.create.vRelationship($from, $relType, $props, $to) AS rel"),
+        Body::Statement(
+            "WITH $from AS from, $to AS to \
+                RETURN apoc.create.vRelationship(from, $relType, coalesce($props, {}), to) AS rel",
+        ),
     ),
     procedure(
         "apoc.create.virtualPath",

@@ -97,6 +97,9 @@ fn sets(variable: &str) -> String {
 
 fn node(args: &Named<'_>) -> Result<String, String> {
     let keys = keys(args.get("identProps"))?;
+    if keys.is_empty() {
+        return Err("identProps names no property: give one at least".to_owned());
+    }
     let mut labels = String::new();
     match args.get("labels") {
         Value::Null => {}

@@ -365,13 +365,24 @@ fn stats(call: &Call<'_>, _: &[Value]) -> Answer {
         let pattern = |text: String, met| (Arc::from(text), integer(met));
         patterns.push(pattern(format!("()-[:{name}]->()"), met));
         for (label, of) in labels(catalog) {
-            let out = catalog.pattern_count(Some(label), Some(rel_type), None);
-            let into = catalog.pattern_count(None, Some(rel_type), Some(label));
-            if out > 0 {
-                patterns.push(pattern(format!("(:{of})-[:{name}]->()"), out));
-            }
-            if into > 0 {
-                patterns.push(pattern(format!("()-[:{name}]->(:{of})"), into));
+            let sides = [
+                (Some(label), None, format!("(:{of})"), "()".to_owned()),
+                (None, Some(label), "()".to_owned(), format!("(:{of})")),
+            ];
+            for (start, end, from, to) in sides {
+                // What the catalog counts is never less than what there is.
+                if catalog.pattern_count(start, Some(rel_type), end) == 0 {
+                    continue;
+                }
+                let side = |label: Option<_>| match label {
+                    Some(_) => format!("(:{})", quoted(of)),
+                    None => "()".to_owned(),
+                };
+                let asked = format!("{}-[:{}]->{}", side(start), quoted(name), side(end));
+                let met = count(call, &asked)?;
+                if met > 0 {
+                    patterns.push(pattern(format!("{from}-[:{name}]->{to}"), met));
+                }
             }
         }
     }

@@ -19,6 +19,14 @@ use crate::right::Right;
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
+        "apoc.coll.pairWithOffset",
+        "each element of a list with the one so many places on",
+        (&[("coll", TypeSet::LIST), ("offset", TypeSet::INTEGER)], 2),
+        Right::Read,
+        &[("value", TypeSet::LIST)],
+        Body::Statement("UNWIND apoc.coll.pairWithOffset($coll, $offset) AS value RETURN value"),
+    ),
+    procedure(
         "apoc.coll.partition",
         "the list in parts of so many elements",
         (
@@ -27,11 +35,7 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Read,
         &[("value", TypeSet::LIST)],
-        Body::Statement(
-            "UNWIND CASE WHEN $coll IS NULL THEN [] \
-                    ELSE range(0, size($coll) - 1, $batchSize) END AS at \
-                RETURN $coll[at..at + $batchSize] AS value",
-        ),
+        Body::Statement("UNWIND apoc.coll.partition($coll, $batchSize) AS value RETURN value"),
     ),
     procedure(
         "apoc.coll.split",
@@ -137,6 +141,14 @@ pub(super) const TABLE: &[Procedure] = &[
             "UNWIND range(0, size($nodes) - 2) AS at WITH $nodes[at] AS a, $nodes[at + 1] AS b \
                 CREATE (a)-[:$($type)]->(b) RETURN count(*) AS n",
         ),
+    ),
+    procedure(
+        "apoc.nodes.rels",
+        "each of the relationships",
+        (&[("rels", TypeSet::ANY)], 1),
+        Right::Read,
+        &[("rel", TypeSet::RELATIONSHIP)],
+        Body::Statement("UNWIND $rels AS rel RETURN rel"),
     ),
     procedure(
         "apoc.schema.properties.distinct",

@@ -96,6 +96,44 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
     ),
     procedure(
+        "apoc.refactor.collapseNode",
+        "a relationship in place of each node that has one to it and one from it",
+        (&[("nodes", TypeSet::ANY), ("relType", TypeSet::STRING)], 2),
+        Right::Write,
+        TREATED,
+        Body::Statement(
+            "UNWIND $nodes AS node WITH node, COLLECT { MATCH (node)<-[i]-() RETURN i } AS ins, \
+                COLLECT { MATCH (node)-[o]->() RETURN o } AS outs \
+                WHERE size(ins) = 1 AND size(outs) = 1 \
+                WITH node, id(node) AS input, ins[0] AS i, outs[0] AS o \
+                WITH node, input, i, o, startNode(i) AS a, endNode(o) AS b, \
+                    apoc.map.mergeList([properties(i), properties(o), properties(node)]) AS all \
+                CREATE (a)-[output:$($relType)]->(b) SET output = all \
+                DETACH DELETE node RETURN input, output, null AS error",
+        ),
+    ),
+    procedure(
+        "apoc.refactor.extractNode",
+        "a node in place of each relationship, with one to it and one from it",
+        (
+            &[
+                ("rels", TypeSet::ANY),
+                ("labels", TypeSet::LIST),
+                ("outType", TypeSet::STRING),
+                ("inType", TypeSet::STRING),
+            ],
+            4,
+        ),
+        Right::Write,
+        COPIED,
+        Body::Statement(
+            "UNWIND $rels AS rel WITH rel, id(rel) AS input, startNode(rel) AS a, \
+                endNode(rel) AS b, properties(rel) AS all \
+                CREATE (a)-[:$($inType)]->(output:$($labels))-[:$($outType)]->(b) \
+                SET output = all DELETE rel RETURN input, output, null AS error",
+        ),
+    ),
+    procedure(
         "apoc.refactor.from",
         "lets a relationship begin at another node",
         RELATIONSHIP_AND_NODE,
@@ -129,6 +167,26 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Write,
         NODE,
         Body::OfCall(merge_nodes),
+    ),
+    procedure(
+        "apoc.refactor.normalizeAsBoolean",
+        "true or false in place of values of a property, and nothing in place of others",
+        (
+            &[
+                ("entity", TypeSet::ANY),
+                ("propertyKey", TypeSet::STRING),
+                ("trueValues", TypeSet::LIST),
+                ("falseValues", TypeSet::LIST),
+            ],
+            4,
+        ),
+        Right::Write,
+        &[],
+        Body::Statement(
+            "WITH $entity AS e WITH e, e[$propertyKey] AS own WHERE own IS NOT NULL \
+                SET e[$propertyKey] = CASE WHEN own IN $trueValues THEN true \
+                    WHEN own IN $falseValues THEN false END RETURN 1",
+        ),
     ),
     procedure(
         "apoc.refactor.rename.label",

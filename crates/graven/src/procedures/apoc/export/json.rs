@@ -63,7 +63,7 @@ pub(super) fn write(export: &mut Export<'_>) -> Result<(), ExecError> {
             );
             let has_ends = export.config.has_ends;
             let of_relationships = format!(
-                "RETURN '{{\"id\":\"' + id(r) + '\",\"type\":\"relationship\",\"label\":' + \
+                "RETURN '{{\"type\":\"relationship\",\"id\":\"' + id(r) + '\",\"label\":' + \
                     apoc.convert.toJson(type(r)) + {} + ',\"start\":' + {} + ',\"end\":' + {} \
                     + '}}', size(keys(r))",
                 properties("r"),
