@@ -42,9 +42,8 @@ impl TypeSet {
     /// Nodes and relationships.
     pub const ENTITY: TypeSet = TypeSet(Self::NODE.0 | Self::RELATIONSHIP.0);
     /// What has values under keys.
-    pub const WITH_KEYS: TypeSet = TypeSet(
-        Self::ENTITY.0 | Self::MAP.0 | Self::TEMPORAL.0 | Self::DURATION.0 | Self::POINT.0,
-    );
+    pub const WITH_KEYS: TypeSet =
+        TypeSet(Self::ENTITY.0 | Self::MAP.0 | Self::TEMPORAL.0 | Self::DURATION.0 | Self::POINT.0);
     /// What a property holds.
     pub const STORED: TypeSet = TypeSet(
         Self::BOOLEAN.0

@@ -16,8 +16,8 @@ use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
 use crate::plan::variables::substitute;
 use crate::plan::{
-    AggregateCall, ColumnBound, Creation, Direction, ExpectedParameter, Expr, InTransactions, LoadSource, OptionValue,
-    PlanMode, SetItem, SortOrder, VarId, Variable,
+    AggregateCall, ColumnBound, Creation, Direction, ExpectedParameter, Expr, InTransactions,
+    LoadSource, OptionValue, PlanMode, SetItem, SortOrder, VarId, Variable,
 };
 use crate::token::Span;
 
