@@ -329,7 +329,6 @@ fn assemble(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Parts> {
         has_time,
         has_moment,
     } = base(kind, fields, clock)?;
-    let zone = fields.zone()?;
     if let Some(date) = parts.date
         && kind.has_date()
     {
@@ -349,7 +348,7 @@ fn assemble(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Parts> {
     if !kind.has_zone() {
         return Ok(parts);
     }
-    Ok(match zone {
+    Ok(match fields.zone()? {
         Some(zone) if has_moment => {
             let zone = if kind == Kind::Time {
                 Zone::Offset(now_offset(&zone, clock))
