@@ -124,6 +124,12 @@ impl Transaction {
         Snapshot::of_transaction(self.start.clone(), self.write_set.clone())
     }
 
+    /// The state at the transaction's start, without what it wrote.
+    #[must_use]
+    pub fn start_snapshot(&self) -> Snapshot {
+        Snapshot::new(self.start.clone())
+    }
+
     /// As [`Transaction::snapshot`] for what does not decide what the transaction reads or writes,
     /// such as the choice of a plan: nothing that is read of it counts as read by a serialisable
     /// transaction.

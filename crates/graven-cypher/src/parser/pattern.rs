@@ -110,6 +110,15 @@ impl Parser<'_> {
             let message = "shortestPath() cannot stand within itself";
             return Err(self.error(path.span, Code::UnexpectedSyntax, message));
         }
+        let quantified = |r: &RelationshipPattern| {
+            r.repeated.is_some() || r.span.slice(self.text).ends_with(['+', '*', '}'])
+        };
+        if let Some((found, _)) = path.steps.iter().find(|(r, _)| quantified(r)) {
+            let message = "shortestPath() and allShortestPaths() take no quantified pattern";
+            return Err(self
+                .error(found.span, Code::InvalidRelationshipPattern, message)
+                .with_hint("write `-[:TYPE*]->`, or `MATCH p = SHORTEST 1 (a)-[:TYPE]->+(b)`"));
+        }
         let bounded = |r: &&RelationshipPattern| r.length.is_some_and(|l| l.min > Some(1));
         let mut steps = path.steps.iter().map(|(relationship, _)| relationship);
         let Some(bounded) = steps.find(bounded) else {

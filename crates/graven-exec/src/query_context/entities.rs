@@ -83,15 +83,26 @@ impl QueryContext {
         Ok(true)
     }
 
+    /// The type of a relationship, also of one that this statement has deleted.
     pub(crate) fn relationship_type(&self, id: u64) -> Result<TypeId> {
         if self.may_be_gone()
             && let Some(rel_type) = self.writer.as_ref().and_then(|w| w.deleted_type(id))
         {
             return Ok(rel_type);
         }
-        match self.snapshot.catalog().type_of(RelId(id)) {
-            Some(rel_type) => Ok(rel_type),
-            None => Ok(self.snapshot.relationship_endpoints(RelId(id))?.0),
+        if let Some(rel_type) = self.snapshot.catalog().type_of(RelId(id)) {
+            return Ok(rel_type);
+        }
+        match (
+            &self.writer,
+            self.snapshot.relationship_endpoints(RelId(id)),
+        ) {
+            // It went with a node that was detached.
+            (Some(writer), Err(graven_storage::Error::NoSuchRelationship { .. })) => {
+                let before = writer.transaction().start_snapshot();
+                Ok(before.relationship_endpoints(RelId(id))?.0)
+            }
+            (_, found) => Ok(found?.0),
         }
     }
 
