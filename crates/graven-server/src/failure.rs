@@ -178,9 +178,7 @@ fn code(own: &str) -> &'static str {
             "Neo.ClientError.Schema.ConstraintValidationFailed"
         }
         ("ProcedureError", "ProcedureNotFound") => "Neo.ClientError.Procedure.ProcedureNotFound",
-        ("ProcedureError" | "Function", _) => {
-            "Neo.ClientError.Procedure.ProcedureCallFailed"
-        }
+        ("ProcedureError" | "Function", _) => "Neo.ClientError.Procedure.ProcedureCallFailed",
         ("ConstraintCreationFailed", _) => "Neo.DatabaseError.Schema.ConstraintCreationFailed",
         ("Schema", "Exists" | "SameConstraintExists") => {
             "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"

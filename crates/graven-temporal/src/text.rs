@@ -6,7 +6,8 @@
 //! sign, and dashes follow it. Between dashes and colons numbers may lack a leading zero, except a
 //! month at the end. A time is `21:40:32.142` or `214032.142`, cut short likewise, `T` before it or
 //! not; behind it an offset (`Z`, `+0100`, `-01:30`, `+18`; `-02:05:07`, as it is written) and,
-//! where there is a day, a zone in brackets. Letters of dates alone and of local times alone are capitals.
+//! where there is a day, a zone in brackets. Letters of dates alone and of local times alone are
+//! capitals.
 
 use graven_types::PropertyValue;
 

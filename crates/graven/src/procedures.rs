@@ -8,6 +8,7 @@
 
 mod apoc;
 mod cache;
+mod columns;
 mod compatible;
 mod contents;
 mod databases;
@@ -17,6 +18,7 @@ mod inner;
 mod kuzu;
 mod log;
 mod maintenance;
+mod patterns;
 pub(crate) mod registered;
 mod schema_list;
 mod show;

@@ -16,8 +16,8 @@ use graven_exec::sources::{self, Reach};
 use graven_exec::{Tuning, UserFunctions};
 use graven_files::Frame;
 use graven_storage::{
-    Catalog, Direction, IndexDescription, IndexKind as StoredKind, LabelId, PropertyValue, SchemaEntity, Snapshot,
-    StoreKind, ValueStatistics,
+    Catalog, Direction, IndexDescription, IndexKind as StoredKind, LabelId, PropertyValue,
+    SchemaEntity, Snapshot, StoreKind, ValueStatistics,
 };
 
 use crate::database_manager::{DatabaseManager, is_meant};

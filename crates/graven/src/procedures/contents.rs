@@ -2,19 +2,20 @@
 //! where to where.
 //!
 //! # How it works
-//! Counts and the labels at the ends of types come from the catalogue, which is exact. Types of
-//! properties come from a sample, read by statements of the language: of each label up to
-//! [`SAMPLE`] nodes in runs spread over its ids, of each relationship type the first [`SAMPLE`]
-//! relationships. A property that no sampled entity has is not listed. Where everything was
-//! sampled, `mandatory` is exact.
+//! Counts and the labels at the ends of types are those of [`Patterns`]. Types of properties come
+//! from a sample, read by statements of the language: of each label up to [`SAMPLE`] nodes in runs
+//! spread over its ids, of each relationship type the first [`SAMPLE`] relationships. A property
+//! that no sampled entity has is not listed. Where everything was sampled, `mandatory` is exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use graven_exec::{ExecError, Map, Standing, Value};
-use graven_storage::{Catalog, LabelId, SchemaEntity, Snapshot, TypeId};
+use graven_storage::{Catalog, LabelId, SchemaEntity, Snapshot};
 
+use super::columns::{count_of, integer, labels, quoted, strings, text_of, types};
 use super::inner::Call;
+use super::patterns::Patterns;
 
 type Rows = Result<Vec<Vec<Value>>, ExecError>;
 
@@ -40,11 +41,6 @@ pub(super) struct Sampled {
 
 /// Sampled nodes by all their labels.
 pub(super) type BySet = BTreeMap<Vec<String>, Sampled>;
-
-/// A name as statements have it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
 
 /// Ids spread over the nodes with a label.
 fn sample_of(snapshot: &Snapshot, label: LabelId) -> Result<Vec<Value>, ExecError> {
@@ -84,20 +80,6 @@ pub(super) fn ask(
         visit(&row);
     }
     Ok(())
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.to_string(),
-        _ => String::new(),
-    }
-}
-
-pub(super) fn count_of(value: &Value) -> u64 {
-    match value {
-        Value::Integer(count) => count.unsigned_abs(),
-        _ => 0,
-    }
 }
 
 /// Looks at nodes with a label.
@@ -145,22 +127,6 @@ pub(super) fn relationships(call: &Call<'_>, rel_type: &str) -> Result<Sampled, 
     );
     ask(call, &each, Vec::new(), &mut |row| found.note(row))?;
     Ok(found)
-}
-
-pub(super) fn labels(catalog: &Catalog) -> impl Iterator<Item = (LabelId, &Arc<str>)> {
-    (0..).map(LabelId).zip(catalog.labels())
-}
-
-pub(super) fn types(catalog: &Catalog) -> impl Iterator<Item = (TypeId, &Arc<str>)> {
-    (0..).map(TypeId).zip(catalog.types())
-}
-
-pub(super) fn integer(value: u64) -> Value {
-    Value::Integer(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-pub(super) fn strings<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
-    Value::list(names.into_iter().map(Value::text).collect())
 }
 
 /// Those of these names that an index or a constraint is on, or of which this pattern finds
@@ -333,23 +299,6 @@ pub(super) fn rel_type_properties(call: &Call<'_>, _: &[Value]) -> Rows {
     Ok(rows)
 }
 
-/// Labels at the ends of a type, with how many relationships there are between them.
-pub(super) fn ends(catalog: &Catalog, rel_type: TypeId) -> Vec<(LabelId, LabelId, u64)> {
-    let mut found = Vec::new();
-    for (start, _) in labels(catalog) {
-        if catalog.pattern_count(Some(start), Some(rel_type), None) == 0 {
-            continue;
-        }
-        for (end, _) in labels(catalog) {
-            let count = catalog.pattern_count(Some(start), Some(rel_type), Some(end));
-            if count > 0 {
-                found.push((start, end, count));
-            }
-        }
-    }
-    found
-}
-
 /// A map that stands for a node.
 pub(super) fn node_standing(number: u64, label: &Arc<str>, properties: Properties) -> Value {
     let standing = Standing::Node {
@@ -409,10 +358,10 @@ pub(super) fn visualization(call: &Call<'_>, _: &[Value]) -> Rows {
             (label, node_standing(u64::from(label.0), name, properties))
         })
         .collect();
+    let patterns = Patterns::of(call)?;
     let mut relationships = Vec::new();
     for (rel_type, name) in types(catalog) {
-        for (start, end, _) in ends(catalog, rel_type) {
-            // Counts of types between labels are exact after a checkpoint only.
+        for (start, end, _) in patterns.ends(rel_type) {
             let (Some(start), Some(end)) = (nodes.get(&start), nodes.get(&end)) else {
                 continue;
             };
@@ -505,6 +454,7 @@ pub(super) fn flags(catalog: &Catalog, entity: SchemaEntity, key: &str) -> (bool
 pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
     let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
+    let patterns = Patterns::of(call)?;
     let mut rows = Vec::new();
     for (label, name) in labels(catalog) {
         let mut found = BySet::new();
@@ -531,7 +481,7 @@ pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
         for (rel_type, type_name) in types(catalog) {
             let to: Vec<(&str, u64)> = labels(catalog)
                 .map(|(end, name)| {
-                    let count = catalog.pattern_count(Some(label), Some(rel_type), Some(end));
+                    let count = patterns.count(Some(label), rel_type, Some(end));
                     (&**name, count)
                 })
                 .filter(|(_, count)| *count > 0)
@@ -539,17 +489,14 @@ pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
             if to.is_empty() {
                 continue;
             }
-            let count = catalog.pattern_count(Some(label), Some(rel_type), None);
+            let count = patterns.count(Some(label), rel_type, None);
             let meta = Meta {
                 label: name,
                 property: type_name,
                 count,
                 flags: (false, false, false),
                 kind: "RELATIONSHIP",
-                sides: (
-                    count,
-                    catalog.pattern_count(None, Some(rel_type), Some(label)),
-                ),
+                sides: (count, patterns.count(None, rel_type, Some(label))),
                 other: to.into_iter().map(|(name, _)| name).collect(),
                 element: "node",
             };
@@ -572,7 +519,7 @@ pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
             rows.push(meta.row());
         }
         for (start, _) in labels(catalog) {
-            let pairs = ends(catalog, rel_type);
+            let pairs = patterns.ends(rel_type);
             let to = pairs.iter().filter(|(from, ..)| *from == start);
             let to: Vec<&str> = to
                 .filter_map(|(_, end, _)| catalog.label_name(*end).map(|n| &**n))
@@ -580,7 +527,7 @@ pub(super) fn meta_data(call: &Call<'_>, _: &[Value]) -> Rows {
             let Some(start_name) = catalog.label_name(start).filter(|_| !to.is_empty()) else {
                 continue;
             };
-            let count = catalog.pattern_count(Some(start), Some(rel_type), None);
+            let count = patterns.count(Some(start), rel_type, None);
             let meta = Meta {
                 label: name,
                 property: start_name,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 
-use super::contents::{ends, integer, labels, quoted, strings, types};
+use super::columns::{count_of, integer, labels, quoted, strings, types};
 use super::entry::{Body, Field, Procedure, procedure};
 use super::inner::Call;
-use super::{DatabaseProcedures, Rows, contents};
+use super::patterns::Patterns;
+use super::{DatabaseProcedures, Rows};
 use crate::right::Right;
 
 const SECTION: &[Field] = &[("section", TypeSet::STRING)];
@@ -158,9 +159,7 @@ fn entry(name: &str, value: Value) -> (Arc<str>, Value) {
 fn count(call: &Call<'_>, pattern: &str) -> Result<Value, ExecError> {
     let text = format!("MATCH {pattern} RETURN count(*)");
     let rows = call.rows(&text, Vec::new())?;
-    Ok(integer(
-        rows.first().map_or(0, |row| contents::count_of(&row[0])),
-    ))
+    Ok(integer(rows.first().map_or(0, |row| count_of(&row[0]))))
 }
 
 fn names_known(call: &Call<'_>) -> Value {
@@ -185,6 +184,7 @@ fn graph_counts(call: &Call<'_>, named: bool) -> Result<Value, ExecError> {
         let label = shown("L", label.0, name);
         nodes.push(Value::map(vec![entry("count", met), entry("label", label)]));
     }
+    let patterns = Patterns::of(call)?;
     let mut relationships = vec![Value::map(vec![entry("count", count(call, "()-[r]->()")?)])];
     for (rel_type, name) in types(catalog) {
         let met = count(call, &format!("()-[r:{}]->()", quoted(name)))?;
@@ -194,7 +194,7 @@ fn graph_counts(call: &Call<'_>, named: bool) -> Result<Value, ExecError> {
             Value::map([own].into_iter().chain(more).collect())
         };
         relationships.push(of_type(vec![entry("count", met)]));
-        for (start, end, met) in ends(catalog, rel_type) {
+        for (start, end, met) in patterns.ends(rel_type) {
             let name_of = |label| catalog.label_name(label).cloned().unwrap_or_default();
             relationships.push(of_type(vec![
                 entry("count", integer(met)),

@@ -147,7 +147,7 @@ fn run_time_errors_show_the_place() {
             "x.a",
         ),
         (
-            "UNWIND [$one] AS x RETURN reduce(s = 0, y IN [1] | s + date(x + y))",
+            "UNWIND [$one] AS x RETURN reduce(s = 0, y IN [1] | s + date(x + y).year)",
             "",
             "date(x + y)",
         ),

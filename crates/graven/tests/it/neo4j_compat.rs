@@ -226,7 +226,7 @@ fn indexes_and_constraints_say_how_to_make_them_again() {
     let (indexes, constraints) = (ask(shown), ask(demanded));
     assert!(
         indexes.iter().any(|text| text.contains(
-            "CREATE RANGE INDEX `odd ``name` FOR ()-[n:`KNOWS`]-() ON (n.`since`, n.`a b`)"
+            "CREATE RANGE INDEX `odd ``name` FOR ()-[r:`KNOWS`]-() ON (r.`since`, r.`a b`)"
         )),
         "{indexes:?}"
     );

@@ -136,7 +136,7 @@ fn vectors_are_compared_as_vector_indexes_do() {
     );
     assert_eq!(
         value("RETURN vector.similarity.euclidean([1, 1], [1, 4])"),
-        "0.1"
+        "0.10000000149011612"
     );
     assert_eq!(
         value("RETURN vector.similarity.euclidean(null, [1, 4])"),

@@ -243,7 +243,11 @@ impl Interpreter {
 
     fn call(&self, name: &str, values: &[V]) -> Result<V, Stop> {
         if values.contains(&V::Null) {
-            return Ok(V::Null);
+            // Nothing can be cut to a unit if it is not there.
+            return match name.ends_with(".truncate") {
+                true => Err(Stop::Failed),
+                false => Ok(V::Null),
+            };
         }
         let text = |s: String| Ok(V::Str(s));
         match (name, values) {

@@ -108,7 +108,7 @@ fn damaged_statements_do_not_panic() {
 fn printed_statements_are_the_same_each_time_and_bring_their_graph() {
     let printed = || {
         let mut out = Vec::new();
-        print(3, 80, &mut out).expect("memory takes all");
+        print(3, 400, &mut out).expect("memory takes all");
         String::from_utf8(out).expect("lines are text")
     };
     let text = printed();
@@ -118,7 +118,7 @@ fn printed_statements_are_the_same_each_time_and_bring_their_graph() {
         .map(|line| serde_json::from_str(line).expect("a line is JSON"))
         .collect();
     let of_graphs = lines.iter().filter(|line| line["id"].is_string()).count();
-    assert!((40..=80).contains(&of_graphs), "{of_graphs} statements");
+    assert!((150..=400).contains(&of_graphs), "{of_graphs} statements");
     assert!(lines.len() > of_graphs + 1000, "{} lines", lines.len());
     for line in &lines {
         let setup = line["setup"].as_array().expect("a list of statements");

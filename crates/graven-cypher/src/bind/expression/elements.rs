@@ -5,7 +5,7 @@
 //! neither. The accumulator of `reduce` is of the kind that it begins with, and each step must be
 //! able to give a value of that kind; null at its beginning says nothing.
 
-use crate::ast::{self, Name};
+use crate::ast::{self, ExprKind, Name};
 use crate::bind::made::Typed;
 use crate::bind::{Binder, Result};
 use crate::diagnostic::Code;
@@ -26,7 +26,7 @@ impl Binder<'_> {
             TypeSet::WITH_KEYS.or(TypeSet::LIST)
         };
         let what = "what has elements by this index";
-        self.require_access(ty, wanted, base.span, what)?;
+        self.require_access(base, ty, wanted, what)?;
         self.expect_parameter(base, wanted, what);
         let wanted = if ty.set.is(TypeSet::LIST) {
             TypeSet::INTEGER
@@ -35,7 +35,7 @@ impl Binder<'_> {
         } else {
             TypeSet::INTEGER.or(TypeSet::STRING)
         };
-        self.require_access(place_ty, wanted, index.span, "the index")?;
+        self.require_access(index, place_ty, wanted, "the index")?;
         self.expect_parameter(index, wanted, "the index");
         let element = match ty.set.is(TypeSet::LIST) {
             true => Type::of(ty.element),
@@ -49,12 +49,13 @@ impl Binder<'_> {
         Ok((value, element))
     }
 
-    fn require_access(&self, ty: Type, wanted: TypeSet, span: Span, what: &str) -> Result<()> {
-        if ty.set.may_be(wanted) {
+    /// Of a variable this is found out while the statement runs, as the openCypher suite has it.
+    fn require_access(&self, of: &ast::Expr, ty: Type, wanted: TypeSet, what: &str) -> Result<()> {
+        if ty.set.may_be(wanted) || matches!(of.kind, ExprKind::Variable(_)) {
             return Ok(());
         }
         let message = format!("{what} must be {wanted}, this is {}", ty.set);
-        Err(self.error(span, Code::ImpossibleAccess, message))
+        Err(self.error(of.span, Code::ImpossibleAccess, message))
     }
 
     /// `base[from..to]`.

@@ -1,10 +1,10 @@
 //! Writing clauses: `CREATE`, `MERGE`, `SET`, `REMOVE`, `DELETE`, `FOREACH`.
 
 use super::writes;
-use crate::ast::{ClauseKind, Expr, ExprKind, RemoveItem, SetItem};
+use crate::ast::{ClauseKind, Expr, ExprKind, LabelExpr, RemoveItem, SetItem};
 use crate::diagnostic::Code;
 use crate::parser::{Parser, Result};
-use crate::token::TokenKind;
+use crate::token::{Span, Token, TokenKind};
 
 impl Parser<'_> {
     pub(super) fn writing_clause(&mut self, word: &str) -> Result<ClauseKind> {
@@ -38,19 +38,20 @@ impl Parser<'_> {
     /// `INSERT`, which has fewer forms than `CREATE`: no named paths, no computed labels, and
     /// labels are joined by `&`.
     fn insert(&mut self) -> Result<ClauseKind> {
-        use TokenKind::{Colon, Dollar, OpenParen, QuotedName, Word};
         let start = self.next;
         let patterns = self.patterns()?;
-        let mut tokens = self.tokens.list[start..self.next].windows(3);
-        let other = tokens.find(|three| {
-            let kinds = [three[0].kind, three[1].kind, three[2].kind];
-            matches!(
-                kinds,
-                [Colon, Word | QuotedName, Colon] | [_, Dollar, OpenParen]
-            )
-        });
         let named = patterns.iter().find_map(|pattern| pattern.name.as_ref());
-        let other = other.map(|three| three[1].span.to(three[2].span));
+        let mut labels = patterns.iter().flat_map(|pattern| {
+            let nodes = pattern.steps.iter().map(|(_, node)| node);
+            let nodes = std::iter::once(&pattern.first).chain(nodes);
+            let types = pattern.steps.iter().map(|(step, _)| step.types.as_ref());
+            nodes
+                .map(|node| node.labels.as_ref())
+                .chain(types)
+                .flatten()
+        });
+        let tokens = &self.tokens.list[start..self.next];
+        let other = labels.find_map(|all| beyond_insert(all, tokens));
         match named.map(|name| name.span).or(other) {
             Some(span) => {
                 let message = "INSERT has no named paths, no colons between labels, and no \
@@ -199,4 +200,23 @@ impl Parser<'_> {
             clauses,
         })
     }
+}
+
+/// Where labels, or a type, are computed or joined by colons, which `INSERT` does not have.
+fn beyond_insert(labels: &LabelExpr, tokens: &[Token]) -> Option<Span> {
+    let items = match labels {
+        LabelExpr::Computed { names, .. } => return Some(names.span),
+        LabelExpr::And(items) => items,
+        _ => return None,
+    };
+    let pairs = items.windows(2).find_map(|pair| match pair {
+        [LabelExpr::Label(left), LabelExpr::Label(right)] => {
+            let between = left.span.end..right.span.start;
+            let colon =
+                |it: &&Token| it.kind == TokenKind::Colon && between.contains(&it.span.start);
+            tokens.iter().find(colon).map(|_| left.span.to(right.span))
+        }
+        _ => None,
+    });
+    pairs.or_else(|| items.iter().find_map(|item| beyond_insert(item, tokens)))
 }

@@ -337,7 +337,7 @@ mod tests {
             |of: Vec<Value>| Value::list(of.into_iter().map(|v| Value::list(vec![v])).collect());
         assert_eq!(
             describe(&lists(vec![Value::Integer(1), Value::Null])),
-            "LIST<LIST<INTEGER NOT NULL> NOT NULL | LIST<NULL> NOT NULL> NOT NULL"
+            "LIST<LIST<NULL> NOT NULL | LIST<INTEGER NOT NULL> NOT NULL> NOT NULL"
         );
     }
 }

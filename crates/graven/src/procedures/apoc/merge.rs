@@ -3,7 +3,7 @@
 use graven_cypher::TypeSet;
 use graven_exec::Value;
 
-use super::super::contents::quoted;
+use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::{NODE, RELATIONSHIP};
 use crate::right::Right;

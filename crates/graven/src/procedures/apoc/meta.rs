@@ -13,12 +13,13 @@ use graven_exec::{ExecError, Value};
 use graven_storage::{Catalog, LabelId, SchemaEntity};
 
 use super::super::Rows;
+use super::super::columns::{count_of, integer, labels, quoted, strings, types};
 use super::super::contents::{
-    self, BySet, Sampled, ends, flags, integer, labels, node_standing, node_type, one_type, quoted,
-    relationship_standing, strings, types,
+    self, BySet, Sampled, flags, node_standing, node_type, one_type, relationship_standing,
 };
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::Call;
+use super::super::patterns::Patterns;
 use crate::right::Right;
 
 const CONFIG: (&[Field], usize) = (&[("config", TypeSet::MAP)], 0);
@@ -117,7 +118,7 @@ type Answer = Result<Rows, ExecError>;
 fn count(call: &Call<'_>, pattern: &str) -> Result<u64, ExecError> {
     let text = format!("MATCH {pattern} RETURN count(*)");
     let rows = call.rows(&text, Vec::new())?;
-    Ok(rows.first().map_or(0, |row| contents::count_of(&row[0])))
+    Ok(rows.first().map_or(0, |row| count_of(&row[0])))
 }
 
 /// Texts of a list in the configuration.
@@ -159,10 +160,11 @@ fn graph(call: &Call<'_>, args: &[Value]) -> Answer {
             nodes.insert(label, node_standing(u64::from(label.0), name, properties));
         }
     }
+    let patterns = Patterns::of(call)?;
     let mut relationships = Vec::new();
     let types = types(catalog).filter(|(_, name)| chosen(&wanted_types, &without_types, name));
     for (rel_type, name) in types {
-        for (start, end, met) in ends(catalog, rel_type) {
+        for (start, end, met) in patterns.ends(rel_type) {
             let (Some(start), Some(end)) = (nodes.get(&start), nodes.get(&end)) else {
                 continue;
             };
@@ -216,6 +218,7 @@ fn rel_type_properties(call: &Call<'_>, args: &[Value]) -> Answer {
     let wanted = listed(args.first(), &["rels", "includeRels"]);
     let without = listed(args.first(), &["excludeRels"]);
     let catalog = call.caller.snapshot.catalog();
+    let patterns = Patterns::of(call)?;
     let mut rows = Rows::new();
     for (rel_type, name) in types(catalog) {
         if (!wanted.is_empty() && !wanted.contains(name)) || without.contains(name) {
@@ -226,7 +229,7 @@ fn rel_type_properties(call: &Call<'_>, args: &[Value]) -> Answer {
             continue;
         }
         let spelled = Value::text(&format!(":{}", quoted(name)));
-        for (start, end, _) in ends(catalog, rel_type) {
+        for (start, end, _) in patterns.ends(rel_type) {
             let (Some(start), Some(end)) = (catalog.label_name(start), catalog.label_name(end))
             else {
                 continue;
@@ -282,6 +285,7 @@ fn schema(call: &Call<'_>, _: &[Value]) -> Answer {
     let catalog = call.caller.snapshot.catalog();
     let mut all: Vec<(Arc<str>, Value)> = Vec::new();
     let mut of_types: Vec<(Arc<str>, Value, Vec<LabelPair>)> = Vec::new();
+    let patterns = Patterns::of(call)?;
     for (rel_type, name) in types(catalog) {
         let met = count(call, &format!("()-[r:{}]->()", quoted(name)))?;
         if met == 0 {
@@ -295,7 +299,7 @@ fn schema(call: &Call<'_>, _: &[Value]) -> Answer {
             ("properties".into(), own.clone()),
         ];
         all.push((Arc::clone(name), Value::map(about)));
-        of_types.push((Arc::clone(name), own, ends(catalog, rel_type)));
+        of_types.push((Arc::clone(name), own, patterns.ends(rel_type)));
     }
     for (label, name) in labels(catalog) {
         let met = count(call, &format!("(n:{})", quoted(name)))?;
@@ -349,6 +353,7 @@ fn schema(call: &Call<'_>, _: &[Value]) -> Answer {
 
 fn stats(call: &Call<'_>, _: &[Value]) -> Answer {
     let catalog = call.caller.snapshot.catalog();
+    let counted = Patterns::of(call)?;
     let (mut of_labels, mut of_types, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
     for (_, name) in labels(catalog) {
         let met = count(call, &format!("(n:{})", quoted(name)))?;
@@ -365,24 +370,13 @@ fn stats(call: &Call<'_>, _: &[Value]) -> Answer {
         let pattern = |text: String, met| (Arc::from(text), integer(met));
         patterns.push(pattern(format!("()-[:{name}]->()"), met));
         for (label, of) in labels(catalog) {
-            let sides = [
-                (Some(label), None, format!("(:{of})"), "()".to_owned()),
-                (None, Some(label), "()".to_owned(), format!("(:{of})")),
-            ];
-            for (start, end, from, to) in sides {
-                // What the catalog counts is never less than what there is.
-                if catalog.pattern_count(start, Some(rel_type), end) == 0 {
-                    continue;
-                }
-                let side = |label: Option<_>| match label {
-                    Some(_) => format!("(:{})", quoted(of)),
-                    None => "()".to_owned(),
-                };
-                let asked = format!("{}-[:{}]->{}", side(start), quoted(name), side(end));
-                let met = count(call, &asked)?;
-                if met > 0 {
-                    patterns.push(pattern(format!("{from}-[:{name}]->{to}"), met));
-                }
+            let out = counted.count(Some(label), rel_type, None);
+            let into = counted.count(None, rel_type, Some(label));
+            if out > 0 {
+                patterns.push(pattern(format!("(:{of})-[:{name}]->()"), out));
+            }
+            if into > 0 {
+                patterns.push(pattern(format!("()-[:{name}]->(:{of})"), into));
             }
         }
     }

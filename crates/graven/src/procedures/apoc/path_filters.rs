@@ -9,7 +9,7 @@ use std::sync::Arc;
 use graven_exec::Value;
 use graven_storage::{Catalog, Direction, TypeId};
 
-use super::super::contents::quoted;
+use super::super::columns::quoted;
 
 /// Filters of one step each, which begin again behind the last.
 pub(super) struct InTurn<F> {

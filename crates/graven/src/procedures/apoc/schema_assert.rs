@@ -13,7 +13,7 @@ use graven_exec::{ExecError, Value};
 use graven_storage::{Catalog, ConstraintKind, IndexKind, KeyId, SchemaEntity};
 
 use super::super::Rows;
-use super::super::contents::quoted;
+use super::super::columns::quoted;
 use super::super::entry::{Body, Procedure, procedure};
 use super::super::inner::Call;
 use crate::right::Right;

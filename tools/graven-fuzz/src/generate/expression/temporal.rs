@@ -3,6 +3,7 @@
 use super::{binary, boxed};
 use crate::generate::{Generator, Kind};
 use crate::query::{Expr, Op};
+use crate::temporal::T;
 use crate::value::V;
 
 impl Generator<'_> {
@@ -19,6 +20,8 @@ impl Generator<'_> {
                 let unit = *self.random.pick(&["month", "quarter", "year"]);
                 let unit = Expr::Literal(V::Str(unit.to_owned()));
                 let date = self.expression(Kind::Date, depth);
+                let some = Expr::Literal(V::Date(18_320));
+                let date = Expr::Call("coalesce", vec![date, some]);
                 Expr::Call("date.truncate", vec![unit, date])
             }
             _ => {
@@ -47,6 +50,8 @@ impl Generator<'_> {
                 let unit = *self.random.pick(&["month", "day", "hour"]);
                 let unit = Expr::Literal(V::Str(unit.to_owned()));
                 let local = self.expression(Kind::Local, depth);
+                let some = Expr::Literal(V::Time(T::Local(18_320 * 86_400_000_000_000)));
+                let local = Expr::Call("coalesce", vec![local, some]);
                 Expr::Call("localdatetime.truncate", vec![unit, local])
             }
             3 => {
