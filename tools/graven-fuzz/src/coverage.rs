@@ -91,6 +91,12 @@ impl Step {
         )
     }
 
+    /// Whether a `WITH` stands between a writing clause and this one.
+    fn reads(self) -> bool {
+        let calls = matches!(self, Step::Call | Step::OptionalCall | Step::UnitCall);
+        calls || matches!(self, Step::Match | Step::OptionalMatch | Step::Unwind)
+    }
+
     /// Why `next` cannot follow, if it cannot.
     fn impossible(self, next: Step) -> Option<&'static str> {
         match (self, next) {
@@ -103,7 +109,7 @@ impl Step {
             (last, Step::Union) if !last.writes() && last != Step::UnitCall => {
                 Some("a part of a UNION ends with RETURN or a writing clause")
             }
-            (write, Step::Match | Step::OptionalMatch | Step::Unwind) if write.writes() => {
+            (write, next) if write.writes() && next.reads() => {
                 Some("reading after writing needs a WITH")
             }
             _ => None,

@@ -324,6 +324,9 @@ impl Generator<'_> {
     fn writing(&mut self, clauses: &mut Vec<Clause>) -> bool {
         for _ in 0..=self.random.below(2) {
             match self.random.below(12) {
+                10 | 11 if clauses.last().is_some_and(chain::writes) => {
+                    clauses.push(self.create());
+                }
                 10 | 11 => clauses.push(self.writing_call()),
                 0..=2 => clauses.push(self.create()),
                 3..=5 => match self.changes() {

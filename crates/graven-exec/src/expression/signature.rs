@@ -104,10 +104,17 @@ impl Callable {
             | ExecError::Value { .. }
             | ExecError::Named { .. }
             | ExecError::Argument { .. }
-            | ExecError::Arithmetic { .. }) => ExecError::Function {
-                name: self.display.to_owned(),
-                message: error.to_string(),
-            },
+            | ExecError::Arithmetic { .. }) => {
+                // The name is told once.
+                let text = error.to_string();
+                let named = text.strip_prefix(self.display);
+                let rest = named.and_then(|rest| rest.strip_prefix("()"));
+                let message = rest.map_or(&*text, |rest| rest.trim_start_matches([':', ' ']));
+                ExecError::Function {
+                    name: self.display.to_owned(),
+                    message: message.to_owned(),
+                }
+            }
             other => other,
         })
     }

@@ -188,9 +188,9 @@ fn run_time_errors_show_the_place() {
             "1 / (n.id - n.id)",
         ),
         (
-            "MATCH (n:Person) RETURN percentileCont(n.id, 2.0)",
+            "MATCH (n:Person) RETURN percentileCont(n.id, [2.0][0])",
             "ArgumentError",
-            "percentileCont(n.id, 2.0)",
+            "percentileCont(n.id, [2.0][0])",
         ),
         ("RETURN 1 LIMIT $minus", "SyntaxError", "$minus"),
         (

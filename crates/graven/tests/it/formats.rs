@@ -63,10 +63,10 @@ const ASKED: [&str; 16] = [
     "MATCH p = shortestPath((a:Person {id: 1})-[:KNOWS*]-(b:Person {id: 90})) RETURN length(p)",
     "MATCH (a:Person)-[:LIKES]->(p:Post)<-[:LIKES]-(b:Person) WHERE a.id < b.id RETURN count(*)",
     "SHOW INDEXES YIELD name, entityType, labelsOrTypes, properties \
-        RETURN name, entityType, labelsOrTypes, properties ORDER BY name",
+        RETURN entityType, labelsOrTypes, name, properties ORDER BY name",
     "SHOW CONSTRAINTS YIELD name, type, labelsOrTypes, properties \
-        RETURN name, type, labelsOrTypes, properties ORDER BY name",
-    "SHOW USERS YIELD user, roles, suspended RETURN user, roles, suspended ORDER BY user",
+        RETURN labelsOrTypes, name, properties, type ORDER BY name",
+    "SHOW USERS YIELD user, roles, suspended RETURN roles, suspended, user ORDER BY user",
 ];
 
 fn folder_of(format: u32) -> PathBuf {

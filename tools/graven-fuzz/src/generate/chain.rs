@@ -27,7 +27,7 @@ pub(super) fn ends(clause: &Clause) -> bool {
 }
 
 /// Whether reading needs a `WITH` behind it.
-fn writes(clause: &Clause) -> bool {
+pub(super) fn writes(clause: &Clause) -> bool {
     matches!(
         clause,
         Clause::Create(_)
@@ -102,7 +102,10 @@ impl Generator<'_> {
             let empty = self.scope.is_empty();
             let carried = follows.then(|| self.everything());
             let clause = self.any_clause(writing && !first);
-            let reads = matches!(clause, Some(Clause::Match { .. } | Clause::Unwind(..)));
+            let reads = matches!(
+                clause,
+                Some(Clause::Match { .. } | Clause::Unwind(..) | Clause::Call(_))
+            );
             if reads || empty {
                 // Nothing is dropped: the clause may use everything that was there before it.
                 clauses.extend(carried.map(Clause::With));

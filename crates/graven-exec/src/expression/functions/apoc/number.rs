@@ -41,6 +41,15 @@ fn to_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Value::Float(number) => *number as i64,
         _ => return Ok(Value::Null),
     };
+    // There is no letter above the thousand: each million more is a thousand letters.
+    if left > i64::from(i32::MAX) {
+        return Err(ExecError::Argument {
+            message: format!(
+                "apoc.number.arabicToRoman() needs a number up to {}, got {left}",
+                i32::MAX
+            ),
+        });
+    }
     let mut roman = Text::default();
     for (letters, worth) in ROMAN {
         while left >= *worth {
