@@ -42,6 +42,15 @@ const KNOWS_NULL: &[&str] = &[
     "left",
     "right",
     "substring",
+    // Nothing can be cut to a unit, counted from the epoch or trimmed at an unnamed side.
+    "date.truncate",
+    "datetime.truncate",
+    "localdatetime.truncate",
+    "localtime.truncate",
+    "time.truncate",
+    "datetime.fromEpoch",
+    "datetime.fromEpochMillis",
+    "graven.trimmed",
 ];
 
 /// The graph that calls with nodes, relationships and paths find.
@@ -226,6 +235,7 @@ fn ask(library: &Library, statement: &str, params: &Params) -> Result<Outcome, S
                 "Arithmetic",
                 "Semantic",
                 "Entity",
+                "Function",
             ];
             match named.iter().any(|name| code.starts_with(name)) {
                 true => Ok(Err(code)),
