@@ -93,7 +93,8 @@ impl Parser<'_> {
             let begins = words.iter().any(|word| self.is_word(word));
             begins && of.iter().any(|word| self.is_word_at(1, word)) && names_one
         });
-        if !is_one && !(self.is_word("DENY") && self.peek(1) == TokenKind::Word) {
+        let denies = self.is_word("DENY") && self.peek(1) == TokenKind::Word;
+        if !is_one && !denies {
             return Ok(());
         }
         let message = "roles are reader, writer and admin, and there is one server";

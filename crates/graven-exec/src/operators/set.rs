@@ -182,12 +182,10 @@ fn apply_together(
     row: usize,
     rt: &QueryContext,
 ) -> Result<()> {
-    let items = items.iter().zip(computed);
+    let mut items = items.iter().zip(computed);
     let counts = computed.len() > 1 && items.clone().any(|(item, _)| item.may_set());
     if !counts || computed[0].target.get(row).is_null() {
-        return items
-            .map(|(item, computed)| item.apply(computed, row, rt))
-            .collect();
+        return items.try_for_each(|(item, computed)| item.apply(computed, row, rt));
     }
     let before = rt.writer()?.transaction().counters().properties_set;
     let mut keys = Vec::with_capacity(computed.len());

@@ -348,7 +348,6 @@ fn shown_of(catalog: &Catalog, label: LabelId, name: &Arc<str>) -> Properties {
     ]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn visualization(call: &Call<'_>, _: &[Value]) -> Rows {
     let catalog = call.caller.snapshot.catalog();
     let used = labels(catalog).filter(|(label, _)| catalog.label_count(*label) > 0);
