@@ -321,6 +321,12 @@ fn batches_have_transactions_of_their_own() {
         g.texts("MATCH (n:N) WHERE n.y IS NOT NULL RETURN count(n)"),
         ["15"]
     );
+    // What an action returns, under names of the first statement too, is not counted.
+    let text = "CALL apoc.periodic.iterate('MATCH (n:N) RETURN n, n.x AS x', \
+        'UNWIND range(1, x) AS i WITH n, i WHERE i > 1 SET n.z = i RETURN n', {batchSize: 10}) \
+        YIELD batches, total, failedOperations RETURN [batches, total, failedOperations]";
+    assert_eq!(g.texts(text), ["[3, 25, 0]"]);
+    assert_eq!(g.texts("MATCH (n:N) RETURN sum(n.z)"), ["324"]);
     let text = "CALL apoc.periodic.commit('MATCH (n:N) WITH n LIMIT $limit DELETE n \
         RETURN count(*)', {limit: 10}) YIELD updates, executions RETURN [updates, executions]";
     assert_eq!(g.texts(text), ["[25, 4]"]);

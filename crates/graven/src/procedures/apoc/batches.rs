@@ -14,6 +14,7 @@ use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::own_connection;
 use super::super::{DatabaseProcedures, Rows, integer};
+use crate::connection::Connection;
 use crate::error::{Error, READ_MODE};
 use crate::materialise::Materialiser;
 use crate::params::Params;
@@ -132,6 +133,37 @@ fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, ExecError> {
     }
 }
 
+/// What stands between both statements, the variables that the action reads, and the action. One
+/// that returns may return names of the first statement, and any number of rows: it gets the rows
+/// under other names, and its own are counted.
+fn within(
+    connection: &Connection,
+    caller: &DatabaseProcedures,
+    columns: &[String],
+    (action, params): (&str, &Params),
+) -> (String, String, String) {
+    let joined = |parts: Vec<String>| parts.join(", ");
+    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
+    let nothing = names.iter().map(|name| format!("null AS {name}"));
+    let alone = format!("WITH {} {action}", joined(nothing.collect()));
+    let returned = connection.columns_of(&caller.database, &alone, params);
+    if columns.is_empty() || returned.map_or(true, |columns| columns.is_empty()) {
+        return (String::new(), joined(names), action.to_owned());
+    }
+    let outer = |name: &String| quoted(&format!("graven row {name}"));
+    let others: Vec<String> = columns.iter().map(outer).collect();
+    let pairs = || names.iter().zip(&others);
+    let renamed = pairs().map(|(name, other)| format!("{name} AS {other}"));
+    let again = pairs().map(|(name, other)| format!("{other} AS {name}"));
+    let (renamed, again) = (joined(renamed.collect()), joined(again.collect()));
+    let others = joined(others);
+    let action = format!(
+        "CALL ({others}) {{ WITH {again} {action}\n}} RETURN count(*) AS {}",
+        quoted("graven rows")
+    );
+    (format!("WITH {renamed} "), others, action)
+}
+
 fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     const NAME: &str = "apoc.periodic.iterate";
     let begun = Instant::now();
@@ -152,13 +184,12 @@ fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
     let params = parameters(caller, NAME, config("params"))?;
     let columns = connection.columns_of(&caller.database, iterate, &params);
     let columns = columns.map_err(|error| inside((caller, NAME), &error))?;
-    let names: Vec<String> = columns.iter().map(|name| quoted(name)).collect();
-    let names = names.join(", ");
     let action = action.trim().trim_end_matches(';');
+    let (renamed, names, action) = within(&connection, caller, &columns, (action, &params));
     let iterate = iterate.trim().trim_end_matches(';');
     let status = quoted(STATUS);
     let statement = format!(
-        "CALL () {{ {iterate}\n}} CALL ({names}) {{ {action}\n}} IN TRANSACTIONS OF {rows} ROWS \
+        "CALL () {{ {iterate}\n}} {renamed}CALL ({names}) {{ {action}\n}} IN TRANSACTIONS OF {rows} ROWS \
             ON ERROR CONTINUE REPORT STATUS AS {status} \
             RETURN {status}.transactionId AS id, {status}.committed AS committed, \
                 {status}.errorMessage AS message, count(*) AS met"

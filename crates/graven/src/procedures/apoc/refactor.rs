@@ -107,7 +107,7 @@ pub(super) const TABLE: &[Procedure] = &[
                 WHERE size(ins) = 1 AND size(outs) = 1 \
                 WITH node, id(node) AS input, ins[0] AS i, outs[0] AS o \
                 WITH node, input, i, o, startNode(i) AS a, endNode(o) AS b, \
-                    apoc.map.mergeList([properties(i), properties(o), properties(node)]) AS all \
+                    apoc.map.mergeList([properties(o), properties(i), properties(node)]) AS all \
                 CREATE (a)-[output:$($relType)]->(b) SET output = all \
                 DETACH DELETE node RETURN input, output, null AS error",
         ),

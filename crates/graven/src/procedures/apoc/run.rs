@@ -1,5 +1,6 @@
 //! `apoc.cypher.*`, `apoc.do.*`, `apoc.when` and `apoc.case`: statements that the caller gives.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,6 +9,7 @@ use graven_exec::{ExecError, MoreRows, Value};
 use graven_storage::WriteCounters;
 
 use super::super::Rows;
+use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
 use super::VALUE;
@@ -199,12 +201,23 @@ pub(super) fn parameters(
     }
 }
 
+/// The statement, which reads its parameters as variables of their names, too.
+fn with_variables<'t>(text: &'t str, params: &[(Arc<str>, Value)]) -> Cow<'t, str> {
+    if params.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let names = params.iter().map(|(name, _)| quoted(name));
+    let given: Vec<String> = names.map(|name| format!("${name} AS {name}")).collect();
+    Cow::Owned(format!("WITH {} {text}", given.join(", ")))
+}
+
 fn start(call: &Call<'_>, text: &Value, params: Option<&Value>) -> Streamed {
     match text {
         Value::Null => Ok(Box::new(Nothing(true))),
         Value::String(text) if text.trim().is_empty() => Ok(Box::new(Nothing(true))),
         Value::String(text) => {
-            let rows = call.start(text, parameters(call, params)?)?;
+            let params = parameters(call, params)?;
+            let rows = call.start(&with_variables(text, &params), params)?;
             let columns = rows.columns.iter().map(|name| Arc::from(name.as_str()));
             let columns = columns.collect();
             Ok(Box::new(Maps { columns, rows }))
@@ -234,7 +247,8 @@ impl MoreRows for FirstColumn {
 fn first_column(call: &Call<'_>, args: &[Value]) -> Streamed {
     match &args[0] {
         Value::String(text) => {
-            let rows = call.start(text, parameters(call, args.get(1))?)?;
+            let params = parameters(call, args.get(1))?;
+            let rows = call.start(&with_variables(text, &params), params)?;
             Ok(Box::new(FirstColumn(rows)))
         }
         other => {

@@ -29,6 +29,10 @@ macro_rules! found {
                     toLower(trim($operator)) AS operator \
                 WITH CASE WHEN valueType(given) STARTS WITH 'STRING' \
                     THEN apoc.convert.fromJsonMap(given) ELSE given END AS asked, operator, value \
+                WHERE apoc.util.validatePredicate(NOT operator IN ['=', 'exact', '<>', '<', \
+                    '>', '<=', '>=', '=~', 'starts with', 'ends with', 'contains'], \
+                    'there is no operator `%s`: give =, <>, <, >, <=, >=, =~, starts with, ends \
+                    with or contains', [operator]) \
                 UNWIND keys(asked) AS label UNWIND asked[label] AS key \
                 MATCH (n:$(label)) WITH n, key, n[key] AS own, operator, value \
                 WHERE CASE operator WHEN '=' THEN own = value WHEN 'exact' THEN own = value \

@@ -226,16 +226,13 @@ fn missing(function: &str, name: &str) -> ExecError {
 
 fn get(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let function = "apoc.map.get";
-    let Some(name) = text(function, &args[1])? else {
-        return Ok(Value::Null);
-    };
-    let found = map(function, &args[0])?
-        .and_then(|map| map.get(name))
-        .cloned();
+    let name = text(function, &args[1])?;
+    let of = map(function, &args[0])?;
+    let found = of.zip(name).and_then(|(map, name)| map.get(name)).cloned();
     let given = args.get(2).filter(|default| !default.is_null()).cloned();
     match found.or(given) {
         Some(value) => Ok(value),
-        None if fails(args) => Err(missing(function, name)),
+        None if fails(args) => Err(missing(function, name.map_or("null", |name| name))),
         None => Ok(Value::Null),
     }
 }
