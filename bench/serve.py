@@ -54,7 +54,7 @@ class Connection:
         chosen = self.socket.recv(4)
         assert chosen == b"\0\0\4\5", chosen
         self.rest, self.left, self.rows, self.bytes = b"", 0, 0, 0
-        self.send(message(0x01, {"user_agent": "bench/1"}) + message(0x6A, {"scheme": "none"}), 2)
+        self.send(message(0x01, {"user_agent": "bench/1", "bolt_agent": {"product": "bench/1"}}) + message(0x6A, {"scheme": "none"}), 2)
         self.wait()
 
     def send(self, data, answers=2):

@@ -13,6 +13,7 @@ public class Server {
         new DatabaseManagementServiceBuilder(Path.of(args[0]))
             .setConfig(BoltConnector.enabled, true)
             .setConfig(BoltConnector.listen_address, address)
+            .setConfig(BoltConnector.thread_pool_max_size, 2000)
             .setConfig(HttpConnector.enabled, false)
             .setConfig(GraphDatabaseSettings.auth_enabled, false)
             .setConfig(GraphDatabaseSettings.procedure_unrestricted, List.of("apoc.*"))
