@@ -173,7 +173,7 @@ def machine():
 
 
 def measure(address, process, given):
-    """Every figure of one server, whose database is empty."""
+    """Every figure of one server with an empty database."""
     rng = random.Random(given.seed)
     loader = Connection(address)
     for text in [

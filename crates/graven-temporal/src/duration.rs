@@ -4,8 +4,8 @@
 //! Months, days and seconds are kept apart because their lengths differ. Whole amounts are summed
 //! exactly. Where one has a fraction, all are floats: the fraction of the months becomes days of
 //! the average month (30.436875 days), then that of the days becomes seconds, then that of the
-//! seconds nanoseconds, whose fraction is cut off. So `0.1` is the float next to a tenth, and a
-//! month less a fraction of a day has fewer days.
+//! seconds becomes whole nanoseconds. So `0.1` is the float next to a tenth, and a month less a
+//! fraction of a day has fewer days.
 //!
 //! # Source
 //! Neo4j 5 for the order of these steps, on which the last digits depend.

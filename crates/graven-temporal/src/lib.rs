@@ -62,7 +62,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A part was asked of a value, or given to one, whose type does not have it.
+    /// A part was read from a value, or given to one, and its type does not have that part.
     #[error("{0}")]
     Lacks(String),
     /// A sum beyond the calendar; a division by zero.

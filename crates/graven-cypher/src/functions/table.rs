@@ -48,7 +48,7 @@ pub(super) const fn function(
     }
 }
 
-/// The function, whose arguments after the first may be these.
+/// The function, with these kinds for the arguments after the first.
 const fn then(others: &'static [TypeSet], function: Function) -> Function {
     Function { others, ..function }
 }

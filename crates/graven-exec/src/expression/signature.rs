@@ -166,7 +166,7 @@ fn made(rt: &QueryContext, kind: Kind, value: &Value) -> Result<Option<Value>, R
     }
 }
 
-/// A list whose elements are of a kind; none if they are already.
+/// A list with its elements made one kind; `None` if they are of it already.
 fn elements(rt: &QueryContext, kind: Kind, items: &[Value]) -> Result<Option<Value>, Refusal> {
     let mut new: Option<Items> = None;
     for (at, item) in items.iter().enumerate() {

@@ -117,7 +117,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// A relationship of variable length whose conditions have subqueries is repeated as a whole.
+    /// A relationship of variable length is repeated as a whole if its conditions have subqueries.
     pub(super) fn asked_of_each(&self, pattern: RelationshipPattern) -> RelationshipPattern {
         let mut conditions = pattern.filter.iter().map(|filter| &**filter);
         let asks =

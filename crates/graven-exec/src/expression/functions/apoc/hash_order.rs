@@ -4,8 +4,8 @@
 //! A table has a power of two of places, at least 16, and grows by two where it is three quarters
 //! full. An element stands at the place that the lower bits of its hash name, the upper half of the
 //! hash mixed in; elements of one place stand in the order in which they came. Hashes are those of
-//! Neo4j's values. Null, whose hash differs from process to process there, comes last here, as do
-//! lists, maps, dates and the like, in the order in which they came.
+//! Neo4j's values. The hash of null differs from process to process there; null comes last here,
+//! as do lists, maps, dates and the like, in the order in which they came.
 //!
 //! # Source
 //! Documentation of `java.util.HashMap`, `java.lang.String.hashCode`, `java.lang.Double.hashCode`.
@@ -29,7 +29,7 @@ fn of_bits(bits: u64) -> u32 {
     (bits ^ bits >> 32) as u32
 }
 
-/// The hash of a value; none of those whose order is not Java's.
+/// The hash of a value; `None` for values that are not in Java's order here.
 fn hash(value: &Value) -> Option<u32> {
     Some(match value {
         Value::Boolean(true) => 1231,
