@@ -16,6 +16,7 @@ mod ordered;
 pub(super) mod places;
 pub(super) mod regular;
 mod round;
+mod rounding;
 pub(super) mod sequence;
 pub(super) mod spatial;
 pub(super) mod temporal;

@@ -8,35 +8,12 @@
 
 use std::cmp::Ordering;
 
+use super::rounding::Rounding;
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::{as_float, as_integer};
-
-/// What becomes of the digits that go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Mode {
-    Up,
-    Down,
-    Ceiling,
-    Floor,
-    HalfUp,
-    HalfDown,
-    HalfEven,
-    Unnecessary,
-}
-
-const MODES: [(&str, Mode); 8] = [
-    ("UP", Mode::Up),
-    ("DOWN", Mode::Down),
-    ("CEILING", Mode::Ceiling),
-    ("FLOOR", Mode::Floor),
-    ("HALF_UP", Mode::HalfUp),
-    ("HALF_DOWN", Mode::HalfDown),
-    ("HALF_EVEN", Mode::HalfEven),
-    ("UNNECESSARY", Mode::Unnecessary),
-];
 
 /// The function.
 pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -57,10 +34,10 @@ pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let mode = args.get(2).map(mode).transpose()?;
     let rounded = match mode {
         None if digits == 0 => to_whole(x),
-        mode => to_digits(x, digits, mode.unwrap_or(Mode::HalfUp)),
+        mode => to_digits(x, digits, mode.unwrap_or(Rounding::HalfUp)),
     };
     #[expect(clippy::float_cmp, reason = "the same number, or another one")]
-    if mode == Some(Mode::Unnecessary) && rounded != x && !x.is_nan() {
+    if mode == Some(Rounding::Unnecessary) && rounded != x && !x.is_nan() {
         return Err(ExecError::Argument {
             message: format!("{x} has more than {digits} digits behind its point"),
         });
@@ -68,19 +45,15 @@ pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
     Ok(Value::Float(rounded))
 }
 
-fn mode(name: &Value) -> Result<Mode> {
+fn mode(name: &Value) -> Result<Rounding> {
     let Value::String(name) = name else {
         return Err(wrong("round", "the name of a mode", name));
     };
-    let known = MODES.iter().find(|(known, _)| *known == &**name);
-    known.map(|(_, mode)| *mode).ok_or_else(|| {
-        let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-        ExecError::Argument {
-            message: format!(
-                "`{name}` is no mode of rounding; use one of {}",
-                names.join(", ")
-            ),
-        }
+    Rounding::named(name).ok_or_else(|| ExecError::Argument {
+        message: format!(
+            "`{name}` is no mode of rounding; use one of {}",
+            Rounding::names()
+        ),
     })
 }
 
@@ -92,7 +65,7 @@ fn to_whole(x: f64) -> f64 {
     whole + 0.0
 }
 
-fn to_digits(x: f64, digits: usize, mode: Mode) -> f64 {
+fn to_digits(x: f64, digits: usize, mode: Rounding) -> f64 {
     if !x.is_finite() || x == 0.0 {
         return x + 0.0;
     }
@@ -103,7 +76,7 @@ fn to_digits(x: f64, digits: usize, mode: Mode) -> f64 {
     let kept = before_point.saturating_add(i64::try_from(digits).unwrap_or(i64::MAX));
     let Ok(kept) = usize::try_from(kept) else {
         // The first digit stands behind the one that is kept last, a zero, and a tie.
-        return match goes_up(x, Ordering::Less, 0, mode) {
+        return match mode.goes_up(x < 0.0, Ordering::Less, false) {
             true => signed(x, &format!("1e-{digits}")),
             false => 0.0,
         };
@@ -118,7 +91,7 @@ fn to_digits(x: f64, digits: usize, mode: Mode) -> f64 {
     };
     let last = head.last().map_or(0, |digit| digit - b'0');
     let mut head = head.to_vec();
-    if goes_up(x, beyond_tie, last, mode) {
+    if mode.goes_up(x < 0.0, beyond_tie, last % 2 == 1) {
         let nines = head
             .iter()
             .rev()
@@ -139,18 +112,4 @@ fn to_digits(x: f64, digits: usize, mode: Mode) -> f64 {
 fn signed(x: f64, text: &str) -> f64 {
     let magnitude: f64 = text.parse().unwrap_or(f64::NAN);
     if x < 0.0 { 0.0 - magnitude } else { magnitude }
-}
-
-/// Whether the magnitude grows, where what goes compares so with half a unit of the last digit
-/// kept.
-fn goes_up(x: f64, beyond_tie: Ordering, last: u8, mode: Mode) -> bool {
-    match mode {
-        Mode::Up => true,
-        Mode::Down | Mode::Unnecessary => false,
-        Mode::Ceiling => x > 0.0,
-        Mode::Floor => x < 0.0,
-        Mode::HalfUp => beyond_tie.is_ge(),
-        Mode::HalfDown => beyond_tie.is_gt(),
-        Mode::HalfEven => beyond_tie.is_gt() || beyond_tie.is_eq() && last % 2 == 1,
-    }
 }

@@ -9,6 +9,7 @@
 
 use num_bigint::{BigInt, Sign};
 
+use super::super::rounding::Rounding;
 use super::{integer, text};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -58,21 +59,9 @@ const DIGITS_MAX: i64 = 10_000;
 
 /// The digits that are wanted, and what becomes of the others.
 #[derive(Clone, Copy)]
-struct Rounding {
+struct Wanted {
     precision: usize,
-    mode: Mode,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Up,
-    Down,
-    Ceiling,
-    Floor,
-    HalfUp,
-    HalfDown,
-    HalfEven,
-    Unnecessary,
+    mode: Rounding,
 }
 
 struct Exact {
@@ -145,7 +134,7 @@ impl Exact {
         Self::of(self.with_scale(scale) + other.with_scale(scale), scale)
     }
 
-    fn divided(&self, by: &Self, to: Rounding) -> Result<Self> {
+    fn divided(&self, by: &Self, to: Wanted) -> Result<Self> {
         if by.digits.sign() == Sign::NoSign {
             return Err(refused("a number is divided by zero".to_owned()));
         }
@@ -179,7 +168,7 @@ impl Exact {
     }
 
     /// With so many digits; `has_rest`: something besides zeros follows the last one.
-    fn rounded(self, to: Rounding, has_rest: bool) -> Result<Self> {
+    fn rounded(self, to: Wanted, has_rest: bool) -> Result<Self> {
         let gone = length(&self.digits).saturating_sub(to.precision) as i64;
         if to.precision == 0 || gone == 0 && !has_rest {
             return Ok(self);
@@ -190,7 +179,7 @@ impl Exact {
         if rest.sign() == Sign::NoSign && !has_rest {
             return Self::of(kept, self.scale - gone);
         }
-        if to.mode == Mode::Unnecessary {
+        if to.mode == Rounding::Unnecessary {
             return Err(refused(
                 "the number has more digits than the precision".to_owned(),
             ));
@@ -202,15 +191,7 @@ impl Exact {
             order => order,
         };
         let is_odd = kept.bit(0);
-        let away = match to.mode {
-            Mode::Up => true,
-            Mode::Down | Mode::Unnecessary => false,
-            Mode::Ceiling => !is_negative,
-            Mode::Floor => is_negative,
-            Mode::HalfUp => half.is_ge(),
-            Mode::HalfDown => half.is_gt(),
-            Mode::HalfEven => half.is_gt() || half.is_eq() && is_odd,
-        };
+        let away = to.mode.goes_up(is_negative, half, is_odd);
         let step = BigInt::from(match (away, is_negative) {
             (false, _) => 0,
             (true, false) => 1,
@@ -252,7 +233,7 @@ impl Exact {
     }
 }
 
-fn rounding(function: &str, args: &[Value]) -> Result<Rounding> {
+fn rounding(function: &str, args: &[Value]) -> Result<Wanted> {
     let precision = match args.first() {
         None | Some(Value::Null) => 0,
         Some(given) => integer(function, given)?,
@@ -268,23 +249,14 @@ fn rounding(function: &str, args: &[Value]) -> Result<Rounding> {
         None | Some(Value::Null) => None,
         Some(given) => text(function, given)?,
     };
-    let mode = match mode.map_or("HALF_UP", |mode| mode) {
-        "UP" => Mode::Up,
-        "DOWN" => Mode::Down,
-        "CEILING" => Mode::Ceiling,
-        "FLOOR" => Mode::Floor,
-        "HALF_UP" => Mode::HalfUp,
-        "HALF_DOWN" => Mode::HalfDown,
-        "HALF_EVEN" => Mode::HalfEven,
-        "UNNECESSARY" => Mode::Unnecessary,
-        other => {
-            return Err(refused(format!(
-                "{function}() knows no rounding `{other}`: give HALF_UP, HALF_DOWN, HALF_EVEN, UP, \
-                 DOWN, CEILING, FLOOR or UNNECESSARY"
-            )));
-        }
-    };
-    Ok(Rounding { precision, mode })
+    let name = mode.map_or("HALF_UP", |name| name);
+    let mode = Rounding::named(name).ok_or_else(|| {
+        refused(format!(
+            "{function}() knows no rounding `{name}`: give one of {}",
+            Rounding::names()
+        ))
+    })?;
+    Ok(Wanted { precision, mode })
 }
 
 /// A text that says something.
@@ -296,7 +268,7 @@ fn given<'a>(function: &str, value: &'a Value) -> Result<Option<&'a str>> {
 fn of_two(
     function: &str,
     args: &[Value],
-    compute: fn(Exact, Exact, Rounding) -> Result<Exact>,
+    compute: fn(Exact, Exact, Wanted) -> Result<Exact>,
 ) -> Result<Value> {
     let (Some(a), Some(b)) = (given(function, &args[0])?, given(function, &args[1])?) else {
         return Ok(Value::Null);
