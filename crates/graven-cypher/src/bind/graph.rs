@@ -159,6 +159,32 @@ pub(crate) enum Step {
     },
 }
 
+impl Step {
+    /// A subquery of one branch that reads `imports` of each row and adds `columns` to it; an
+    /// `optional` one keeps a row for which it gives nothing.
+    pub(super) fn inner(
+        steps: Vec<Step>,
+        columns: Vec<(Arc<str>, VarId)>,
+        imports: Vec<VarId>,
+        optional: bool,
+    ) -> Step {
+        Step::Call {
+            query: BoundQuery {
+                branches: vec![Branch {
+                    steps,
+                    columns: columns.iter().map(|(_, var)| *var).collect(),
+                }],
+                all: true,
+                columns,
+            },
+            copied: Vec::new(),
+            imports,
+            transactions: None,
+            optional,
+        }
+    }
+}
+
 /// `MERGE`: what is looked for, and what is created where it is not found.
 pub(crate) struct Merge {
     pub graph: QueryGraph,

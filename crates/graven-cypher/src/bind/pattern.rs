@@ -11,7 +11,7 @@ mod relationships;
 
 use std::sync::Arc;
 
-use super::graph::{BoundQuery, Branch, Edge, QueryGraph, Step};
+use super::graph::{Edge, QueryGraph, Step};
 use super::scope::Entry;
 use super::{Binder, Columns, Result, tables};
 use crate::ast::{self, ExprKind, LabelExpr, Name, NodePattern, PathPattern, RelationshipPattern};
@@ -194,20 +194,7 @@ impl Binder<'_> {
         columns.dedup_by_key(|(_, var)| *var);
         let mut imports = self.used_since(from);
         imports.retain(|var| !self.is_open_subquery(*var));
-        Ok(Step::Call {
-            query: BoundQuery {
-                branches: vec![Branch {
-                    steps: vec![step],
-                    columns: columns.iter().map(|(_, var)| *var).collect(),
-                }],
-                all: true,
-                columns,
-            },
-            copied: Vec::new(),
-            imports,
-            transactions: None,
-            optional: true,
-        })
+        Ok(Step::inner(vec![step], columns, imports, true))
     }
 
     /// A pattern standing alone in an expression; with `predicate` it may not introduce variables.

@@ -113,7 +113,7 @@ impl Binder<'_> {
         let outcome = self.bind_inside(&mut repeated, pattern, path);
         self.scope.row = before;
         outcome?;
-        self.check_read_inside(graph, &repeated, pattern)?;
+        self.check_read_inside(graph, edge, &repeated, pattern)?;
         let inner = &repeated.graph;
         let mut types = Vec::new();
         let all = inner.edges.iter().all(|e| !e.types.is_empty());
@@ -126,10 +126,12 @@ impl Binder<'_> {
     }
 
     /// What the conditions inside read of the same `MATCH` must be there when a repetition begins:
-    /// its nodes, relationships and lists of them can be found before, its paths cannot.
+    /// its nodes, relationships and lists of them can be found before, its paths and the lists of
+    /// `own`, the pattern itself, cannot.
     fn check_read_inside(
         &self,
         graph: &QueryGraph,
+        own: usize,
         repeated: &Repeated,
         pattern: &RelationshipPattern,
     ) -> Result<()> {
@@ -137,8 +139,9 @@ impl Binder<'_> {
         let mut found = inner.variables();
         found.extend(inner.edges.iter().map(|edge| edge.each));
         found.extend(&graph.nodes);
-        let plain = graph.edges.iter().filter(|edge| edge.shortest.is_none());
-        found.extend(plain.flat_map(Edge::made));
+        let others = graph.edges.iter().enumerate().filter(|(at, _)| *at != own);
+        let plain = others.filter(|(_, edge)| edge.shortest.is_none());
+        found.extend(plain.flat_map(|(_, edge)| edge.made()));
         for condition in repeated.conditions() {
             for var in self.read_by(condition) {
                 if !found.contains(&var) && var.0 as usize >= self.before_pattern {

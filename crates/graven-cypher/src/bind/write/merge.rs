@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::create::directed;
 use super::set::written_subquery;
 use crate::ast::{self, ExprKind, NodePattern, PathPattern};
-use crate::bind::graph::{BoundQuery, Branch, Merge, QueryGraph, Step};
+use crate::bind::graph::{Merge, QueryGraph, Step};
 use crate::bind::labels::Labels;
 use crate::bind::made::unary;
 use crate::bind::{Binder, Columns, Result};
@@ -76,20 +76,7 @@ impl Binder<'_> {
             columns.extend(some.map(|var| ("  merged".into(), var)));
         }
         let imports = self.used_since(from);
-        Ok(Step::Call {
-            query: BoundQuery {
-                branches: vec![Branch {
-                    steps,
-                    columns: columns.iter().map(|(_, var)| *var).collect(),
-                }],
-                all: true,
-                columns,
-            },
-            copied: Vec::new(),
-            imports,
-            transactions: None,
-            optional: false,
-        })
+        Ok(Step::inner(steps, columns, imports, false))
     }
 
     fn merge(
