@@ -340,6 +340,14 @@ impl Catalog {
             .sum()
     }
 
+    /// Labels of the starts, type and labels of the ends of relationships, with their number: an
+    /// estimate as in [`Catalog::pattern_count`].
+    pub fn patterns(&self) -> impl Iterator<Item = (&[LabelId], TypeId, &[LabelId], u64)> {
+        let labels = |set: u32| self.label_sets.get(set).map_or(&[][..], |set| &set[..]);
+        let all = self.statistics.patterns.iter();
+        all.map(move |((start, of, end), count)| (labels(*start), *of, labels(*end), *count))
+    }
+
     /// Type of a relationship id that bulk loading gave; those given later are in a store of their
     /// own, see [`crate::Snapshot::relationship_endpoints`].
     #[must_use]
