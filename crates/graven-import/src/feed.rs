@@ -1,17 +1,19 @@
-//! Sorted records on their way from the thread that merges them to the thread that writes them.
+//! Sorted records on their way from the thread that sorts them to the thread that writes them.
 //!
 //! # How it works
-//! Merging sorted runs takes about as long as writing what they hold. So a worker merges, and sends
-//! its records in batches; the writing thread takes one after the other, as if it merged itself.
+//! Sorting takes about as long as writing. So a worker sorts, and sends its records in batches, a
+//! sorted range as it is; the writing thread takes one record after the other, as if it sorted
+//! itself.
 //!
 //! # Concurrency
 //! A channel for each worker holds [`AHEAD`] batches: a worker that is further ahead waits.
 //!
 //! # Costs
-//! A megabyte for each worker, or some records where each is larger.
+//! A few ranges for each worker, or a megabyte, or some records where each is larger.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use crate::distribute::SortedRange;
 use crate::error::ImportError;
 use crate::sort::{Key, Sorted};
 
@@ -19,7 +21,7 @@ use crate::sort::{Key, Sorted};
 const BATCH: usize = 2048;
 const BATCH_BYTES: usize = 128 << 10;
 /// Batches that wait to be written.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 
 /// Records one after the other.
 #[derive(Debug, Default)]
@@ -35,6 +37,7 @@ enum Message {
     /// So many records follow.
     Begin(u64),
     Records(Batch),
+    Range(SortedRange),
     End,
     Failed(ImportError),
 }
@@ -43,6 +46,7 @@ enum Message {
 pub(crate) struct Sender(SyncSender<Message>);
 
 /// Where the results of a worker arrive.
+#[derive(Debug)]
 pub(crate) struct Results(Receiver<Message>);
 
 /// The ends of a channel between a worker and the writing thread.
@@ -68,7 +72,21 @@ impl Sender {
             return Ok(false);
         }
         let mut batch = Batch::default();
-        while let Some((key, bytes)) = sorted.next()? {
+        loop {
+            if let Some(range) = sorted.take_range()? {
+                let before = std::mem::take(&mut batch);
+                let sent = self.0.send(Message::Records(before));
+                if sent
+                    .and_then(|()| self.0.send(Message::Range(range)))
+                    .is_err()
+                {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let Some((key, bytes)) = sorted.next()? else {
+                break;
+            };
             batch.keys.push(key);
             batch.bytes.extend_from_slice(bytes);
             batch.ends.push(batch.bytes.len());
@@ -86,14 +104,13 @@ impl Sender {
 
 impl Results {
     /// The next result of the worker.
-    pub(crate) fn next(&self) -> Result<Feed<'_>, ImportError> {
+    pub(crate) fn next(&mut self) -> Result<Feed<'_>, ImportError> {
         match self.0.recv() {
             Ok(Message::Begin(records)) => Ok(Feed {
                 records,
                 from: Source::Worker {
-                    receive: &self.0,
-                    batch: Batch::default(),
-                    at: 0,
+                    receive: &mut self.0,
+                    part: Part::Records(Batch::default(), 0),
                 },
             }),
             Ok(Message::Failed(error)) => Err(error),
@@ -111,14 +128,42 @@ pub(crate) struct Feed<'a> {
 
 #[derive(Debug)]
 enum Source<'a> {
-    /// Merged by the thread that reads them.
+    /// Sorted by the thread that reads them.
     Here(Sorted),
     Worker {
-        receive: &'a Receiver<Message>,
-        batch: Batch,
-        at: usize,
+        receive: &'a mut Receiver<Message>,
+        part: Part,
     },
     Ended,
+}
+
+/// What a worker has sent.
+#[derive(Debug)]
+enum Part {
+    /// Records, and the number of the next one.
+    Records(Batch, usize),
+    Range(SortedRange),
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Records(batch, at) => *at == batch.keys.len(),
+            Self::Range(range) => range.is_empty(),
+        }
+    }
+
+    fn next(&mut self) -> Option<(Key, &[u8])> {
+        match self {
+            Self::Records(batch, at) => {
+                let key = *batch.keys.get(*at)?;
+                let from = at.checked_sub(1).map_or(0, |before| batch.ends[before]);
+                *at += 1;
+                Some((key, &batch.bytes[from..batch.ends[*at - 1]]))
+            }
+            Self::Range(range) => range.next(),
+        }
+    }
 }
 
 impl From<Sorted> for Feed<'_> {
@@ -138,27 +183,22 @@ impl Feed<'_> {
 
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
-        if let Source::Worker { receive, batch, at } = &mut self.from
-            && *at == batch.keys.len()
+        while let Source::Worker { receive, part } = &mut self.from
+            && part.is_empty()
         {
             match receive.recv() {
-                Ok(Message::Records(next)) => (*batch, *at) = (next, 0),
+                Ok(Message::Records(batch)) => *part = Part::Records(batch, 0),
+                Ok(Message::Range(range)) => *part = Part::Range(range),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => self.from = Source::Ended,
                 Ok(Message::Begin(_)) | Err(_) => {
                     unreachable!("a worker ends early only after it sent its error")
                 }
             }
-            return self.next();
         }
         match &mut self.from {
             Source::Here(sorted) => sorted.next(),
-            Source::Worker { batch, at, .. } => {
-                let from = at.checked_sub(1).map_or(0, |before| batch.ends[before]);
-                let record = (batch.keys[*at], &batch.bytes[from..batch.ends[*at]]);
-                *at += 1;
-                Ok(Some(record))
-            }
+            Source::Worker { part, .. } => Ok(part.next()),
             Source::Ended => Ok(None),
         }
     }

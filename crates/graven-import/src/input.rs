@@ -155,6 +155,8 @@ fn fill(reader: &mut dyn Read, block: &mut Vec<u8>) -> io::Result<()> {
 type Block = io::Result<Vec<u8>>;
 
 enum Feed {
+    /// There is no more text.
+    Nothing,
     Inline(Box<dyn Read + Send>),
     Ahead {
         blocks: Receiver<Block>,
@@ -193,6 +195,14 @@ impl Input {
         })
     }
 
+    /// The end of a text, of which the rest is at hand.
+    pub(crate) fn ended(path: &Path) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            feed: Feed::Nothing,
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -200,6 +210,7 @@ impl Input {
     /// Appends the next block to `out`; false at the end of the text.
     pub(crate) fn append(&mut self, out: &mut Vec<u8>) -> Result<bool, ImportError> {
         let block = match &mut self.feed {
+            Feed::Nothing => Ok(Vec::new()),
             Feed::Inline(reader) => {
                 let mut block = Vec::new();
                 fill(&mut **reader, &mut block).map(|()| block)

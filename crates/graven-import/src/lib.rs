@@ -12,8 +12,8 @@
 //!    keeps `(id space, id) -> ordinal`; then reads the relationship tables and replaces ids by
 //!    ordinals while counting degrees.
 //! 3. `order` numbers the nodes for good: grouped by label set, hubs first inside a group.
-//! 4. `store` sorts columns, adjacency lists and index keys by the final ids and streams them into
-//!    the storage writer.
+//! 4. `prepare` sorts columns and adjacency lists by the final ids (`distribute`) and index keys
+//!    (`sort`); `store` streams them into the storage writer.
 //!
 //! # Invariants
 //! - IM-1 The target appears under its name only complete and synced (`target`).
@@ -27,6 +27,7 @@
 //!   silent null.
 
 mod bad_rows;
+mod distribute;
 mod error;
 mod feed;
 mod headers;
@@ -63,6 +64,7 @@ pub use report::{ImportReport, NamedCount};
 use std::path::Path;
 use std::time::Instant;
 
+use distribute::Weights;
 use progress::Meter;
 
 /// Imports `source` into a new data file at `target`.
@@ -114,11 +116,13 @@ pub fn import(
         scratch,
         options.memory / 4,
     )?;
+    let degrees = Weights::of_degrees(&order.ids, &scanned.degrees);
     drop(scanned.degrees);
     let source = prepare::Source {
         plan: &plan,
         staged,
         order: &order,
+        degrees: &degrees,
         text_spaces: &text_spaces,
         scratch,
         sorter_bytes: options.memory / 2 / prepare::SORTERS,

@@ -74,6 +74,13 @@ pub(crate) struct Table {
     pub(crate) headers: Headers,
 }
 
+impl Table {
+    /// Whether the file of this number begins with the header.
+    pub(crate) fn has_header(&self, number: usize) -> bool {
+        number == 0 || self.headers == Headers::EveryFile
+    }
+}
+
 /// Where a table's header stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headers {

@@ -2,13 +2,15 @@
 //!
 //! # Concurrency
 //! With two or more threads two workers take the jobs in turn. Each sorts its job and feeds it to
-//! the writing thread, while the other sorts the next one ([`feed`]); so at most `SORTERS` sorters
-//! exist at a time.
+//! a writing thread, while the other sorts the next one ([`feed`]); so at most `SORTERS` sorters
+//! exist at a time. The directions of a type are neighbours in the list of jobs, so both workers
+//! have one, and two threads write them.
 
 use std::sync::Arc;
 
 use graven_storage::{PropertyValue, key_bytes};
 
+use crate::distribute::{Distributor, Weights};
 use crate::error::ImportError;
 use crate::feed::{self, Feed};
 use crate::order::Order;
@@ -26,6 +28,8 @@ const WORKERS: usize = 2;
 /// one joins them then.
 const AT_ONCE: usize = 256;
 const BYTES: usize = 64 << 10;
+/// Bytes of a relationship without properties, about.
+const PAIR_BYTES: u64 = 8;
 
 /// One thing to sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub(crate) struct Source<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) staged: &'a Staged,
     pub(crate) order: &'a Order,
+    /// How many relationships each node has.
+    pub(crate) degrees: &'a Weights,
     /// Whether the ids of a space are kept as text though some are written as numbers.
     pub(crate) text_spaces: &'a [bool],
     pub(crate) scratch: &'a Arc<Scratch>,
@@ -53,30 +59,48 @@ pub(crate) struct Source<'a> {
     pub(crate) sorter_bytes: u64,
 }
 
-/// Runs `jobs` and gives each result to `take`, in order.
+/// What `take` of [`run`] gets: the records of a job, or those of both directions of a type.
+pub(crate) enum Taken<'a> {
+    One(Feed<'a>),
+    Both(Feed<'a>, Feed<'a>),
+}
+
+/// Runs `jobs` and gives each result to `take`, in order; both directions of a type together where
+/// two workers sort them.
 pub(crate) fn run(
     source: &Source<'_>,
     jobs: &[Job],
     threads: usize,
-    mut take: impl FnMut(Job, Feed<'_>) -> Result<(), ImportError>,
+    mut take: impl FnMut(Job, Taken<'_>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     if threads < 2 {
         return jobs
             .iter()
-            .try_for_each(|job| take(*job, source.sorted(*job)?.into()));
+            .try_for_each(|job| take(*job, Taken::One(source.sorted(*job)?.into())));
     }
     std::thread::scope(|scope| {
-        let mut results = Vec::new();
-        for worker in 0..WORKERS {
+        let mut results = [(); WORKERS].map(|()| {
             let (send, receive) = feed::channel();
-            results.push(receive);
+            (Some(send), receive)
+        });
+        for (worker, (send, _)) in results.iter_mut().enumerate() {
+            let send = send.take().expect("each worker gets its own");
             scope.spawn(move || {
                 let mut own = jobs.iter().skip(worker).step_by(WORKERS);
                 own.all(|job| send.send(source.sorted(*job)));
             });
         }
-        for (i, job) in jobs.iter().enumerate() {
-            take(*job, results[i % WORKERS].next()?)?;
+        let [(_, even), (_, odd)] = &mut results;
+        let (mut this, mut next) = (even, odd);
+        let mut jobs = jobs.iter();
+        while let Some(job) = jobs.next() {
+            if let Job::Forward(_) = job {
+                jobs.next();
+                take(*job, Taken::Both(this.next()?, next.next()?))?;
+            } else {
+                take(*job, Taken::One(this.next()?))?;
+                std::mem::swap(&mut this, &mut next);
+            }
         }
         Ok(())
     })
@@ -84,18 +108,31 @@ pub(crate) fn run(
 
 impl Source<'_> {
     fn sorted(&self, job: Job) -> Result<Sorted, ImportError> {
-        let mut sorter = Sorter::new(self.scratch, self.sorter_bytes);
         match job {
-            Job::Column(key) => self.column(key, &mut sorter)?,
+            Job::Column(key) => self.column(key),
             Job::Forward(rel_type) => {
+                let spool = &self.staged.relationships[rel_type];
+                let mut sorter = self.distributor(self.degrees, spool.records(), spool.bytes());
                 self.relationships(rel_type, |key, properties| sorter.push(key, properties))?;
+                Ok(sorter.finish())
             }
             Job::Reverse(rel_type) => {
+                let records = self.staged.relationships[rel_type].records();
+                let mut sorter = self.distributor(self.degrees, records, records * PAIR_BYTES);
                 self.relationships(rel_type, |[start, end], _| sorter.push([end, start], &[]))?;
+                Ok(sorter.finish())
             }
-            Job::Indexes => self.indexes(&mut sorter)?,
+            Job::Indexes => {
+                let mut sorter = Sorter::new(self.scratch, self.sorter_bytes);
+                self.indexes(&mut sorter)?;
+                sorter.finish()
+            }
         }
-        sorter.finish()
+    }
+
+    /// Sorts records by nodes.
+    fn distributor(&self, weights: &Weights, records: u64, bytes: u64) -> Distributor {
+        Distributor::new(self.scratch, self.sorter_bytes, weights, records, bytes)
     }
 
     fn id(&self, ordinal: u64) -> u64 {
@@ -138,8 +175,12 @@ impl Source<'_> {
         }
     }
 
-    fn column(&self, key: usize, sorter: &mut Sorter) -> Result<(), ImportError> {
+    fn column(&self, key: usize) -> Result<Sorted, ImportError> {
         let column = &self.staged.columns[key];
+        let records = column.values.records() + column.elements.records();
+        let bytes = column.values.bytes() + column.elements.bytes();
+        let weights = Weights::even(self.staged.nodes);
+        let mut sorter = self.distributor(&weights, records, bytes);
         let mut origins = OriginWalk::new(self, key);
         let mut text = Vec::new();
         each(&column.values, |ordinal, _, value| {
@@ -148,7 +189,8 @@ impl Source<'_> {
         })?;
         each(&column.elements, |ordinal, number, value| {
             sorter.push([self.id(ordinal), number], value)
-        })
+        })?;
+        Ok(sorter.finish())
     }
 
     fn indexes(&self, sorter: &mut Sorter) -> Result<(), ImportError> {

@@ -1,4 +1,4 @@
-//! Sorts fixed-size entries by a 128-bit key, in place: most significant digit first.
+//! Sorts fixed-size entries by a key of 64 or 128 bits, in place: most significant digit first.
 //!
 //! # How it works
 //! A slice of entries is dealt into 256 buckets by the eight highest bits in which its keys differ,
@@ -14,16 +14,47 @@
 //! P. M. McIlroy, K. Bostic, M. D. McIlroy, "Engineering Radix Sort", 1993 (American flag sort).
 
 use std::cmp::Ordering;
+use std::ops::{BitOr, BitXor, Shr};
 
 const DIGIT_BITS: u32 = 8;
 const BUCKETS: usize = 1 << DIGIT_BITS;
 /// Slices up to this length are sorted by comparison.
 const SHORT: usize = 48;
 
+/// The bits of a key.
+pub(crate) trait Bits:
+    Copy + Default + Ord + BitOr<Output = Self> + BitXor<Output = Self> + Shr<u32, Output = Self>
+{
+    /// Bits up to the highest that is set.
+    fn width(self) -> u32;
+    /// The lowest digit.
+    fn digit(self) -> usize;
+}
+
+impl Bits for u64 {
+    fn width(self) -> u32 {
+        Self::BITS - self.leading_zeros()
+    }
+
+    fn digit(self) -> usize {
+        self as usize % BUCKETS
+    }
+}
+
+impl Bits for u128 {
+    fn width(self) -> u32 {
+        Self::BITS - self.leading_zeros()
+    }
+
+    fn digit(self) -> usize {
+        self as usize % BUCKETS
+    }
+}
+
 /// Sorts `entries` by `key`, entries with equal keys by `tie`.
-pub(crate) fn sort<T: Copy>(
+pub(crate) fn sort<T: Copy, K: Bits>(
     entries: &mut [T],
-    key: &impl Fn(&T) -> u128,
+    key: &impl Fn(&T) -> K,
     tie: &impl Fn(&T, &T) -> Ordering,
 ) {
     let Some(first) = entries.first().map(key) else {
@@ -32,12 +63,14 @@ pub(crate) fn sort<T: Copy>(
     if entries.len() <= SHORT {
         return entries.sort_unstable_by(|a, b| key(a).cmp(&key(b)).then_with(|| tie(a, b)));
     }
-    let differing = entries.iter().fold(0, |bits, e| bits | (key(e) ^ first));
-    if differing == 0 {
+    let differing = entries
+        .iter()
+        .fold(K::default(), |bits, e| bits | (key(e) ^ first));
+    if differing == K::default() {
         return entries.sort_unstable_by(tie);
     }
-    let shift = (u128::BITS - differing.leading_zeros()).saturating_sub(DIGIT_BITS);
-    let digit = |entry: &T| (key(entry) >> shift) as usize % BUCKETS;
+    let shift = differing.width().saturating_sub(DIGIT_BITS);
+    let digit = |entry: &T| (key(entry) >> shift).digit();
     let mut ends = [0; BUCKETS];
     entries.iter().for_each(|entry| ends[digit(entry)] += 1);
     let mut starts = [0; BUCKETS];

@@ -5,17 +5,22 @@
 //! fields are unescaped in place, so fields are always plain ranges of the buffer and nothing is
 //! allocated per row. Without a quote character a row is a line and the cut is two `memchr` loops.
 //!
+//! A table can be cut into blocks of whole rows ([`Rows::take_block`]) that several threads read:
+//! where no field of a block is quoted, this takes one look for the last line feed.
+//!
 //! Accepted: `\n` and `\r\n`, a byte order mark, a last line without line feed, empty lines
 //! (skipped), doubled quotes inside a quoted field, line feeds inside a quoted field. Text between
 //! a closing quote and the delimiter is a fault of the row ([`Rows::stray`]).
 
 use std::path::Path;
 
-use memchr::{memchr, memchr_iter, memchr2};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 
 use crate::error::{ImportError, RowError, shown};
 use crate::input::{ByteCount, Input, TableFile};
 
+/// Text of a block, about.
+const BLOCK_BYTES: usize = 128 << 10;
 /// A row longer than this is taken for a quote that is never closed.
 const ROW_BYTES_MAX: usize = 16 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -33,6 +38,16 @@ pub(crate) struct Fields {
     ends: Vec<(usize, usize)>,
     /// The first field in which text follows the closing quote.
     stray: Option<usize>,
+}
+
+/// Whole rows that follow one another.
+#[derive(Debug)]
+pub(crate) struct Block {
+    text: Vec<u8>,
+    /// Where the rows begin in the text.
+    at: usize,
+    /// The line they begin on.
+    line: u64,
 }
 
 /// The rows of one file.
@@ -71,6 +86,63 @@ impl Rows {
             rows.at = BOM.len();
         }
         Ok(rows)
+    }
+
+    /// No rows of the text at `path`, until there is a block of it.
+    pub(crate) fn none(path: &Path, cut: Cut) -> Self {
+        Self {
+            input: Input::ended(path),
+            cut,
+            text: Vec::new(),
+            at: 0,
+            ended: true,
+            line: 1,
+            row_line: 0,
+            fields: Fields::default(),
+        }
+    }
+
+    /// Goes on with the rows of a block alone.
+    pub(crate) fn read_block(&mut self, block: &Block) {
+        self.text.clear();
+        self.text.extend_from_slice(&block.text[block.at..]);
+        self.at = 0;
+        self.line = block.line;
+    }
+
+    /// The next whole rows, about [`BLOCK_BYTES`]; `None` at the end of the file.
+    pub(crate) fn take_block(&mut self) -> Result<Option<Block>, ImportError> {
+        if self.text.len() - self.at < BLOCK_BYTES && !self.ended {
+            self.refill()?;
+        }
+        let rest = &self.text[self.at..];
+        let quoted = |quote| memchr(quote, rest).is_some();
+        if !self.cut.quote.is_some_and(quoted)
+            && let Some(last) = memrchr(b'\n', rest)
+        {
+            let end = self.at + last + 1;
+            let begun = self.text.split_off(end);
+            let block = Block {
+                text: std::mem::replace(&mut self.text, begun),
+                at: std::mem::take(&mut self.at),
+                line: self.line,
+            };
+            self.line += memchr_iter(b'\n', &block.text[block.at..]).count() as u64;
+            return Ok(Some(block));
+        }
+        let mut block = Block {
+            text: Vec::new(),
+            at: 0,
+            line: self.line,
+        };
+        while block.text.len() < BLOCK_BYTES
+            && let Some((_, next, lines)) = self.find_row()?
+        {
+            block.text.extend_from_slice(&self.text[self.at..next]);
+            self.line += lines;
+            self.at = next;
+        }
+        Ok((!block.text.is_empty()).then_some(block))
     }
 
     /// The first line as text, without cutting it; `None` for an empty file. Does not move on.

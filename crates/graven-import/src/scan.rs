@@ -6,6 +6,7 @@
 //! against the ids; when the ids do not fit in memory, through `partitions`. A row is taken whole
 //! or not at all: everything that can be wrong with it is checked before anything of it is kept.
 
+mod blocks;
 mod nodes;
 mod partitions;
 mod pending;
@@ -20,7 +21,7 @@ use crate::error::{ImportError, RowError, shown};
 use crate::ids::{Id, Ids};
 use crate::input::{ByteCount, TableFile};
 use crate::options::ImportOptions;
-use crate::plan::{Headers, Plan, SpaceId, Table};
+use crate::plan::{Plan, SpaceId, Table};
 use crate::progress::{Meter, Unit};
 use crate::rows::Rows;
 use crate::scratch::Scratch;
@@ -77,7 +78,8 @@ pub(crate) struct Scan<'a, 's> {
     meter: &'a mut Meter<'s>,
     bytes: ByteCount,
     bad: BadRows,
-    ids: Ids,
+    /// Several threads read them while relationships are read in blocks.
+    ids: Arc<Ids>,
     /// Bytes that `ids` may take.
     ids_bytes: u64,
     /// In use instead of `ids` once those did not fit.
@@ -101,7 +103,7 @@ pub(crate) struct Scan<'a, 's> {
 /// The result of reading.
 pub(crate) struct Scanned {
     pub(crate) staged: Staged,
-    pub(crate) ids: Ids,
+    pub(crate) ids: Arc<Ids>,
     /// Known of the ids when they are no longer in `ids`.
     facts: Option<IdFacts>,
     pub(crate) degrees: Vec<u32>,
@@ -147,7 +149,7 @@ impl<'a, 's> Scan<'a, 's> {
             meter,
             bytes: ByteCount::default(),
             bad: BadRows::new(options.skip_bad_rows.as_deref())?,
-            ids: Ids::new(plan.spaces.len()),
+            ids: Arc::new(Ids::new(plan.spaces.len())),
             ids_bytes: options.memory * 3 / 8,
             partitions: None,
             facts: None,
@@ -211,40 +213,51 @@ impl<'a, 's> Scan<'a, 's> {
     ) -> Result<(), ImportError> {
         for (number, file) in table.files.iter().enumerate() {
             let mut rows = Rows::open(file, table.cut, &self.bytes, self.threads)?;
-            let header = number == 0 || table.headers == Headers::EveryFile;
-            if header && !rows.next()? {
+            if table.has_header(number) && !rows.next()? {
                 continue;
             }
-            let mut since = 0;
-            while rows.next()? {
-                let taken = match rows.stray() {
-                    _ if rows.len() != table.header.len() => {
-                        Err(width_fault(&rows, table.header.len()).into())
-                    }
-                    Some(column) => Err(stray_fault(&rows, column).into()),
-                    None => take(self, number, &rows),
-                };
-                match taken {
-                    Ok(()) if self.pending.is_full() => {
-                        self.resolve_pending(rows.path(), &table.header)?;
-                    }
-                    Ok(()) => {}
-                    Err(Refused::Row(fault)) => {
-                        // Bad rows are told in the order of the table.
-                        self.resolve_pending(rows.path(), &table.header)?;
-                        self.bad.take(row_error(&rows, &table.header, fault))?;
-                    }
-                    Err(Refused::Import(error)) => return Err(error),
-                }
-                since += 1;
-                if since == ROWS_PER_REPORT {
-                    since = 0;
-                    self.meter.at(self.bytes.get())?;
-                }
-            }
-            self.resolve_pending(rows.path(), &table.header)?;
+            self.rows(table, &mut rows, |scan, rows| take(scan, number, rows))?;
         }
         Ok(())
+    }
+
+    /// Calls `take` for the rows that are left.
+    fn rows(
+        &mut self,
+        table: &Table,
+        rows: &mut Rows,
+        mut take: impl FnMut(&mut Self, &Rows) -> Result<(), Refused>,
+    ) -> Result<(), ImportError> {
+        let mut since = 0;
+        while rows.next()? {
+            let taken = match fault_of(rows, table) {
+                Some(fault) => Err(fault.into()),
+                None => take(self, rows),
+            };
+            match taken {
+                Ok(()) if self.pending.is_full() => {
+                    self.resolve_pending(rows.path(), &table.header)?;
+                }
+                Ok(()) => {}
+                Err(Refused::Row(fault)) => {
+                    // Bad rows are told in the order of the table.
+                    self.resolve_pending(rows.path(), &table.header)?;
+                    self.bad.take(row_error(rows, &table.header, fault))?;
+                }
+                Err(Refused::Import(error)) => return Err(error),
+            }
+            since += 1;
+            if since == ROWS_PER_REPORT {
+                since = 0;
+                self.meter.at(self.bytes.get())?;
+            }
+        }
+        self.resolve_pending(rows.path(), &table.header)
+    }
+
+    /// The ids, to be changed: no other thread reads them now.
+    fn ids_mut(&mut self) -> &mut Ids {
+        Arc::get_mut(&mut self.ids).expect("ids change while no block is read")
     }
 
     /// The node of an id; made now if the space's table is missing.
@@ -260,7 +273,7 @@ impl<'a, 's> Scan<'a, 's> {
             self.staged.origin(space, self.plan.spaces[space].key);
         }
         let ordinal = self.staged.node(label_set)?;
-        self.ids.insert(space, id, ordinal);
+        self.ids_mut().insert(space, id, ordinal);
         self.created[space] += 1;
         self.degrees.push(0);
         if let Some(key) = self.plan.spaces[space].key {
@@ -272,6 +285,14 @@ impl<'a, 's> Scan<'a, 's> {
         }
         Ok(Some(ordinal))
     }
+}
+
+/// What is wrong with a row whatever its fields mean.
+fn fault_of(rows: &Rows, table: &Table) -> Option<Fault> {
+    if rows.len() != table.header.len() {
+        return Some(width_fault(rows, table.header.len()));
+    }
+    rows.stray().map(|column| stray_fault(rows, column))
 }
 
 fn width_fault(rows: &Rows, expected: usize) -> Fault {

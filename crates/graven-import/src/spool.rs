@@ -22,6 +22,30 @@ const READ_BYTES: usize = 64 << 10;
 /// Two numbers and bytes.
 pub(crate) type Record<'a> = (u64, u64, &'a [u8]);
 
+/// Records apart from a spool, to be appended together.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    bytes: Vec<u8>,
+    count: u64,
+}
+
+impl Records {
+    pub(crate) fn push(&mut self, a: u64, b: u64, bytes: &[u8]) {
+        put_record(&mut self.bytes, a, b, bytes);
+        self.count += 1;
+    }
+}
+
+/// The most that the three numbers of a record take.
+const HEAD_BYTES: usize = 30;
+
+fn put_record(out: &mut Vec<u8>, a: u64, b: u64, bytes: &[u8]) {
+    put_varint(out, a);
+    put_varint(out, b);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
 /// Records in the order they were appended.
 #[derive(Debug)]
 pub(crate) struct Spool {
@@ -59,16 +83,28 @@ impl Spool {
         self.records
     }
 
+    /// Bytes of the records.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.file.as_ref().map_or(0, ScratchFile::len) + self.tail.len() as u64
+    }
+
     /// Appends one record of two numbers and bytes.
     pub(crate) fn push(&mut self, a: u64, b: u64, bytes: &[u8]) -> Result<(), ImportError> {
-        if self.tail.len() + bytes.len() + 30 > self.tail.capacity() {
-            self.make_room(bytes.len() + 30)?;
+        if self.tail.len() + bytes.len() + HEAD_BYTES > self.tail.capacity() {
+            self.make_room(bytes.len() + HEAD_BYTES)?;
         }
-        put_varint(&mut self.tail, a);
-        put_varint(&mut self.tail, b);
-        put_varint(&mut self.tail, bytes.len() as u64);
-        self.tail.extend_from_slice(bytes);
+        put_record(&mut self.tail, a, b, bytes);
         self.records += 1;
+        Ok(())
+    }
+
+    /// Appends records.
+    pub(crate) fn append(&mut self, records: &Records) -> Result<(), ImportError> {
+        if self.tail.len() + records.bytes.len() > self.tail.capacity() {
+            self.make_room(records.bytes.len())?;
+        }
+        self.tail.extend_from_slice(&records.bytes);
+        self.records += records.count;
         Ok(())
     }
 
@@ -181,7 +217,7 @@ impl SpoolReader<'_> {
             self.at = self.spool.tail.len() - rest.len() + len;
             return Ok(Some((a, b, &rest[..len])));
         }
-        self.want(30)?;
+        self.want(HEAD_BYTES)?;
         let mut rest = &self.buffer[self.at..];
         let (a, b) = (take_varint(&mut rest), take_varint(&mut rest));
         let len = take_varint(&mut rest) as usize;

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use graven_io::File;
 use graven_storage::{
-    ColumnWriter, IndexWriter, KeyId, LabelId, NodeId, PropertyValue, StoreWriter, TypeId,
-    Uniqueness, WriterOptions,
+    ColumnWriter, ForwardWriter, IndexWriter, KeyId, LabelId, NodeId, PropertyValue, ReverseWriter,
+    StoreWriter, TypeId, Uniqueness, WriterOptions,
 };
 
 use crate::error::ImportError;
 use crate::feed::Feed;
 use crate::plan::Plan;
-use crate::prepare::{IndexEntry, Job, Source, run};
+use crate::prepare::{IndexEntry, Job, Source, Taken, run};
 use crate::progress::{Meter, Unit};
 use crate::report::NamedCount;
 use crate::scan::Scanned;
@@ -69,8 +70,8 @@ pub(crate) fn write(
         adjacency: None,
         written: Written::default(),
     };
-    run(source, &jobs(source), threads, |job, sorted| {
-        store.take(job, sorted)
+    run(source, &jobs(source), threads, |job, taken| {
+        store.take(job, taken)
     })?;
     store.meter.phase("finishing", 0, Unit::Bytes)?;
     store.writer.finish()?;
@@ -123,13 +124,61 @@ struct Output<'a, 'm, 's> {
 }
 
 impl Output<'_, '_, '_> {
-    fn take(&mut self, job: Job, sorted: Feed<'_>) -> Result<(), ImportError> {
-        match job {
-            Job::Column(key) => self.column(key, sorted),
-            Job::Forward(rel_type) => self.forward(rel_type, sorted),
-            Job::Reverse(rel_type) => self.reverse(rel_type, sorted),
-            Job::Indexes => self.indexes(sorted),
+    fn take(&mut self, job: Job, taken: Taken<'_>) -> Result<(), ImportError> {
+        match (job, taken) {
+            (Job::Forward(rel_type) | Job::Reverse(rel_type), Taken::Both(forward, reverse)) => {
+                self.both(rel_type, forward, reverse)
+            }
+            (Job::Forward(rel_type), Taken::One(sorted)) => {
+                let mut adjacency = self.writer.adjacency(self.types[rel_type])?;
+                self.forward(rel_type, adjacency.directions().0, sorted)?;
+                self.adjacency = Some(adjacency);
+                Ok(())
+            }
+            (Job::Reverse(rel_type), Taken::One(sorted)) => {
+                let adjacency = self.adjacency.take();
+                let mut adjacency = adjacency.expect("forward comes before reverse");
+                let once = self.is_single(rel_type);
+                reverse(
+                    adjacency.directions().1,
+                    once,
+                    sorted,
+                    &AtomicBool::new(false),
+                )?;
+                Ok(adjacency.finish()?)
+            }
+            (Job::Column(key), Taken::One(sorted)) => self.column(key, sorted),
+            (Job::Indexes, Taken::One(sorted)) => self.indexes(sorted),
+            (Job::Column(_) | Job::Indexes, Taken::Both(..)) => {
+                unreachable!("types alone have directions")
+            }
         }
+    }
+
+    /// Writes both directions of a type, the second one with another thread.
+    fn both(
+        &mut self,
+        rel_type: usize,
+        forward: Feed<'_>,
+        reverse_records: Feed<'_>,
+    ) -> Result<(), ImportError> {
+        let mut adjacency = self.writer.adjacency(self.types[rel_type])?;
+        let once = self.is_single(rel_type);
+        let (out, into) = adjacency.directions();
+        let failed = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| reverse(into, once, reverse_records, &failed));
+            let written = self.forward(rel_type, out, forward);
+            failed.store(written.is_err(), Ordering::Relaxed);
+            let panicked = |panic| std::panic::resume_unwind(panic);
+            written.and(other.join().unwrap_or_else(panicked))
+        })?;
+        Ok(adjacency.finish()?)
+    }
+
+    /// Whether the type has a pair of nodes at most once.
+    fn is_single(&self, rel_type: usize) -> bool {
+        self.source.plan.single.contains(&rel_type)
     }
 
     fn column(&mut self, key: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
@@ -159,7 +208,12 @@ impl Output<'_, '_, '_> {
         Ok(column.finish()?)
     }
 
-    fn forward(&mut self, number: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
+    fn forward(
+        &mut self,
+        number: usize,
+        adjacency: &mut ForwardWriter,
+        mut sorted: Feed<'_>,
+    ) -> Result<(), ImportError> {
         let name = self.source.staged.types.get(number);
         self.meter.phase(
             &format!("writing {name}"),
@@ -167,9 +221,8 @@ impl Output<'_, '_, '_> {
             Unit::Relationships,
         )?;
         let rel_type = self.types[number];
-        let mut adjacency = self.writer.adjacency(rel_type)?;
         let mut columns: BTreeMap<usize, ColumnWriter> = BTreeMap::new();
-        let once = self.source.plan.single.contains(&number);
+        let once = self.is_single(number);
         let (mut last, mut done, mut count) = (None, 0, 0);
         while let Some((key, mut properties)) = sorted.next()? {
             done += 1;
@@ -178,7 +231,7 @@ impl Output<'_, '_, '_> {
                 continue;
             }
             count += 1;
-            let id = adjacency.forward(NodeId(key[0]), NodeId(key[1]))?;
+            let id = adjacency.push(NodeId(key[0]), NodeId(key[1]))?;
             while !properties.is_empty() {
                 let property = take_varint(&mut properties) as usize;
                 let value = decode(&mut properties);
@@ -198,26 +251,12 @@ impl Output<'_, '_, '_> {
         for column in columns.into_values() {
             column.finish()?;
         }
-        self.adjacency = Some(adjacency);
         self.written.relationships += count;
         self.written.types.push(NamedCount {
             name: name.to_owned(),
             count,
         });
         Ok(())
-    }
-
-    fn reverse(&mut self, number: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
-        let mut adjacency = self.adjacency.take().expect("forward comes before reverse");
-        let once = self.source.plan.single.contains(&number);
-        let mut last = None;
-        while let Some((key, _)) = sorted.next()? {
-            if once && last.replace(key) == Some(key) {
-                continue;
-            }
-            adjacency.reverse(NodeId(key[0]), NodeId(key[1]))?;
-        }
-        Ok(adjacency.finish()?)
     }
 
     fn indexes(&mut self, mut sorted: Feed<'_>) -> Result<(), ImportError> {
@@ -249,6 +288,26 @@ impl Output<'_, '_, '_> {
         }
         Ok(())
     }
+}
+
+/// Writes the second direction of a type, until the first one has failed; `once` leaves out pairs
+/// that repeat.
+fn reverse(
+    adjacency: &mut ReverseWriter,
+    once: bool,
+    mut sorted: Feed<'_>,
+    failed: &AtomicBool,
+) -> Result<(), ImportError> {
+    let mut last = None;
+    while let Some((key, _)) = sorted.next()?
+        && !failed.load(Ordering::Relaxed)
+    {
+        if once && last.replace(key) == Some(key) {
+            continue;
+        }
+        adjacency.push(NodeId(key[0]), NodeId(key[1]))?;
+    }
+    Ok(())
 }
 
 /// Which indexes hold every value once: those whose label takes its ids from spaces that share

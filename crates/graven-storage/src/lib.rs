@@ -44,7 +44,7 @@ pub mod warm;
 mod writer;
 
 pub use crate::log_place::LogPlace;
-pub use adjacency::writer::AdjacencyWriter;
+pub use adjacency::writer::{AdjacencyWriter, ForwardWriter, ReverseWriter};
 pub use adjacency::{Adjacency, IdCursor, List, Neighbour, NodeSet, Sweep};
 pub use backup::BackupReport;
 pub use builder::GraphBuilder;

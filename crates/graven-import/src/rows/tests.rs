@@ -7,12 +7,20 @@ fn read(text: &[u8], cut: Cut) -> Result<Vec<(u64, Vec<String>)>, ImportError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, text).unwrap();
-    let mut rows = Rows::open(
-        &TableFile::Path(path.clone()),
-        cut,
-        &ByteCount::default(),
-        2,
-    )?;
+    let file = TableFile::Path(path.clone());
+    let open = || Rows::open(&file, cut, &ByteCount::default(), 2);
+    let out = all(&mut open()?)?;
+    let (mut whole, mut in_blocks) = (open()?, Vec::new());
+    while let Some(block) = whole.take_block()? {
+        let mut rows = Rows::none(&path, cut);
+        rows.read_block(&block);
+        in_blocks.extend(all(&mut rows)?);
+    }
+    assert!(in_blocks == out, "blocks have other rows");
+    Ok(out)
+}
+
+fn all(rows: &mut Rows) -> Result<Vec<(u64, Vec<String>)>, ImportError> {
     let mut out = Vec::new();
     while rows.next()? {
         let fields = (0..rows.len()).map(|i| String::from_utf8_lossy(rows.field(i)).into_owned());

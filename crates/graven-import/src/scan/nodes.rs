@@ -160,7 +160,8 @@ impl Scan<'_, '_> {
     ) -> Result<bool, ImportError> {
         let next = self.staged.nodes as u32;
         if self.partitions.is_none() && self.ids.bytes() > self.ids_bytes {
-            let ids = std::mem::replace(&mut self.ids, Ids::new(self.plan.spaces.len()));
+            let none = Ids::new(self.plan.spaces.len());
+            let ids = std::mem::replace(self.ids_mut(), none);
             // As many ids again per byte of input as so far, and half as many for good measure.
             let read = self.bytes.get().clamp(1, self.node_bytes.max(1));
             let expected = ids.bytes() as f64 * (self.node_bytes as f64 / read as f64) * 1.5;
@@ -170,7 +171,7 @@ impl Scan<'_, '_> {
         }
         match &mut self.partitions {
             Some(partitions) => partitions.insert(space, id, next, place).map(|()| true),
-            None => Ok(self.ids.insert(space, id, next)),
+            None => Ok(self.ids_mut().insert(space, id, next)),
         }
     }
 

@@ -283,7 +283,7 @@ impl Scan<'_, '_> {
             .phase("resolving ids", 2 * count as u64, Unit::Values)?;
         for pass in 0..2 {
             for part in 0..count {
-                self.ids = self.load(&mut partitions, part, pass)?;
+                self.ids = Arc::new(self.load(&mut partitions, part, pass)?);
                 let empty = Spool::new(self.staged.scratch());
                 let waiting = std::mem::replace(&mut partitions.waiting[pass][part], empty);
                 let mut reader = waiting.reader();
@@ -293,7 +293,7 @@ impl Scan<'_, '_> {
                 self.meter.at((pass * count + part + 1) as u64)?;
             }
         }
-        self.ids = Ids::new(self.plan.spaces.len());
+        self.ids = Arc::new(Ids::new(self.plan.spaces.len()));
         self.facts = Some(partitions.facts);
         Ok(())
     }

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::Scan;
 use crate::error::{ImportError, RowError, unknown_id};
-use crate::ids::Id;
 use crate::ids::numbers::Slot;
+use crate::ids::{Id, Ids};
 use crate::plan::SpaceId;
 
 /// Relationships of which the ends are looked up together, and bytes of their properties: no other
@@ -27,10 +27,11 @@ pub(super) struct End {
     pub(super) column: usize,
 }
 
+/// A row of which the ends are looked up.
 #[derive(Debug)]
-struct Row {
+pub(super) struct Row {
     line: u64,
-    rel_type: usize,
+    pub(super) rel_type: usize,
     /// Start and end.
     ends: [End; 2],
     /// Where its properties end among those of all rows.
@@ -44,6 +45,8 @@ pub(super) struct Pending {
     properties: Vec<u8>,
     /// Where the search of both ends begins, by row.
     firsts: Vec<[Slot; 2]>,
+    /// The nodes of both ends, by row.
+    found: Vec<[Option<u32>; 2]>,
 }
 
 impl Pending {
@@ -60,6 +63,39 @@ impl Pending {
             properties_end: self.properties.len(),
         });
     }
+
+    /// Looks up the ends of all rows.
+    pub(super) fn look_up(&mut self, ids: &Ids) {
+        let first = |end: &End| ids.first(end.space, end.number);
+        let firsts = self.rows.iter().map(|row| row.ends.each_ref().map(first));
+        self.firsts.clear();
+        self.firsts.extend(firsts);
+        let found = self.rows.iter().zip(&self.firsts).map(|(row, firsts)| {
+            let ([start, end], [first, second]) = (&row.ends, firsts);
+            [
+                ids.found(start.space, *first, start.number),
+                ids.found(end.space, *second, end.number),
+            ]
+        });
+        self.found.clear();
+        self.found.extend(found);
+    }
+
+    /// The rows that were looked up, the nodes of their ends, and their properties.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (&Row, [Option<u32>; 2], &[u8])> {
+        let mut from = 0;
+        let rows = self.rows.iter().zip(&self.found);
+        rows.map(move |(row, found)| {
+            let properties = &self.properties[from..row.properties_end];
+            from = row.properties_end;
+            (row, *found, properties)
+        })
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.properties.clear();
+    }
 }
 
 impl Scan<'_, '_> {
@@ -74,18 +110,9 @@ impl Scan<'_, '_> {
             return Ok(());
         }
         let mut pending = std::mem::take(&mut self.pending);
-        let ids = &self.ids;
-        let first = |end: &End| ids.first(end.space, end.number);
-        let firsts = pending
-            .rows
-            .iter()
-            .map(|row| row.ends.each_ref().map(first));
-        pending.firsts.extend(firsts);
-        let mut from = 0;
-        for (row, firsts) in pending.rows.iter().zip(&pending.firsts) {
-            let properties = &pending.properties[from..row.properties_end];
-            from = row.properties_end;
-            match self.resolve_ends(row, *firsts)? {
+        pending.look_up(&self.ids);
+        for (row, found, properties) in pending.rows() {
+            match self.made_ends(row, found)? {
                 Ok([start, end]) => {
                     self.keep_relationship(row.rel_type, start, end, properties)?;
                 }
@@ -98,30 +125,28 @@ impl Scan<'_, '_> {
                 })?,
             }
         }
-        pending.rows.clear();
-        pending.firsts.clear();
-        pending.properties.clear();
+        pending.clear();
         self.pending = pending;
         Ok(())
     }
 
     /// The nodes of both ends, made where their table is missing; the first end that has none.
-    fn resolve_ends(
+    fn made_ends(
         &mut self,
         row: &Row,
-        firsts: [Slot; 2],
+        found: [Option<u32>; 2],
     ) -> Result<Result<[u64; 2], End>, ImportError> {
-        let mut found = [0; 2];
-        for ((end, first), found) in row.ends.iter().zip(firsts).zip(&mut found) {
-            let node = match self.ids.found(end.space, first, end.number) {
-                Some(node) => Some(node),
+        let mut nodes = [0; 2];
+        for ((end, found), node) in row.ends.iter().zip(found).zip(&mut nodes) {
+            let made = match found {
+                Some(found) => Some(found),
                 None => self.resolve(end.space, Id::Number(end.number))?,
             };
-            let Some(node) = node else {
+            let Some(made) = made else {
                 return Ok(Err(*end));
             };
-            *found = u64::from(node);
+            *node = u64::from(made);
         }
-        Ok(Ok(found))
+        Ok(Ok(nodes))
     }
 }

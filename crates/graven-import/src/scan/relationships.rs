@@ -6,52 +6,82 @@ use super::{Fault, Refused, Scan};
 use crate::error::ImportError;
 use crate::error::unknown_id;
 use crate::ids::{Id, is_canonical};
-use crate::plan::{ListTable, RelationshipColumn, RelationshipTable, RowDirection};
+use crate::plan::{ListTable, Plan, RelationshipColumn, RelationshipTable, RowDirection, SpaceId};
 use crate::rows::Rows;
 use crate::value::{put_text, put_varint};
 
-impl Scan<'_, '_> {
-    pub(super) fn relationship_table(&mut self, number: usize) -> Result<(), ImportError> {
-        let plan = self.plan;
-        let table = &plan.relationships[number];
-        let mut properties = Vec::new();
-        self.each_row(&table.table, |scan, file, rows| {
-            scan.relationship_row((number, file), table, rows, &mut properties)
-        })
-    }
+/// The type of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowType<'r> {
+    /// That of the table, a number of the plan.
+    OfTable(usize),
+    Named(&'r str),
+}
 
-    fn relationship_row(
-        &mut self,
-        (number, file): (usize, usize),
+/// One end of a row as it is written.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowEnd<'r> {
+    pub(super) space: SpaceId,
+    pub(super) column: usize,
+    pub(super) id: Id<'r>,
+}
+
+impl RowEnd<'_> {
+    /// The end as one that is looked up together with others: it is written as a plain number.
+    pub(super) fn plain(&self, rows: &Rows) -> Option<End> {
+        match self.id {
+            Id::Number(number) if is_canonical(rows.field(self.column)) => Some(End {
+                space: self.space,
+                number,
+                column: self.column,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// A row of a relationship table; its properties go to a buffer of the caller.
+#[derive(Debug)]
+pub(super) struct RelationshipRow<'r> {
+    pub(super) rel_type: RowType<'r>,
+    /// Start and end.
+    pub(super) ends: [RowEnd<'r>; 2],
+}
+
+impl<'r> RelationshipRow<'r> {
+    /// Reads the fields of a row; its properties replace those in `properties`.
+    pub(super) fn read(
+        plan: &Plan,
         table: &RelationshipTable,
-        rows: &Rows,
+        rows: &'r Rows,
         properties: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
-        let plan = self.plan;
+    ) -> Result<Self, Fault> {
         properties.clear();
-        let (mut start, mut end, mut rel_type) = (None, None, table.rel_type);
+        let (mut start, mut end) = (None, None);
+        let mut rel_type = table.rel_type.map(RowType::OfTable);
         for (i, column) in table.columns.iter().enumerate() {
             let field = rows.field(i);
-            let id = |space: usize| {
-                Id::parse(field, plan.spaces[space].ids)
-                    .map(|id| (i, id))
-                    .map_err(|e| Fault::at(i, rows, e))
+            let id = |space: SpaceId| {
+                let id = Id::parse(field, plan.spaces[space].ids);
+                let id = id.map_err(|e| Fault::at(i, rows, e))?;
+                Ok::<_, Fault>(Some(RowEnd {
+                    space,
+                    column: i,
+                    id,
+                }))
             };
             match column {
                 RelationshipColumn::Ignore => {}
-                RelationshipColumn::Start => start = Some(id(table.start)?),
-                RelationshipColumn::End => end = Some(id(table.end)?),
+                RelationshipColumn::Start => start = id(table.start)?,
+                RelationshipColumn::End => end = id(table.end)?,
                 RelationshipColumn::Type if field.is_empty() && rel_type.is_some() => {}
                 RelationshipColumn::Type => {
                     let name = std::str::from_utf8(field).ok().filter(|n| !n.is_empty());
                     let name = name.ok_or_else(|| {
-                        Fault::at(
-                            i,
-                            rows,
-                            "is no relationship type: give every row one".into(),
-                        )
+                        let reason = "is no relationship type: give every row one";
+                        Fault::at(i, rows, reason.into())
                     })?;
-                    rel_type = Some(self.staged.rel_type(name));
+                    rel_type = Some(RowType::Named(name));
                 }
                 RelationshipColumn::Property { .. } if field.is_empty() => {}
                 RelationshipColumn::Property { key, kind } => {
@@ -61,62 +91,78 @@ impl Scan<'_, '_> {
                 }
             }
         }
-        let (Some(mut start), Some(mut end), Some(rel_type)) = (start, end, rel_type) else {
+        let (Some(start), Some(end), Some(rel_type)) = (start, end, rel_type) else {
             return Err(Fault {
                 column: None,
                 value: rows.joined(),
                 reason: "the row has no start, end or type".into(),
-            }
-            .into());
+            });
         };
-        let (mut start_space, mut end_space) = (table.start, table.end);
-        if table.direction == RowDirection::SmallerToLarger && larger(start.1, end.1) {
-            std::mem::swap(&mut start, &mut end);
-            std::mem::swap(&mut start_space, &mut end_space);
+        let mut ends = [start, end];
+        if table.direction == RowDirection::SmallerToLarger && larger(start.id, end.id) {
+            ends.reverse();
         }
+        Ok(Self { rel_type, ends })
+    }
+}
+
+impl Scan<'_, '_> {
+    pub(super) fn relationship_table(&mut self, number: usize) -> Result<(), ImportError> {
+        let plan = self.plan;
+        let table = &plan.relationships[number];
+        if self.is_read_in_blocks(table) {
+            return self.relationship_blocks(number);
+        }
+        let mut properties = Vec::new();
+        self.each_row(&table.table, |scan, file, rows| {
+            scan.relationship_row((number, file), rows, &mut properties)
+        })
+    }
+
+    /// Keeps the relationship of a row of the file `file` of the table `number`.
+    pub(super) fn relationship_row(
+        &mut self,
+        (number, file): (usize, usize),
+        rows: &Rows,
+        properties: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let table = &self.plan.relationships[number];
+        let row = RelationshipRow::read(self.plan, table, rows, properties)?;
+        let rel_type = match row.rel_type {
+            RowType::OfTable(number) => number,
+            RowType::Named(name) => self.staged.rel_type(name),
+        };
+        let [start, end] = row.ends;
         if let Some(partitions) = &mut self.partitions {
             let place = RowPosition {
                 list: TableList::Relationships,
                 table: number,
                 file,
-                column: start.0,
+                column: start.column,
                 line: rows.row_line(),
             };
-            let (end_column, end) = end;
             let then = Then::Start {
                 rel_type,
-                end_space,
-                end_column,
-                end,
+                end_space: end.space,
+                end_column: end.column,
+                end: end.id,
             };
-            return Ok(partitions.wait(0, start_space, start.1, place, then, properties)?);
+            return Ok(partitions.wait(0, start.space, start.id, place, then, properties)?);
         }
-        let end_of = |(column, id): (usize, Id<'_>), space| match id {
-            Id::Number(number) if is_canonical(rows.field(column)) => Some(End {
-                space,
-                number,
-                column,
-            }),
-            _ => None,
-        };
-        if let (Some(start), Some(end)) = (end_of(start, start_space), end_of(end, end_space)) {
+        if let (Some(start), Some(end)) = (start.plain(rows), end.plain(rows)) {
             let (line, ends) = (rows.row_line(), [start, end]);
             self.pending.push(line, rel_type, ends, properties);
             return Ok(());
         }
         // Nodes are made in the order of the rows that refer to them.
         self.resolve_pending(rows.path(), &table.table.header)?;
-        let start = self.end_of_row(rows, start_space, start)?;
-        let end = self.end_of_row(rows, end_space, end)?;
+        let start = self.end_of_row(rows, start)?;
+        let end = self.end_of_row(rows, end)?;
         Ok(self.keep_relationship(rel_type, start, end, properties)?)
     }
 
-    fn end_of_row(
-        &mut self,
-        rows: &Rows,
-        space: usize,
-        (column, id): (usize, Id<'_>),
-    ) -> Result<u64, Refused> {
+    fn end_of_row(&mut self, rows: &Rows, end: RowEnd<'_>) -> Result<u64, Refused> {
+        let RowEnd { space, column, id } = end;
         self.resolve(space, id)?.map(u64::from).ok_or_else(|| {
             Fault::at(column, rows, unknown_id(&self.plan.spaces[space].name)).into()
         })
@@ -165,7 +211,8 @@ impl Scan<'_, '_> {
                 };
                 return Ok(partitions.wait(0, table.space, id, place, then, &element)?);
             }
-            let ordinal = scan.end_of_row(rows, table.space, (column, id))?;
+            let space = table.space;
+            let ordinal = scan.end_of_row(rows, RowEnd { space, column, id })?;
             Ok(scan.staged.columns[table.key]
                 .elements
                 .push(ordinal, number, &element)?)

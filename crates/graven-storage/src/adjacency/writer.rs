@@ -1,10 +1,13 @@
-//! Bulk writing of the adjacency of one relationship type: forward, then reverse, both in sorted
+//! Bulk writing of the adjacency of one relationship type: forward and reverse, both in sorted
 //! order.
 //!
 //! # How it works
 //! The neighbours of the current node are gathered; when the node changes, its list is encoded and
 //! added to the open segment, which is written when the next list would not fit. A list that does
 //! not fit an empty segment is written as parts while it arrives, then a head.
+//!
+//! # Concurrency
+//! The two directions are independent of each other: two threads may write them.
 //!
 //! # Costs
 //! Memory: one segment and at most [`PENDING_MAX`] neighbours per direction.
@@ -25,22 +28,36 @@ use std::sync::Arc;
 
 /// Neighbours gathered before a long list starts to be written in parts.
 const PENDING_MAX: usize = 1 << 16;
+
 /// Writes both directions of one relationship type.
 #[derive(Debug)]
 pub struct AdjacencyWriter {
     shared: Arc<Shared>,
     rel_type: TypeId,
+    forward: ForwardWriter,
+    reverse: ReverseWriter,
+}
+
+/// Writes the relationships of a type by their starts.
+#[derive(Debug)]
+pub struct ForwardWriter {
     out: DirectionWriter,
-    into: DirectionWriter,
-    first_relationship: u64,
-    forward_count: u64,
-    reverse_count: u64,
     labels: Arc<LabelRuns>,
+    first_relationship: u64,
+    count: u64,
     counts: PatternCounts,
-    /// Sums over hashed (start, end) pairs of each direction: equal if both got the same
-    /// relationships.
-    sums: [u64; 2],
-    statistics: TypeStatistics,
+    /// Sum over hashed (start, end) pairs: equal to that of the other direction if both got the
+    /// same relationships.
+    sum: u64,
+}
+
+/// Writes the relationships of a type by their ends.
+#[derive(Debug)]
+pub struct ReverseWriter {
+    into: DirectionWriter,
+    labels: Arc<LabelRuns>,
+    count: u64,
+    sum: u64,
 }
 
 impl AdjacencyWriter {
@@ -55,92 +72,118 @@ impl AdjacencyWriter {
             DirectionWriter::new(shared.clone(), store, direction, first_relationship)
         };
         AdjacencyWriter {
-            out: writer(Direction::Out),
-            into: writer(Direction::In),
+            forward: ForwardWriter {
+                out: writer(Direction::Out),
+                labels: labels.clone(),
+                first_relationship,
+                count: 0,
+                counts: PatternCounts::default(),
+                sum: 0,
+            },
+            reverse: ReverseWriter {
+                into: writer(Direction::In),
+                labels,
+                count: 0,
+                sum: 0,
+            },
             shared,
             rel_type,
-            first_relationship,
-            forward_count: 0,
-            reverse_count: 0,
-            counts: PatternCounts::default(),
-            labels,
-            sums: [0; 2],
-            statistics: TypeStatistics::default(),
         }
     }
 
     /// The id of the first relationship; the others follow in the order of their forward pairs.
     pub(crate) fn first_relationship(&self) -> u64 {
-        self.first_relationship
+        self.forward.first_relationship
     }
 
-    /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are
-    /// parallel relationships. All forward pairs come before the first
-    /// [`AdjacencyWriter::reverse`]. Gives the id.
+    /// Adds the relationship from `start` to `end`, as [`ForwardWriter::push`].
     ///
     /// # Errors
-    /// [`Error::Order`]; [`Error::NoSuchNode`]; what writing gives.
-    ///
-    /// # Panics
-    /// After the first [`AdjacencyWriter::reverse`].
+    /// As there.
     pub fn forward(&mut self, start: NodeId, end: NodeId) -> Result<RelId> {
-        assert!(
-            self.reverse_count == 0,
-            "forward pairs come before reverse ones"
-        );
-        let start_set = self.labels.set_of_existing(start)?;
-        let end_set = self.labels.set_of_existing(end)?;
-        self.counts.add(start_set, end_set);
-        self.out.push(start.0, end.0)?;
-        self.sums[0] = self.sums[0].wrapping_add(pair_hash(start.0, end.0));
-        let id = RelId(self.first_relationship + self.forward_count);
-        self.forward_count += 1;
-        Ok(id)
+        self.forward.push(start, end)
     }
 
-    /// Adds the same relationships ascending by (end, start).
+    /// Adds the same relationships ascending by (end, start), as [`ReverseWriter::push`].
     ///
     /// # Errors
-    /// As [`AdjacencyWriter::forward`].
+    /// As there.
     pub fn reverse(&mut self, end: NodeId, start: NodeId) -> Result<()> {
-        if self.reverse_count == 0 {
-            self.out.finish_direction()?;
-        }
-        self.labels.set_of_existing(end)?;
-        self.into.push(end.0, start.0)?;
-        self.sums[1] = self.sums[1].wrapping_add(pair_hash(start.0, end.0));
-        self.reverse_count += 1;
-        Ok(())
+        self.reverse.push(end, start)
+    }
+
+    /// Both directions, to be written by two threads.
+    pub fn directions(&mut self) -> (&mut ForwardWriter, &mut ReverseWriter) {
+        (&mut self.forward, &mut self.reverse)
     }
 
     /// Writes what is left.
     ///
     /// # Errors
     /// [`Error::Incomplete`] if the directions got different relationships; what writing gives.
-    pub fn finish(mut self) -> Result<()> {
-        self.out.finish_direction()?;
-        self.into.finish_direction()?;
-        if self.forward_count != self.reverse_count || self.sums[0] != self.sums[1] {
+    pub fn finish(self) -> Result<()> {
+        let (mut forward, mut reverse) = (self.forward, self.reverse);
+        forward.out.finish_direction()?;
+        reverse.into.finish_direction()?;
+        if forward.count != reverse.count || forward.sum != reverse.sum {
             return Err(Error::Incomplete {
                 store: format!("adjacency of {}", self.shared.type_name(self.rel_type)),
                 what: format!(
                     "{} relationships forward, {} in reverse, not the same ones",
-                    self.forward_count, self.reverse_count
+                    forward.count, reverse.count
                 ),
             });
         }
-        self.statistics.relationships = self.forward_count;
-        (self.statistics.start_nodes, self.statistics.out_degree_max) = self.out.degrees();
-        (self.statistics.end_nodes, self.statistics.in_degree_max) = self.into.degrees();
-        drop((self.out.pages, self.into.pages));
-        self.shared.finish_store(self.out.store);
-        self.shared.finish_store(self.into.store);
+        let (start_nodes, out_degree_max) = forward.out.degrees();
+        let (end_nodes, in_degree_max) = reverse.into.degrees();
+        let statistics = TypeStatistics {
+            relationships: forward.count,
+            start_nodes,
+            end_nodes,
+            out_degree_max,
+            in_degree_max,
+        };
+        drop((forward.out.pages, reverse.into.pages));
+        self.shared.finish_store(forward.out.store);
+        self.shared.finish_store(reverse.into.store);
         self.shared.finish_adjacency(
             self.rel_type,
-            self.first_relationship,
-            self.statistics,
-            self.counts,
+            forward.first_relationship,
+            statistics,
+            forward.counts,
         );
+        Ok(())
+    }
+}
+
+impl ForwardWriter {
+    /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are
+    /// parallel relationships. Gives the id.
+    ///
+    /// # Errors
+    /// [`Error::Order`]; [`Error::NoSuchNode`]; what writing gives.
+    pub fn push(&mut self, start: NodeId, end: NodeId) -> Result<RelId> {
+        let start_set = self.labels.set_of_existing(start)?;
+        let end_set = self.labels.set_of_existing(end)?;
+        self.counts.add(start_set, end_set);
+        self.out.push(start.0, end.0)?;
+        self.sum = self.sum.wrapping_add(pair_hash(start.0, end.0));
+        let id = RelId(self.first_relationship + self.count);
+        self.count += 1;
+        Ok(id)
+    }
+}
+
+impl ReverseWriter {
+    /// Adds a relationship of the other direction; pairs ascend by (end, start).
+    ///
+    /// # Errors
+    /// As [`ForwardWriter::push`].
+    pub fn push(&mut self, end: NodeId, start: NodeId) -> Result<()> {
+        self.labels.set_of_existing(end)?;
+        self.into.push(end.0, start.0)?;
+        self.sum = self.sum.wrapping_add(pair_hash(start.0, end.0));
+        self.count += 1;
         Ok(())
     }
 }
