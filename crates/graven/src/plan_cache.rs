@@ -114,7 +114,8 @@ impl CompiledStatement {
     }
 
     /// Whether it is right for the next run, too: a plan of files or macros is not, and a name may
-    /// have come to exist of which a notice says that it does not.
+    /// have come to exist of which a notice says that it does not. Other notices are about the text
+    /// alone and stay right with the plan.
     fn is_lasting(&self) -> bool {
         let changing = self.does.on_files || self.does.has_macros;
         let unknown = |notice: &PlanNotice| notice.code.starts_with("Unknown");

@@ -5,7 +5,6 @@ use crate::row::Row;
 use crate::summary::Notice;
 use crate::summary::StatementKind;
 use crate::summary::Summary;
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -464,15 +463,13 @@ impl LocalCursor {
         if self.kind != StatementKind::ChangesSchema || !has_run || self.counters.any() {
             return None;
         }
-        let told = RefCell::new(None);
-        self.plan.root.any(&|operator| match operator {
-            Operator::Schema { command, .. } => {
-                *told.borrow_mut() = command.without_effect();
-                true
+        let mut told = None;
+        self.plan.root.visit(&mut |node| {
+            if let Operator::Schema { command, .. } = &node.op {
+                told = command.without_effect();
             }
-            _ => false,
         });
-        told.into_inner().map(|(code, message)| Notice {
+        told.map(|(code, message)| Notice {
             code: code.to_owned(),
             message,
             position: None,
