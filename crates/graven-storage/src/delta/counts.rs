@@ -63,6 +63,16 @@ impl Counts {
         self.types.get(&rel_type).copied().unwrap_or(0)
     }
 
+    /// By how many relationships of one type there are more, by the labels of their ends.
+    pub(crate) fn patterns_of(
+        &self,
+        rel_type: TypeId,
+    ) -> impl Iterator<Item = (&[LabelId], &[LabelId], i64)> {
+        let patterns = self.patterns.iter();
+        let patterns = patterns.filter(move |((_, of, _), _)| *of == rel_type);
+        patterns.map(|((start, _, end), by)| (&**start, &**end, *by))
+    }
+
     /// Adds the differences of a newer layer.
     pub(crate) fn add(&mut self, newer: &Counts) {
         self.nodes += newer.nodes;

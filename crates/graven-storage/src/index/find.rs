@@ -51,6 +51,16 @@ struct Sought {
     place: usize,
 }
 
+/// How a value is looked for where keys are in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ask {
+    /// No node has such a value.
+    NoKey,
+    Table,
+    /// Its key is not in the table.
+    Elsewhere,
+}
+
 /// A key that is looked for, once.
 #[derive(Clone, Copy, Debug)]
 struct Key<'a> {
@@ -147,17 +157,32 @@ impl Index {
         if changes.as_ref().is_some_and(|it| !it.are_unchanged()) {
             return None;
         }
-        let mut each = FoundEach::default();
-        let mut key = Vec::new();
+        let (mut bytes, mut keys) = (Vec::new(), Vec::with_capacity(values.len()));
+        let mut asks = Vec::with_capacity(values.len());
         for value in values {
-            key.clear();
+            let from = bytes.len();
+            let ask = match put_key(&mut bytes, value) {
+                false => Ask::NoKey,
+                true if bytes.len() - from >= KEY_BYTES_MAX => Ask::Elsewhere,
+                true => Ask::Table,
+            };
+            if ask == Ask::Table {
+                changes.iter().for_each(|it| it.read(&bytes[from..]));
+                keys.push(from..bytes.len());
+            } else {
+                bytes.truncate(from);
+            }
+            asks.push(ask);
+        }
+        let mut each = FoundEach::default();
+        let mut found = table.get_each(&bytes, &keys);
+        for ask in asks {
             let from = each.ids.len();
-            let known = match put_key(&mut key, value) {
-                false => true,
-                true if key.len() >= KEY_BYTES_MAX => false,
-                true => {
-                    changes.iter().for_each(|changes| changes.read(&key));
-                    let ids = table.get(&key);
+            let known = match ask {
+                Ask::NoKey => true,
+                Ask::Elsewhere => false,
+                Ask::Table => {
+                    let ids = found.next().unwrap_or_default();
                     let few = ids.len() <= most;
                     each.ids.extend_from_slice(if few { ids } else { &[] });
                     few

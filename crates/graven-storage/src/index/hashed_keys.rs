@@ -75,29 +75,56 @@ impl HashedKeys {
         self.root == index.inner.description.root
     }
 
-    /// What the tree has under a key that is not cut.
-    pub(super) fn get(&self, key: &[u8]) -> &[u64] {
+    /// What the tree has under each of the keys, which are not cut: the bytes of all, and where
+    /// each begins and ends.
+    ///
+    /// Slots and keys lie anywhere in memory. The first ones of many keys are read one after the
+    /// other before any is compared: nothing has to be guessed in between, so the processor waits
+    /// for several at once.
+    pub(super) fn get_each<'a>(
+        &'a self,
+        bytes: &'a [u8],
+        keys: &'a [Range<usize>],
+    ) -> impl Iterator<Item = &'a [u64]> {
         let mask = self.slots.len() - 1;
-        let mut slot = hash(key) & mask;
+        let slots = keys.iter().map(|key| hash(&bytes[key.clone()]) & mask);
+        let numbers: Vec<(usize, u32)> = slots.map(|slot| (slot, self.slots[slot])).collect();
+        let firsts: Vec<Range<usize>> = (numbers.iter())
+            .map(|(_, number)| match *number {
+                EMPTY => 0..0,
+                number => self.place(number),
+            })
+            .collect();
+        let found = keys.iter().zip(numbers).zip(firsts);
+        found.map(move |((key, (slot, number)), first)| {
+            let key = &bytes[key.clone()];
+            if number != EMPTY && self.bytes[first] == *key {
+                return self.ids_of(number);
+            }
+            self.search(key, slot)
+        })
+    }
+
+    /// What the tree has under a key of which the search begins at `slot`.
+    fn search(&self, key: &[u8], mut slot: usize) -> &[u64] {
         loop {
             match self.slots[slot] {
                 EMPTY => return &[],
-                number if self.key(number as usize) == key => {
-                    let (from, to) = (
-                        self.starts[number as usize],
-                        self.starts[number as usize + 1],
-                    );
-                    return &self.ids[from.id as usize..to.id as usize];
-                }
-                _ => slot = (slot + 1) & mask,
+                number if self.bytes[self.place(number)] == *key => return self.ids_of(number),
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
     }
 
-    fn key(&self, number: usize) -> &[u8] {
-        let of: Range<usize> =
-            self.starts[number].byte as usize..self.starts[number + 1].byte as usize;
-        &self.bytes[of]
+    fn ids_of(&self, number: u32) -> &[u64] {
+        let number = number as usize;
+        &self.ids[self.starts[number].id as usize..self.starts[number + 1].id as usize]
+    }
+
+    /// Where the bytes of a key lie.
+    fn place(&self, number: u32) -> Range<usize> {
+        let number = number as usize;
+        self.starts[number].byte as usize..self.starts[number + 1].byte as usize
     }
 
     /// Enters an entry; keys ascend. `false` where there is no room for it.
@@ -136,12 +163,12 @@ impl HashedKeys {
         let slots = (2 * keys).next_power_of_two().max(2);
         self.bytes.shrink_to_fit();
         self.slots = vec![EMPTY; slots];
-        for number in 0..keys {
-            let mut slot = hash(self.key(number)) & (slots - 1);
+        for number in 0..u32::try_from(keys).ok()? {
+            let mut slot = hash(&self.bytes[self.place(number)]) & (slots - 1);
             while self.slots[slot] != EMPTY {
                 slot = (slot + 1) & (slots - 1);
             }
-            self.slots[slot] = u32::try_from(number).ok()?;
+            self.slots[slot] = number;
         }
         Some(self)
     }

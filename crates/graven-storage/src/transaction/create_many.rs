@@ -89,10 +89,21 @@ fn put_column(layer: &mut DeltaLayer, of: ColumnOf, first: u64, values: Vec<Prop
 struct LabelSets {
     sets: Vec<Arc<[LabelId]>>,
     numbers: HashMap<Arc<[LabelId]>, usize>,
+    /// The set that was asked for last: mostly the next one, too.
+    last: usize,
 }
 
 impl LabelSets {
     fn number(&mut self, labels: &[LabelId]) -> usize {
+        let last = self.sets.get(self.last);
+        // Label by label: sets are too short for a comparison of memory by call.
+        if last.is_none_or(|last| !labels.iter().eq(last.iter())) {
+            self.last = self.find(labels);
+        }
+        self.last
+    }
+
+    fn find(&mut self, labels: &[LabelId]) -> usize {
         if let Some(number) = self.numbers.get(labels) {
             return *number;
         }
@@ -210,15 +221,22 @@ impl Transaction {
                 None => self.view.labels_of(node).map(|labels| sets.number(&labels)),
             }
         };
-        // Relationships mostly come by their starts.
-        let mut known = None;
+        // Relationships mostly come by their starts, and neighbours mostly have equal sets.
+        let (mut known, mut pattern, mut count) = (None, (0, 0), 0);
         for (start, end) in ends {
             let start = match known {
                 Some((node, number)) if node == *start => number,
                 _ => known.insert((*start, number(*start)?)).1,
             };
-            *patterns.entry((start, number(*end)?)).or_default() += 1;
+            let this = (start, number(*end)?);
+            if this != pattern {
+                *patterns.entry(pattern).or_default() += count;
+                (pattern, count) = (this, 0);
+            }
+            count += 1;
         }
+        *patterns.entry(pattern).or_default() += count;
+        patterns.retain(|_, count| *count > 0);
         Ok((sets, patterns))
     }
 }
