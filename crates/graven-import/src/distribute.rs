@@ -206,11 +206,12 @@ impl Distributor {
     }
 
     /// Sorts what was added, range by range while it is read.
-    pub(crate) fn finish(self) -> Sorted {
+    pub(crate) fn finish(self) -> Ranges {
         let bits = |number: u64| u64::BITS - number.leading_zeros();
         let nodes = (self.range_of.len() as u64) << self.shift;
         let second_bits = bits(self.seconds);
-        let ranges = Ranges {
+        Ranges {
+            records: self.records,
             scratch: self.scratch,
             limit: self.limit / 2,
             file: self.file,
@@ -219,8 +220,7 @@ impl Distributor {
             fits_word: bits(nodes) + second_bits <= u64::BITS,
             range: SortedRange::default(),
             large: None,
-        };
-        Sorted::of_ranges(self.records, ranges)
+        }
     }
 }
 
@@ -276,6 +276,8 @@ impl SortedRange {
 /// Records that were dealt out, read once.
 #[derive(Debug)]
 pub(crate) struct Ranges {
+    /// Records at the start.
+    records: u64,
     scratch: Arc<Scratch>,
     /// Bytes that a range may take.
     limit: usize,
@@ -292,6 +294,11 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
+    /// Number of records at the start.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
         self.begin()?;
@@ -309,7 +316,7 @@ impl Ranges {
         self.begin()?;
         let range = &self.range;
         let bytes = range.arena.len() + range.entries.len() * size_of::<Entry>();
-        let is_small = bytes <= self.limit / 2 && range.at == 0 && !range.is_empty();
+        let is_small = bytes <= self.limit / 3 && range.at == 0 && !range.is_empty();
         Ok(is_small.then(|| std::mem::take(&mut self.range)))
     }
 

@@ -15,7 +15,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::distribute::SortedRange;
 use crate::error::ImportError;
-use crate::sort::{Key, Sorted};
+use crate::sort::Key;
+use crate::sorted::Sorted;
 
 /// Records of a batch, and bytes of them: the next one goes to another batch.
 const BATCH: usize = 2048;

@@ -46,6 +46,7 @@ mod rows;
 mod scan;
 mod scratch;
 mod sort;
+mod sorted;
 mod spool;
 mod staged;
 mod store;

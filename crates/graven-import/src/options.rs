@@ -129,7 +129,7 @@ pub struct ImportOptions {
     pub memory: u64,
     /// Order of node ids.
     pub order: NodeOrder,
-    /// Worker threads, 1 or more; two are used well.
+    /// Worker threads, 1 or more: all of them read relationships, two sort and write.
     pub threads: usize,
     /// Write rows that cannot be taken to this file and go on, instead of failing at the first.
     pub skip_bad_rows: Option<PathBuf>,

@@ -16,7 +16,8 @@ use crate::feed::{self, Feed};
 use crate::order::Order;
 use crate::plan::{IndexPlan, Plan};
 use crate::scratch::Scratch;
-use crate::sort::{Key, Sorted, Sorter};
+use crate::sort::{Key, Sorter};
+use crate::sorted::Sorted;
 use crate::spool::Spool;
 use crate::staged::{Origin, Staged};
 use crate::value::{decode, put_text};
@@ -114,18 +115,18 @@ impl Source<'_> {
                 let spool = &self.staged.relationships[rel_type];
                 let mut sorter = self.distributor(self.degrees, spool.records(), spool.bytes());
                 self.relationships(rel_type, |key, properties| sorter.push(key, properties))?;
-                Ok(sorter.finish())
+                Ok(sorter.finish().into())
             }
             Job::Reverse(rel_type) => {
                 let records = self.staged.relationships[rel_type].records();
                 let mut sorter = self.distributor(self.degrees, records, records * PAIR_BYTES);
                 self.relationships(rel_type, |[start, end], _| sorter.push([end, start], &[]))?;
-                Ok(sorter.finish())
+                Ok(sorter.finish().into())
             }
             Job::Indexes => {
                 let mut sorter = Sorter::new(self.scratch, self.sorter_bytes);
                 self.indexes(&mut sorter)?;
-                sorter.finish()
+                Ok(sorter.finish()?.into())
             }
         }
     }
@@ -190,7 +191,7 @@ impl Source<'_> {
         each(&column.elements, |ordinal, number, value| {
             sorter.push([self.id(ordinal), number], value)
         })?;
-        Ok(sorter.finish())
+        Ok(sorter.finish().into())
     }
 
     fn indexes(&self, sorter: &mut Sorter) -> Result<(), ImportError> {

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use graven_pagecache::huge_pages;
 
-use crate::distribute::{Ranges, SortedRange};
 use crate::error::ImportError;
 use crate::radix;
 use crate::scratch::{FREED_BYTES, Scratch, ScratchFile};
@@ -183,29 +182,12 @@ enum Source {
         at: usize,
     },
     Runs(Merge),
-    Ranges(Ranges),
 }
 
 impl Sorted {
-    /// What a distributor holds.
-    pub(crate) fn of_ranges(records: u64, ranges: Ranges) -> Self {
-        Self {
-            records,
-            from: Source::Ranges(ranges),
-        }
-    }
-
     /// Number of records at the start.
     pub(crate) fn records(&self) -> u64 {
         self.records
-    }
-
-    /// The next records together, where they lie together and none of them was read.
-    pub(crate) fn take_range(&mut self) -> Result<Option<SortedRange>, ImportError> {
-        match &mut self.from {
-            Source::Ranges(ranges) => ranges.take_range(),
-            _ => Ok(None),
-        }
     }
 
     /// The next record in order.
@@ -217,7 +199,6 @@ impl Sorted {
                 Ok(entry.map(|e| (e.key, bytes_of(arena, e))))
             }
             Source::Runs(merge) => merge.next(),
-            Source::Ranges(ranges) => ranges.next(),
         }
     }
 }
