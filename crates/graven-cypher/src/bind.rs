@@ -19,6 +19,7 @@ mod declared;
 mod expression;
 pub(crate) mod graph;
 mod guard;
+mod json;
 mod labels;
 mod load;
 mod macros;
@@ -33,6 +34,7 @@ mod scope;
 mod subquery;
 mod tables;
 mod weighted;
+mod wide;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +42,7 @@ use std::sync::Arc;
 
 pub(crate) use crate::bind::made::{binary, call, unary};
 pub(crate) use call::known_function;
+pub use declared::type_shown;
 
 use self::graph::{Bound, BoundQuery, Branch, Projection, QueryGraph, Step, Subquery};
 use self::scope::{Entry, Scope};
@@ -215,6 +218,7 @@ impl Binder<'_> {
     }
 
     fn declare(&mut self, name: &Name, kind: VarKind, ty: Type) -> VarId {
+        self.notice_shadowing(name);
         let var = self.new_variable(&name.text, kind);
         self.scope.row.push(Entry {
             name: name.text.clone(),
@@ -329,7 +333,7 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         let mut start = 0;
         if self.depth > 0 {
-            start = self.importing_with(query);
+            start = self.importing_with(query)?;
             if std::mem::take(&mut self.scope.imports_by_with) {
                 let taken = |e: &Entry| match query.clauses.first().map(|c| &c.kind) {
                     Some(ClauseKind::With { projection, .. }) if start > 0 => {
@@ -533,18 +537,6 @@ impl Binder<'_> {
         }
         let (bound, _) = self.projection(&projection, None, false)?;
         Ok(bound)
-    }
-
-    /// A name that `WITH`, `UNWIND` and the like give cannot be one of the surrounding query.
-    fn check_unshadowed(&self, name: &Name, var: Option<VarId>) -> Result<()> {
-        let hidden = |e: &Entry| e.name == name.text && Some(e.var) != var;
-        if !self.scope.keeps_outer || !self.scope.outer.iter().any(hidden) {
-            return Ok(());
-        }
-        let message = format!("`{}` is a variable around the subquery", name.text);
-        Err(self
-            .error(name.span, Code::VariableAlreadyBound, message)
-            .with_hint("choose another name within the subquery"))
     }
 
     fn check_free(&self, name: &Name) -> Result<()> {

@@ -14,11 +14,11 @@
 
 mod apoc;
 mod argument;
-mod category;
+mod described;
 mod table;
 
 pub use argument::{Argument, Kind};
-pub use category::category;
+pub use described::{Described, category, described};
 
 use crate::types::TypeSet;
 

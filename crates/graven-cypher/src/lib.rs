@@ -19,6 +19,7 @@ pub mod plan;
 mod planner;
 pub mod schema_view;
 mod search;
+pub mod signature;
 pub mod statement;
 mod stop;
 pub mod token;
@@ -28,6 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use address::{Address, address_of};
+pub use bind::type_shown;
 pub use diagnostic::{Code, Diagnostic, Excerpt};
 pub use logical::parse_and_plan_logical;
 pub use plan::Plan;
@@ -108,7 +110,9 @@ const IMPORT: &str = "graven.importDatabase";
 /// Whether a procedure has transactions of its own.
 #[must_use]
 pub fn has_transactions(procedure: &str) -> bool {
-    procedure.starts_with("apoc.periodic.")
+    const OWN: &[&str] = &["commit", "iterate", "truncate"];
+    let name = procedure.strip_prefix("apoc.periodic.");
+    name.is_some_and(|name| OWN.contains(&name))
 }
 
 /// Whether the text alone tells that a statement changes nothing; false for what cannot be parsed,
@@ -153,6 +157,27 @@ fn may_change(procedure: &str) -> bool {
     let mut reading = ["db.", "dbms.", "graven.", "tx."].iter();
     let changing = procedure.starts_with("db.create.") || procedure == IMPORT;
     changing || !reading.any(|it| procedure.starts_with(it))
+}
+
+/// The statement with `FINISH` in the place of each `RETURN` that ends it: it does the same and
+/// gives no rows. None where none ends it, and for what cannot be parsed.
+#[must_use]
+pub fn without_rows(text: &str) -> Option<String> {
+    let query = parser::parse(text).ok()?.query;
+    let mut done = String::new();
+    let mut from = 0;
+    let ends = query.unions.iter().map(|union| union.span.start as usize);
+    let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|union| &union.query));
+    for (part, end) in parts.zip(ends.chain([text.len()])) {
+        let last = part.clauses.last()?;
+        if !matches!(last.kind, ast::ClauseKind::Return(_)) {
+            return None;
+        }
+        done.push_str(text.get(from..last.span.start as usize)?);
+        done.push_str("FINISH ");
+        from = end;
+    }
+    Some(done)
 }
 
 /// Whether a program may add a function of this name: it can be called, and the language has none

@@ -193,6 +193,8 @@ pub struct InTransactions {
     pub status: Option<VarId>,
     /// What the subquery returns.
     pub columns: Vec<VarId>,
+    /// Whether a row for which it returns nothing goes on with nulls.
+    pub optional: bool,
 }
 
 impl InTransactions {

@@ -9,9 +9,11 @@
 use std::sync::Arc;
 
 use graven_cypher::TypeSet;
-use graven_files::{Kind, cast as cast_datum};
+use graven_files::{JsonText, Kind, cast as cast_datum};
 use graven_storage::{PropertyType, PropertyValue};
+use graven_types::{DateTime, LocalDateTime};
 
+use crate::cast_shown;
 use crate::cast_text;
 use crate::sources;
 use crate::value::convert::to_stored;
@@ -27,6 +29,14 @@ pub(crate) enum Target {
     List(Box<Target>, Option<usize>),
     /// Any value.
     Any,
+    /// A text of JSON.
+    Json,
+    /// Moments of whole units of so many nanoseconds.
+    Moment(u32),
+    /// Bytes, of texts with `\x41` for some of them.
+    Blob,
+    /// The text by which a property holds a struct, a map or a union.
+    Stored,
     /// A map, whatever its keys.
     Map,
     /// A map with these keys at most; one that is missing is null.
@@ -100,6 +110,11 @@ impl Target {
             }
             ("STRUCT" | "MAP", None) => Target::Map,
             ("ANY", None) | ("UNION", _) => Target::Any,
+            ("JSON", None) => Target::Json,
+            ("TIMESTAMP_MS", None) => Target::Moment(1_000_000),
+            ("TIMESTAMP_SEC" | "TIMESTAMP_S", None) => Target::Moment(1_000_000_000),
+            ("BLOB" | "BYTEA", None) => Target::Blob,
+            ("STORED TEXT", None) => Target::Stored,
             (_, None) => Target::Plain(Kind::parse(&upper)?, PropertyType::parse(&upper).ok()?),
             _ => return None,
         })
@@ -122,6 +137,28 @@ impl Target {
                     float
                 }))
             }
+            Target::Moment(unit) => match plain(value, &Kind::LocalDateTime)? {
+                Value::Stored(stored) => match &*stored {
+                    PropertyValue::LocalDateTime(time) => {
+                        let nanoseconds = time.nanoseconds / unit * unit;
+                        let time = LocalDateTime {
+                            nanoseconds,
+                            ..*time
+                        };
+                        Some(Value::Stored(Arc::new(PropertyValue::LocalDateTime(time))))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            Target::Blob => match value {
+                Value::String(text) => blob(text).map(|bytes| Value::Bytes(bytes.into())),
+                other => of_kind(other, &Kind::Bytes),
+            },
+            Target::Stored => match value {
+                Value::String(_) => Some(value.clone()),
+                _ => Some(Value::text(&cast_shown::held(value))),
+            },
             Target::List(element, length) => {
                 let read;
                 let items = match value {
@@ -154,6 +191,10 @@ impl Target {
                 other => of_kind(other, &Kind::Map(Vec::new())),
             },
             Target::Any => Some(value.clone()),
+            Target::Json => match value {
+                Value::String(text) => JsonText::read(text).is_ok().then(|| value.clone()),
+                _ => None,
+            },
             Target::Struct(fields) => {
                 let given = match value {
                     Value::Map(map) => given(map),
@@ -179,7 +220,7 @@ impl Target {
                     _ => return None,
                 };
                 let entries = given.into_iter().map(|(key, value)| {
-                    let key = text(&of.0.of(&key)?);
+                    let key = cast_shown::shown(&of.0.of(&key)?);
                     Some((Arc::from(key), of.1.of(&value)?))
                 });
                 entries.collect::<Option<_>>().map(Value::map)
@@ -207,6 +248,9 @@ impl Target {
         match self {
             Target::Wide => TypeSet::INTEGER.or(TypeSet::STRING),
             Target::Decimal(_) | Target::Plain(Kind::Float, _) => TypeSet::NUMBER,
+            Target::Json | Target::Stored => TypeSet::STRING,
+            Target::Blob => TypeSet::ANY,
+            Target::Moment(_) => TypeSet::TEMPORAL,
             Target::List(..) => TypeSet::LIST,
             Target::Any => TypeSet::ANY,
             Target::Map | Target::Struct(_) | Target::Entries(_) => TypeSet::MAP,
@@ -257,7 +301,7 @@ fn plain(value: &Value, kind: &Kind) -> Option<Value> {
         (Kind::Integer, _) => whole(value),
         (Kind::Float, _) => float(value).map(Value::Float),
         (Kind::String, Value::String(_)) => Some(value.clone()),
-        (Kind::String, _) => Some(Value::text(&text(value))),
+        (Kind::String, _) => Some(Value::text(&cast_shown::shown(value))),
         (Kind::Boolean, Value::String(text)) => match &*text.trim().to_ascii_lowercase() {
             "true" | "t" | "1" => Some(Value::Boolean(true)),
             "false" | "f" | "0" => Some(Value::Boolean(false)),
@@ -270,31 +314,60 @@ fn plain(value: &Value, kind: &Kind) -> Option<Value> {
             PropertyValue::DateTime(time) => date(time.seconds),
             _ => return of_kind(value, kind),
         }),
+        (Kind::LocalDateTime | Kind::DateTime, Value::Stored(stored)) => {
+            let is_one = match &**stored {
+                PropertyValue::LocalDateTime(_) => *kind == Kind::LocalDateTime,
+                PropertyValue::DateTime(_) => *kind == Kind::DateTime,
+                _ => false,
+            };
+            if is_one {
+                return Some(value.clone());
+            }
+            let (seconds, nanoseconds) = match &**stored {
+                PropertyValue::Date(days) => (days * 86_400, 0),
+                PropertyValue::LocalDateTime(time) => (time.seconds, time.nanoseconds),
+                PropertyValue::DateTime(time) => (time.seconds, time.nanoseconds),
+                _ => return None,
+            };
+            let moment = match kind {
+                Kind::DateTime => PropertyValue::DateTime(DateTime {
+                    seconds,
+                    nanoseconds,
+                    offset_seconds: 0,
+                    zone: None,
+                }),
+                _ => PropertyValue::LocalDateTime(LocalDateTime {
+                    seconds,
+                    nanoseconds,
+                }),
+            };
+            Some(Value::Stored(Arc::new(moment)))
+        }
         _ => of_kind(value, kind),
     }
 }
 
-fn date(seconds: i64) -> Value {
-    Value::Stored(Arc::new(PropertyValue::Date(seconds.div_euclid(86_400))))
+/// The bytes of a text of ASCII in which `\x41` stands for one; none if it is no such text.
+fn blob(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.bytes().next() {
+        if first == b'\\' {
+            let digits = rest.strip_prefix("\\x")?.get(..2)?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[4..];
+        } else if first.is_ascii() {
+            bytes.push(first);
+            rest = &rest[1..];
+        } else {
+            return None;
+        }
+    }
+    Some(bytes)
 }
 
-/// A value as text; elements of lists without quotes, as Kuzu has them.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.to_string(),
-        Value::List(items) => {
-            let items: Vec<String> = items.iter().map(text).collect();
-            format!("[{}]", items.join(","))
-        }
-        Value::Map(map) => {
-            let entries = map.entries().iter();
-            let entries: Vec<String> = entries
-                .map(|(key, value)| format!("{key}: {}", text(value)))
-                .collect();
-            format!("{{{}}}", entries.join(", "))
-        }
-        other => other.to_string(),
-    }
+fn date(seconds: i64) -> Value {
+    Value::Stored(Arc::new(PropertyValue::Date(seconds.div_euclid(86_400))))
 }
 
 fn float(value: &Value) -> Option<f64> {

@@ -68,7 +68,8 @@ fn value(part: &str) -> Option<Value> {
     let part = part.trim();
     match part.chars().next() {
         None => Some(Value::Null),
-        Some('\'' | '"' | '`') => {
+        Some('`') => Some(Value::text(&unquoted(part)?)),
+        Some('\'' | '"') => {
             let datum = sources::datum(&Value::text(part))?;
             match sources::value(cast_datum(datum, &Kind::Literal).ok()?) {
                 text @ Value::String(_) => Some(text),
@@ -80,6 +81,24 @@ fn value(part: &str) -> Option<Value> {
     }
 }
 
+/// A text as a part that is read as this text again.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = !text.is_empty()
+        && text.trim() == text
+        && !text.eq_ignore_ascii_case("null")
+        && !text.contains([',', ':', '=', '[', ']', '{', '}', '\'', '"', '`', '\\']);
+    match is_plain {
+        true => text.to_owned(),
+        false => format!("`{}`", text.replace('`', "``")),
+    }
+}
+
+/// The text within backquotes, each of which stands twice in it; none if they are not its ends.
+fn unquoted(part: &str) -> Option<String> {
+    let inside = part.strip_prefix('`')?.strip_suffix('`')?;
+    Some(inside.replace("``", "`"))
+}
+
 /// Where the wanted characters stand outside of brackets and quotes; none if these are not closed.
 fn bare(text: &str, wanted: impl Fn(char) -> bool) -> Option<Vec<(usize, char)>> {
     let mut places = Vec::new();
@@ -87,7 +106,8 @@ fn bare(text: &str, wanted: impl Fn(char) -> bool) -> Option<Vec<(usize, char)>>
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         if let Some(open) = quote {
-            if c == '\\' {
+            let is_twice = open == '`' && text[at..].starts_with("``");
+            if c == '\\' && open != '`' || c == open && is_twice {
                 chars.next();
             } else if c == open {
                 quote = None;
@@ -143,6 +163,11 @@ mod tests {
             ("{a:1}", &[["a", "1"]]),
         ] {
             assert_eq!(texts(pairs(text)), wanted(all), "{text}");
+        }
+        for text in ["x, y", "", "null", " a", "it's", "a`b\\", "{a: 1}", "1=2"] {
+            let whole = format!("{{a: {}, b=c: {}}}", quoted(text), quoted(text));
+            let found = fields(&whole).expect(text);
+            assert_eq!(found[0].1, Value::text(text), "{whole}");
         }
         for none in ["a", "{a=1", "{a}", "{a: [1}", "{a: 'x}", "[1]"] {
             assert_eq!(texts(pairs(none)), None, "{none}");

@@ -58,10 +58,10 @@ pub enum ExecError {
         /// Which.
         entity: String,
     },
-    /// `MERGE` on a null property.
+    /// `MERGE` on a property that is null or NaN.
     #[error(
-        "MERGE cannot look for the null property {key}: null equals nothing; filter the row out \
-            before"
+        "MERGE cannot look for the property {key} that is null or NaN: these equal nothing; filter \
+            the row out before"
     )]
     MergeNull {
         /// The property.

@@ -104,8 +104,9 @@ pub fn execute_in_transactions(
     Ok(Execution::new(plan, physical, rt, root, cells))
 }
 
-/// Takes what the subquery gave for a row: the row, then its rows and their layout.
-type Found<'a> = dyn FnMut(&Batch, (&Batch, &Layout)) -> Result<()> + 'a;
+/// Takes what the subquery gave for a row: the row, then its rows and their layout, if there are
+/// any.
+type Found<'a> = dyn FnMut(&Batch, Option<(&Batch, &Layout)>) -> Result<()> + 'a;
 
 /// What all stages of a statement share.
 struct Stage<'a> {
@@ -237,7 +238,10 @@ impl Stage<'_> {
             memory.clear();
             self.attempt(node, transaction, rows, &mut |row, more| {
                 if wanted {
-                    let joined = join(row, more, &batches.columns)?;
+                    let joined = match more {
+                        Some(more) => join(row, more, &batches.columns)?,
+                        None => with_nulls(row.clone(), batches),
+                    };
                     memory.charge(joined.heap_bytes())?;
                     returned.push(joined);
                 }
@@ -266,7 +270,7 @@ impl Stage<'_> {
         rows: &[Batch],
         found: &mut Found<'_>,
     ) -> Result<()> {
-        let P::InTransactions { inner, .. } = &node.op else {
+        let P::InTransactions { inner, batches, .. } = &node.op else {
             unreachable!("only subqueries in transactions");
         };
         writing::intern(&inner.written_names(), transaction)?;
@@ -291,8 +295,13 @@ impl Stage<'_> {
                 let row = batch.slice(row, row + 1);
                 slot.set(row.clone());
                 root.rewind();
+                let mut is_empty = true;
                 while let Some(more) = root.next(&rt)? {
-                    found(&row, (&more, inner_layout))?;
+                    is_empty &= more.is_empty();
+                    found(&row, Some((&more, inner_layout)))?;
+                }
+                if is_empty && batches.optional {
+                    found(&row, None)?;
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! Physical operators over batches, expressions, spilling, profile.
 
 pub mod batch;
+mod cast_shown;
 mod cast_target;
 mod cast_text;
 pub mod column;
 mod deadline;
+mod element_id;
 pub mod error;
 mod execution;
 mod expression;
@@ -42,6 +44,7 @@ mod writing;
 pub use crate::deadline::Deadline;
 pub use batch::{BATCH_ROWS, Batch};
 pub use column::Column;
+pub use element_id::{element_id, of_element_id};
 pub use error::{ExecError, Result};
 pub use execution::{ExecContext, Execution, execute, execute_kept};
 pub use file_access::{FileAccess, NamedFile, Opened, Refused};

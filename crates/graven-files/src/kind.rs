@@ -84,6 +84,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("STRING", Kind::String),
     ("VARCHAR", Kind::String),
     ("TEXT", Kind::String),
+    ("JSON", Kind::String),
     ("UUID", Kind::Uuid),
     ("BYTES", Kind::Bytes),
     ("BLOB", Kind::Bytes),

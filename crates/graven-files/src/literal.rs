@@ -3,7 +3,7 @@
 //! # How it works
 //! What is written can be read back by [`read`], and stands for the same value in a statement.
 //! [`read`] takes literals only, and besides them what lists of other programs look like: JSON's,
-//! and texts without quotes within brackets (`[a, b]`).
+//! and texts without quotes within brackets (`[a, b]`), or within backquotes.
 
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
             None => Err("is no literal: it is empty".to_owned()),
             Some('[') => self.list(),
             Some('{') => self.map(),
-            Some('\'' | '"') => self.string().map(|text| Datum::text(&text)),
+            Some('\'' | '"' | '`') => self.string().map(|text| Datum::text(&text)),
             Some('(') => self.special(),
             Some(_) => self.word(listed),
         };

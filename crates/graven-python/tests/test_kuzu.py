@@ -282,6 +282,36 @@ class Kuzu(Case):
         self.assertEqual([edge["key"] for edge in edges], [1, 1])
         self.assertEqual([data["self"] for _, data in graph.nodes(data=True) if "A" in data], [1])
 
+    def test_texts_within_structs_and_maps_stay_whole(self):
+        self.run_all(
+            "CREATE NODE TABLE T(id INT64, s STRUCT(a STRING, b INT64), m MAP(STRING, STRING), l STRUCT(x STRING)[], "
+            "j JSON, PRIMARY KEY(id))",
+            "CREATE (:T {id: 1, s: {a: 'x, y`', b: 2}, m: map(['p,q', 'r}'], ['1=2', '']), "
+            "l: [{x: 'a}'}, {x: 'b, x: c'}], j: '{\"a\": 1}'})",
+        )
+        result = self.connection.execute("MATCH (t:T) RETURN t.s, t.m, t.l, t.j, t.s.a, t.s.b")
+        types = ["STRUCT(a STRING, b INT64)", "MAP(STRING, STRING)", "STRUCT(x STRING)[]", "json", "STRING", "INT64"]
+        self.assertEqual(result.get_column_data_types(), types)
+        struct, marks = {"a": "x, y`", "b": 2}, {"p,q": "1=2", "r}": ""}
+        items = [{"x": "a}"}, {"x": "b, x: c"}]
+        self.assertEqual(result.get_all(), [[struct, marks, items, '{"a": 1}', "x, y`", 2]])
+
+    @needs("torch_geometric")
+    def test_nodes_and_relationships_as_tensors(self):
+        self.run_all(
+            "CREATE NODE TABLE N(id INT64, w DOUBLE[], t STRING, PRIMARY KEY(id))",
+            "CREATE REL TABLE R(FROM N TO N, y INT64)",
+            "CREATE (a:N {id: 3, w: [1, 2], t: 'x'})-[:R {y: 5}]->(:N {id: 4, w: [3, 4], t: 'y'})",
+        )
+        result = self.connection.execute("MATCH (a:N)-[r:R]->(b:N) RETURN a, r, b")
+        with self.assertWarnsRegex(UserWarning, "N.t of type STRING"):
+            data, keys, others, properties = result.get_as_torch_geometric()
+        self.assertEqual(data.id.tolist(), [3, 4])
+        self.assertEqual(data.w.tolist(), [[1.0, 2.0], [3.0, 4.0]])
+        self.assertEqual(data.edge_index.tolist(), [[0], [1]])
+        self.assertEqual((keys, others), ({0: 3, 1: 4}, {"t": ["x", "y"]}))
+        self.assertEqual(properties, {LABEL: ["R"], "y": [5]})
+
     def test_transactions_need_a_connection_of_their_own(self):
         async def begin():
             pool = kuzu.AsyncConnection(self.db)

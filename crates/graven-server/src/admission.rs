@@ -141,7 +141,12 @@ impl ConnectionSlot {
         Ok(())
     }
 
-    /// Ends when the place is lost to another connection.
+    /// Takes the place from the connection, which ends.
+    pub(crate) fn end(&self) {
+        self.lost.notify_one();
+    }
+
+    /// Ends when the place is lost, to another connection or because it was taken.
     pub(crate) async fn lost(&self) {
         self.lost.notified().await;
     }

@@ -46,6 +46,7 @@
 
 mod admission;
 mod chunk;
+mod clients;
 mod connection;
 mod failure;
 mod folder;

@@ -175,6 +175,7 @@ impl Server {
             keep_alive: options.keep_alive,
             carriers,
             counters: Counters::default(),
+            clients: Arc::default(),
             stopping: AtomicBool::new(false),
         });
         let admission = Admission::new(options.connections_max);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use graven::{Access, Error, Role};
 
+use crate::clients::ClientList;
 use crate::failure::Failure;
 use crate::login_throttle::{Attempt, LoginThrottle};
 use crate::metrics::Counters;
@@ -36,6 +37,7 @@ pub(crate) struct Service {
     pub(crate) keep_alive: Duration,
     pub(crate) carriers: Arc<Carriers>,
     pub(crate) counters: Counters,
+    pub(crate) clients: Arc<ClientList>,
     /// It ends: nothing new is begun.
     pub(crate) stopping: AtomicBool,
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use graven::{Access, CancelHandle, Connection, Params, Role, Row, Transaction, Value};
 
 use crate::admission::ConnectionSlot;
+use crate::clients::{self, ClientEntry, ClientList};
 use crate::failure::{Failure, STOPPED};
 use crate::gql;
 use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted, entry};
@@ -62,6 +63,10 @@ pub(crate) struct Session<W> {
     /// A message being made.
     message: Vec<u8>,
     said_hello: bool,
+    /// What the client says that it is.
+    agent: String,
+    /// Its entry in the list of clients that have logged in.
+    entry: Option<ClientEntry>,
     authenticated: bool,
     /// What the user that has logged in may do.
     access: Access,
@@ -110,7 +115,8 @@ impl<W: Write> Session<W> {
     ) -> Self {
         let connection = at.database.connect().with_access(nothing());
         let client = ends.client.to_string();
-        let mut connection = connection.with_client(&format!("bolt-{number}"), &client);
+        let connection = connection.with_client(&clients::id(number), &client);
+        let mut connection = connection.with_clients(Arc::clone(&service.clients) as _);
         let database_manager = match &service.databases {
             Databases::File(_) => None,
             Databases::Folder(folder) => Some(Arc::new(SessionDatabases::new(folder))),
@@ -134,6 +140,8 @@ impl<W: Write> Session<W> {
             to,
             message: Vec::new(),
             said_hello: false,
+            agent: String::new(),
+            entry: None,
             authenticated: false,
             failed: false,
             access: nothing(),
@@ -305,6 +313,7 @@ impl<W: Write> Session<W> {
             _ if !self.authenticated => Err(Failure::unauthorized("log in first (LOGON)")),
             Request::Logoff if self.version.has_logon() && self.is_idle() => {
                 self.authenticated = false;
+                self.entry = None;
                 self.access = nothing();
                 empty
             }
@@ -391,6 +400,8 @@ impl<W: Write> Session<W> {
 
     fn hello(&mut self, options: &Map) -> Result<Answer, Failure> {
         self.said_hello = true;
+        let agent = options.get("user_agent").and_then(Value::as_str);
+        agent.unwrap_or_default().clone_into(&mut self.agent);
         self.filter = self.filter.with(self.version, options);
         if !self.version.has_logon() {
             self.log_on(options)?;
@@ -402,7 +413,7 @@ impl<W: Write> Session<W> {
         );
         let mut answer = Map::from([
             entry("server", agent),
-            entry("connection_id", format!("bolt-{}", self.number)),
+            entry("connection_id", clients::id(self.number)),
             entry("hints", self.hints()),
         ]);
         let wanted = match options.get("patch_bolt") {
@@ -444,6 +455,14 @@ impl<W: Write> Session<W> {
             metrics::count(&self.service.counters.refused);
             Failure::full(full)
         })?;
+        let cancel = self.connection.cancel_handle();
+        self.entry = Some(ClientList::add(
+            &self.service.clients,
+            self.number,
+            (user, &self.agent),
+            (&self.ends.server, &self.ends.client.to_string()),
+            (&self.place, cancel),
+        ));
         self.access = access;
         self.home = home;
         self.authenticated = true;

@@ -57,7 +57,7 @@ impl Stream {
         let kind = match (summary.kind, has_columns) {
             (StatementKind::Writes, false) => "w",
             (StatementKind::Writes, true) => "rw",
-            (StatementKind::ChangesSchema, _) => "s",
+            (StatementKind::ChangesSchema | StatementKind::OfSystem, _) => "s",
             _ => "r",
         };
         let mut tail = Map::from([

@@ -4,6 +4,8 @@
 mod client;
 mod folder;
 
+use std::io::Read as _;
+
 use graven::{Params, Value};
 
 use client::*;
@@ -253,5 +255,50 @@ fn transactions_are_shown_and_ended_across_databases() {
     assert_eq!(
         refused(&mut bob, &run("CREATE (:Item)")),
         "Neo.ClientError.Transaction.Terminated"
+    );
+}
+
+#[test]
+fn connections_are_listed_and_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let databases = opened(folder.path());
+    let server = guarded(&databases);
+    let mut root = Client::of(&server, "root", "secret");
+    root.rows("CREATE USER bob SET PASSWORD 'abc' SET ROLE writer");
+    root.rows("CREATE USER eve SET PASSWORD 'abc'");
+    let mut bob = Client::of(&server, "bob", "abc");
+    let mut eve = Client::of(&server, "eve", "abc");
+    let listed = "CALL dbms.listConnections() YIELD username AS u RETURN u ORDER BY u";
+    assert_eq!(
+        shown(&mut root, listed),
+        ["[\"bob\"]", "[\"eve\"]", "[\"root\"]"]
+    );
+    assert_eq!(shown(&mut eve, listed), ["[\"eve\"]"]);
+    let id = "CALL dbms.listConnections() YIELD connectionId, clientAddress AS a RETURN \
+        connectionId, a";
+    let rows = bob.rows(id).0;
+    let [Value::List(row)] = &rows[..] else {
+        panic!("{rows:?}")
+    };
+    let id = row[0].as_str().expect("an id").to_owned();
+    let address = bob.0.local_addr().expect("an address").to_string();
+    assert_eq!(row[1], address.into());
+    let ends = format!("CALL dbms.killConnection('{id}')");
+    assert_eq!(
+        shown(&mut eve, &ends),
+        [format!(
+            "[\"{id}\", \"n/a\", \"No connection found with this id\"]"
+        )]
+    );
+    assert_eq!(
+        shown(&mut root, &ends),
+        [format!("[\"{id}\", \"bob\", \"Connection found\"]")]
+    );
+    let mut rest = Vec::new();
+    let _ = bob.0.read_to_end(&mut rest);
+    assert_eq!(
+        shown(&mut root, listed),
+        ["[\"eve\"]", "[\"root\"]"],
+        "{rest:?}"
     );
 }

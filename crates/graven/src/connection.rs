@@ -15,7 +15,8 @@ use graven_storage::TransactionOptions;
 
 use crate::access::Access;
 use crate::cancel::{CancelHandle, Cancelling};
-use crate::database::Database;
+use crate::clients::Clients;
+use crate::database::{Database, WeakDatabase};
 use crate::database_manager::DatabaseManager;
 use crate::error::Error;
 use crate::functions::Functions;
@@ -46,6 +47,8 @@ pub struct Connection {
     used_name: Option<(u32, Arc<str>)>,
     /// Which client it is for.
     client: Option<Arc<Client>>,
+    /// All clients of the server that it belongs to.
+    clients: Option<Arc<dyn Clients>>,
     /// How many procedures run its statements within each other.
     depth: usize,
     /// What the program has added to the language.
@@ -133,6 +136,7 @@ impl Connection {
             used_name: None,
             database_manager: None,
             client: None,
+            clients: None,
             depth: 0,
             own: Arc::default(),
             functions: Arc::default(),
@@ -148,6 +152,11 @@ impl Connection {
     /// The functions that its statements may call beside those of the language.
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
+    }
+
+    /// Its database, which this does not keep open.
+    pub(crate) fn weak_database(&self) -> WeakDatabase {
+        self.db.downgrade()
     }
 
     /// Whether a commit of this name is known.
@@ -285,6 +294,17 @@ impl Connection {
             address: address.into(),
         }));
         self
+    }
+
+    /// The same connection; its statements see and end the connections of a server's clients.
+    #[must_use]
+    pub fn with_clients(mut self, clients: Arc<dyn Clients>) -> Connection {
+        self.clients = Some(clients);
+        self
+    }
+
+    pub(crate) fn clients(&self) -> Option<&Arc<dyn Clients>> {
+        self.clients.as_ref()
     }
 
     /// Notes at this place what is said of what sits there.

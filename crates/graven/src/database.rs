@@ -8,7 +8,7 @@ use crate::names::{self, Names};
 use crate::right::Right;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use graven_io::ProcessLocal;
@@ -61,6 +61,21 @@ const SETTLING_PAUSE_MAX: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug)]
 pub struct Database {
     shared: Arc<ProcessLocal<Shared>>,
+}
+
+/// A database that is not kept open by this.
+#[derive(Debug)]
+pub(crate) struct WeakDatabase(Weak<ProcessLocal<Shared>>);
+
+impl WeakDatabase {
+    /// The database, unless it is gone.
+    pub(crate) fn upgrade(&self) -> Option<Database> {
+        self.0.upgrade().map(|shared| Database { shared })
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
 }
 
 /// Where a database is: here, or with its owner in another process.
@@ -205,6 +220,11 @@ impl Database {
             std::thread::sleep(pause);
             pause = (pause * 2).min(SETTLING_PAUSE_MAX);
         }
+    }
+
+    /// The same database, which this does not keep open.
+    pub(crate) fn downgrade(&self) -> WeakDatabase {
+        WeakDatabase(Arc::downgrade(&self.shared))
     }
 
     /// The database in this process.

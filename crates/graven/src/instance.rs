@@ -3,6 +3,7 @@
 use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
 use crate::files::{self, DataFile, WalLocation, sibling_path};
+use crate::jobs::Jobs;
 use crate::names;
 use crate::objects::{self, Source};
 use crate::passwords::Known;
@@ -38,6 +39,8 @@ pub(crate) struct Instance {
     pub(crate) store: Arc<Store>,
     pub(crate) plans: PlanCache,
     pub(crate) registered: Registry,
+    /// Statements that run in the background.
+    pub(crate) jobs: Jobs,
     pub(crate) statements: Arc<StatementRegistry>,
     /// Rows that the last statement that does so has left out.
     pub(crate) left_out: Arc<Mutex<LeftOut>>,
@@ -153,6 +156,7 @@ impl Instance {
             store,
             plans: PlanCache::default(),
             registered: Registry::default(),
+            jobs: Jobs::default(),
             statements: StatementRegistry::of(&names::of_file(path)),
             left_out: Arc::default(),
             passwords: Known::default(),

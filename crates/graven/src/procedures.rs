@@ -8,10 +8,12 @@
 
 mod apoc;
 mod cache;
+mod clients;
 mod columns;
 mod compatible;
 mod contents;
 mod databases;
+mod described;
 mod engines;
 mod entry;
 mod inner;
@@ -32,10 +34,10 @@ mod weighted;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use graven_cypher::{ProcedureView, TypeSet};
+use graven_cypher::ProcedureView;
 use graven_exec::{
-    Caller, ExecContext, ExecError, FileAccess, MoreRows, ProcedureResult, Procedures, Refused,
-    Value,
+    Caller, Deadline, ExecContext, ExecError, FileAccess, MoreRows, ProcedureResult, Procedures,
+    Refused, Value,
 };
 use graven_files::{Datum, Fault};
 
@@ -53,6 +55,7 @@ use crate::right::Right;
 use crate::statements::RunningStatement;
 use registered::Registry;
 
+pub(crate) use described::kind;
 use entry::{Body, Field, Named};
 use inner::Call;
 use table::TABLE;
@@ -87,7 +90,7 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
         .chain(statistics::TABLE);
     let own = own.chain(vector::TABLE).chain(databases::TABLE);
     let own = own.chain(engines::TABLE).chain(kuzu::TABLE);
-    let own = own.chain(weighted::TABLE);
+    let own = own.chain(weighted::TABLE).chain(clients::TABLE);
     own.chain(apoc::TABLES.iter().copied().flatten())
 }
 
@@ -145,11 +148,11 @@ impl Procedures for DatabaseProcedures {
             Body::OfCaller(run) => rows = run(self, args)?,
             Body::OfCall(run) => rows = run(&call, args)?,
             Body::Statement(text) => {
-                let started = call.start(text, procedure.named(args)?)?;
+                let started = call.start(text, procedure.named(args, &self.database.store)?)?;
                 more = Some(Box::new(started) as Box<dyn MoreRows>);
             }
             Body::Made(make) => {
-                let params = procedure.named(args)?;
+                let params = procedure.named(args, &self.database.store)?;
                 let text = make(&Named(&params)).map_err(failed)?;
                 more = Some(Box::new(call.start(&text, params)?));
             }
@@ -175,6 +178,16 @@ impl DatabaseProcedures {
         self.connection
             .database_manager()
             .map(|database_manager| &**database_manager)
+    }
+
+    /// The same, for statements that end at this moment unless they end before.
+    fn until(&self, end: Option<Deadline>) -> Self {
+        let mut same = self.deeper();
+        same.depth = self.depth;
+        let own = same.context.deadline;
+        let is_earlier = |end: &Deadline| own.is_none_or(|own| end.left() < own.left());
+        same.context.deadline = end.filter(is_earlier).or(own);
+        same
     }
 
     /// For the procedures that a statement within this one calls.
@@ -476,79 +489,6 @@ fn stats(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
             integer(pages.bytes_read),
         ]
     });
-    Ok(rows.collect())
-}
-
-/// A procedure as lists show it.
-struct Described {
-    name: String,
-    about: &'static str,
-    right: Right,
-    signature: String,
-    /// Its arguments and its columns, each as a map.
-    arguments: Value,
-    returns: Value,
-}
-
-/// Names with kinds, as lists of procedures and functions describe them.
-fn field_maps<'a>(fields: impl Iterator<Item = (&'a str, TypeSet)>) -> Value {
-    let map = |(name, kind): (&str, TypeSet)| {
-        let kind = kind.to_string();
-        Value::map(vec![
-            ("name".into(), Value::text(name)),
-            ("type".into(), Value::text(&kind)),
-            (
-                "description".into(),
-                Value::text(&format!("{name} :: {kind}")),
-            ),
-            ("isDeprecated".into(), Value::Boolean(false)),
-        ])
-    };
-    Value::list(fields.map(map).collect())
-}
-
-/// Every procedure, those of the program included, by name.
-fn described(registry: &Registry) -> Vec<Described> {
-    fn fields<'a>(list: impl Iterator<Item = (&'a str, TypeSet)>) -> String {
-        let fields = list.map(|(name, kind)| format!("{name} :: {kind}"));
-        fields.collect::<Vec<_>>().join(", ")
-    }
-    let known = |list: &'static [Field]| fields(list.iter().copied());
-    let added = |list: &[(String, TypeSet)]| fields(list.iter().map(|(n, kind)| (&**n, *kind)));
-    let own = all().map(|p| Described {
-        name: p.name.to_owned(),
-        about: p.about,
-        right: p.right,
-        signature: format!(
-            "{}({}) :: ({})",
-            p.name,
-            known(p.arguments),
-            known(p.columns)
-        ),
-        arguments: field_maps(p.arguments.iter().copied()),
-        returns: field_maps(p.columns.iter().copied()),
-    });
-    let of_program = registry.all().into_iter().map(|(name, it)| Described {
-        about: "added by the program",
-        right: it.right,
-        signature: format!(
-            "{name}({}) :: ({})",
-            added(&it.view.arguments),
-            added(&it.view.columns)
-        ),
-        arguments: field_maps(it.view.arguments.iter().map(|(n, kind)| (&**n, *kind))),
-        returns: field_maps(it.view.columns.iter().map(|(n, kind)| (&**n, *kind))),
-        name,
-    });
-    let mut all: Vec<_> = own.chain(of_program).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    all
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-fn list(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
-    let rows = described(&db.registered).into_iter();
-    let rows = rows.map(|it| vec![Value::text(&it.name), Value::text(&it.signature)]);
     Ok(rows.collect())
 }
 

@@ -38,6 +38,8 @@ pub enum StatementKind {
     Writes,
     /// It changes indexes or constraints.
     ChangesSchema,
+    /// It is about the server, its users or its databases, and changes none of the above.
+    OfSystem,
 }
 
 /// Something worth telling about a valid statement.

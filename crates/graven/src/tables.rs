@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use graven_cypher::{ColumnView, TableView};
+use graven_cypher::{ColumnView, TableView, type_shown};
 use graven_exec::Value;
 use graven_storage::{Catalog, ConstraintDescription, ConstraintKind, LabelId, SchemaEntity};
 
@@ -120,14 +120,18 @@ pub(crate) fn columns(db: &Arc<Instance>, args: &[Value]) -> Rows {
         vec![
             Value::Integer(id),
             Value::String(column.name.clone()),
-            Value::String(column.of.clone()),
+            Value::text(&type_shown(&column.of)),
             match &column.default {
                 // How numbers are made is none of the program's business.
                 Some(_) if &*column.of == "SERIAL" => Value::text(""),
                 Some(default) => Value::String(default.clone()),
                 None => Value::text(NO_DEFAULT),
             },
-            Value::Boolean(is_key),
+            match table.of_nodes {
+                true => Value::Boolean(is_key),
+                // In the place of it stands in which directions relationships are found.
+                false => Value::text("both"),
+            },
         ]
     };
     Ok((first..).zip(&table.columns).map(row).collect())

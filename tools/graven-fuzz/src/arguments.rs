@@ -375,6 +375,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("apoc.text.sorensenDiceSimilarity", "ss"),
     ("apoc.text.split", "ss"),
     ("apoc.text.swapCase", "s"),
+    ("apoc.text.toCypher", "vm"),
     ("apoc.text.toUpperCase", "s"),
     ("apoc.text.upperCamelCase", "s"),
     ("apoc.text.urldecode", "s"),
@@ -442,6 +443,17 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("graven.element", "liA"),
     ("graven.encode", "s"),
     ("graven.gamma", "f"),
+    ("graven.json", "s"),
+    ("graven.json.array", "vl"),
+    ("graven.json.arrayLength", "s"),
+    ("graven.json.contains", "ss"),
+    ("graven.json.extract", "ss"),
+    ("graven.json.keys", "s"),
+    ("graven.json.mergePatch", "ss"),
+    ("graven.json.object", "sv"),
+    ("graven.json.of", "v"),
+    ("graven.json.structure", "s"),
+    ("graven.json.valid", "s"),
     ("graven.lgamma", "f"),
     ("graven.octetLength", "B"),
     ("graven.opened", "v"),
@@ -451,6 +463,8 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("graven.trimmed", "sss"),
     ("graven.typeOf", "v"),
     ("graven.is_typed", "iy"),
+    ("graven.wide", "sii"),
+    ("graven.wideOf", "ls"),
     ("haversin", "f"),
     ("head", "l"),
     ("id", "N"),
@@ -604,6 +618,10 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
 pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str> {
     match name {
         "exists" => return Some("exists takes a property or a pattern"),
+        "all" | "any" | "none" | "reduce" | "single" => {
+            return Some("it has a variable of its own");
+        }
+        "file" | "linenumber" => return Some("it is about LOAD CSV"),
         "graven.nextSerial" => return Some("it numbers what a statement writes"),
         "graven.currentValue" | "graven.nextValue" => return Some("it takes a sequence"),
         "apoc.cypher.runFirstColumnMany" | "apoc.cypher.runFirstColumnSingle" => {
@@ -613,7 +631,8 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
         "graven.leftOut" => return Some("it notes what a statement leaves out"),
         _ => {}
     }
-    let letters = CALLS.iter().find(|(known, _)| *known == name)?.1;
+    let mut calls = CALLS.iter();
+    let letters = calls.find(|(known, _)| known.eq_ignore_ascii_case(name))?.1;
     let huge = |l: char| kind(l).is_some_and(|all| !all[3].is_empty());
     match argument {
         _ if letters.is_empty() => Some("the function takes no argument"),

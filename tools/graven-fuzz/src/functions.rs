@@ -37,6 +37,8 @@ const KNOWS_NULL: &[&str] = &[
     "graven.sort",
     "graven.agg.nth",
     "graven.agg.slice",
+    "graven.json.array",
+    "graven.json.object",
     "graven.typeOf",
     // A length or place that is null is a mistake, a text that is null is not.
     "left",
@@ -78,12 +80,17 @@ pub fn run() -> Result<Calls, String> {
     let library = Library::empty()?;
     library.ask(GRAPH)?;
     let mut calls = Calls::default();
-    for row in library.ask("SHOW FUNCTIONS YIELD name")? {
+    // One that takes arguments in several ways has several rows.
+    for row in library.ask("SHOW FUNCTIONS YIELD name RETURN DISTINCT name")? {
         let Some(Value::String(name)) = row.first() else {
             continue;
         };
-        calls.coverage.function(name);
-        match CALLS.iter().find(|(known, _)| *known == &**name) {
+        let mut known = CALLS.iter();
+        let known = known.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        calls
+            .coverage
+            .function(known.map_or(&**name, |(name, _)| *name));
+        match known {
             Some((name, letters)) => of_function(&library, name, letters, &mut calls),
             None if impossible(name, Argument::Null).is_some() => {}
             None => calls

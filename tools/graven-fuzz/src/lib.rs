@@ -25,6 +25,7 @@
 
 mod arguments;
 mod calendar;
+mod combined;
 mod compare;
 mod coverage;
 mod crafted;

@@ -2,13 +2,14 @@
 //!
 //! # How it works
 //! A line has the statement and those that make its graph; a statement that follows a write finds
-//! the graph as the interpreter left it. Calls of functions need no graph. `bench/neo4j` asks Neo4j
-//! and Graven each line and compares what both say.
+//! the graph as the interpreter left it. Calls of functions and combinations have a graph of their
+//! own. `bench/neo4j` asks Neo4j and Graven each line and compares what both say.
 
 use std::io::{self, Write};
 
 use serde_json::json;
 
+use crate::combined;
 use crate::functions;
 use crate::graph::Graph;
 use crate::interpret::Interpreter;
@@ -16,7 +17,8 @@ use crate::library::Setting;
 use crate::spelling::spelled;
 use crate::{Drawn, PER_GRAPH};
 
-/// Writes `queries` statements, from the graph of `seed` on, and every call of a function.
+/// Writes `queries` statements, from the graph of `seed` on, every call of a function and every
+/// combination.
 ///
 /// # Errors
 /// What `out` says.
@@ -24,8 +26,11 @@ pub fn print(seed: u64, queries: u64, out: &mut impl Write) -> io::Result<()> {
     for at in 0..queries.div_ceil(PER_GRAPH) {
         of_graph(seed.wrapping_add(at), out)?;
     }
-    for call in functions::calls() {
-        let line = json!({"setup": [functions::GRAPH], "statement": call});
+    let calls = functions::calls();
+    let calls = calls.into_iter().map(|call| (functions::GRAPH, call));
+    let combined = combined::statements().into_iter();
+    for (graph, statement) in calls.chain(combined.map(|all| (combined::GRAPH, all))) {
+        let line = json!({"setup": [graph], "statement": statement});
         writeln!(out, "{line}")?;
     }
     Ok(())

@@ -30,6 +30,9 @@ impl Binder<'_> {
         star: bool,
         args: &[ast::Expr],
     ) -> Result<Typed> {
+        if let Some(wide) = self.wide_aggregate(name, distinct, args) {
+            return self.expression(&wide);
+        }
         if let Some(function) = aggregate_function(&name.text, star) {
             return self.aggregate(whole, function, distinct, args);
         }
@@ -115,6 +118,14 @@ impl Binder<'_> {
             && let Some(opened) = self.opened(&args[0])?
         {
             return Ok(opened);
+        }
+        if function.name == "abs"
+            && let Some(wide) = self.wide_abs(&args[0])?
+        {
+            return Ok(wide);
+        }
+        if let Some(made) = self.json_call(whole, function.name, args)? {
+            return Ok(made);
         }
         let of_walk = matches!(args, [ast::Expr { kind: ExprKind::Variable(name), .. }]
             if self.is_list_of_pattern(&name.text));
@@ -213,8 +224,8 @@ impl Binder<'_> {
     /// Refuses a share of a percentile, written as a number, that is not between 0 and 1.
     fn check_share(&self, share: &Expr, span: Span) -> Result<()> {
         let fits = match share {
-            Expr::Literal(Literal::Integer(share)) => (0..=1).contains(share),
-            Expr::Literal(Literal::Float(share)) => (0.0..=1.0).contains(share),
+            Expr::Literal(Literal::Integer(share)) => AggregateFunction::takes_share(*share as f64),
+            Expr::Literal(Literal::Float(share)) => AggregateFunction::takes_share(*share),
             Expr::Literal(Literal::Null) => false,
             _ => true,
         };

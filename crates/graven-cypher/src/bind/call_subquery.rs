@@ -4,27 +4,25 @@ use super::graph::Step;
 use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{self, Clause, ClauseKind, Imports, Name};
+use crate::diagnostic::Code;
 use crate::plan::expression::Literal;
-use crate::plan::{Expr, InTransactions, VarKind};
+use crate::plan::{Expr, InTransactions, VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 impl Binder<'_> {
     /// A subquery may start with `WITH a, b` naming what it takes from outside; those stay the
     /// outer variables, nothing is projected. Returns how many clauses that took.
-    pub(super) fn importing_with(&mut self, query: &ast::SingleQuery) -> usize {
+    pub(super) fn importing_with(&mut self, query: &ast::SingleQuery) -> Result<usize> {
         let Some(Clause {
-            kind:
-                ClauseKind::With {
-                    projection,
-                    filter: None,
-                },
-            ..
+            kind: ClauseKind::With { projection, filter },
+            span,
         }) = query.clauses.first()
         else {
-            return 0;
+            return Ok(0);
         };
-        let plain = !projection.distinct
+        let plain = filter.is_none()
+            && !projection.distinct
             && projection.order.is_empty()
             && projection.skip.is_none()
             && projection.limit.is_none()
@@ -33,7 +31,12 @@ impl Binder<'_> {
                     && matches!(&item.expr.kind, ast::ExprKind::Variable(name)
                         if self.scope.outer.iter().any(|e| e.name == name.text))
             });
-        usize::from(plain)
+        if !plain && self.scope.imports_by_with && projection.star.is_some() {
+            let message = "the `WITH` that takes variables into a subquery has nothing beside them";
+            let error = self.error(*span, Code::InvalidClauseComposition, message);
+            return Err(error.with_hint("write `CALL (*) { ... }`, or `WITH * WITH *, ...`"));
+        }
+        Ok(usize::from(plain))
     }
 
     /// `needs_names`: its columns become variables of the row by their names.
@@ -91,6 +94,10 @@ impl Binder<'_> {
                 ty,
             });
         }
+        if optional && query.columns.is_empty() {
+            let message = "OPTIONAL changes nothing here: the subquery returns no columns";
+            self.notice_at(self.clause_span, "RedundantOptionalSubquery", message);
+        }
         self.uses.extend(imports.iter().copied());
         let transactions = transactions.map(|t| self.in_transactions(t)).transpose()?;
         steps.push(Step::Call {
@@ -103,11 +110,38 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// A name that `WITH`, `UNWIND` and the like give cannot be one of the surrounding query.
+    pub(super) fn check_unshadowed(&self, name: &Name, var: Option<VarId>) -> Result<()> {
+        let hidden = |e: &Entry| e.name == name.text && Some(e.var) != var;
+        if !self.scope.keeps_outer || !self.scope.outer.iter().any(hidden) {
+            return Ok(());
+        }
+        let message = format!("`{}` is a variable around the subquery", name.text);
+        Err(self
+            .error(name.span, Code::VariableAlreadyBound, message)
+            .with_hint("choose another name within the subquery"))
+    }
+
+    fn at_least_one(
+        &mut self,
+        expr: Option<&ast::Expr>,
+        what: &'static str,
+    ) -> Result<Option<Expr>> {
+        let count = self.row_count(expr, what)?;
+        match (&count, expr) {
+            (Some(Expr::Literal(Literal::Integer(0))), Some(expr)) => {
+                let message = format!("{what} needs one or more");
+                Err(self.error(expr.span, Code::NegativeIntegerArgument, message))
+            }
+            _ => Ok(count),
+        }
+    }
+
     /// The counts, which are constant, and the status variable of `IN TRANSACTIONS`.
     fn in_transactions(&mut self, parts: &ast::InTransactions) -> Result<InTransactions> {
-        let rows = self.row_count(parts.rows.as_ref(), "OF ... ROWS")?;
+        let rows = self.at_least_one(parts.rows.as_ref(), "OF ... ROWS")?;
         // Batches run one after the other, which is one of the ways to run so many at once.
-        self.row_count(parts.concurrency.as_ref(), "CONCURRENT TRANSACTIONS")?;
+        self.at_least_one(parts.concurrency.as_ref(), "CONCURRENT TRANSACTIONS")?;
         let retry = match &parts.retry {
             None => None,
             Some(None) => Some(Expr::Literal(Literal::Integer(
@@ -133,6 +167,7 @@ impl Binder<'_> {
             retry_at,
             status,
             columns: Vec::new(),
+            optional: false,
         })
     }
 }

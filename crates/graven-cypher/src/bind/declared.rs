@@ -11,11 +11,15 @@
 //! # Invariants
 //! * CY-70 A declared type refuses no statement and changes no value, but for `.field` behind a
 //!   column of type `STRUCT`, and for functions of maps given one of type `STRUCT` or `MAP`: its
-//!   text is read, which was an error otherwise.
+//!   text is read, which was an error otherwise. Operators take the texts of whole numbers beyond
+//!   64 bits and of JSON for what they stand for.
 
 use std::sync::Arc;
 
+use super::json::{GIVING, JSON};
 use super::made::{Typed, call};
+use super::tables::column_of;
+use super::wide::INT128;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
 use crate::plan::VarId;
@@ -47,6 +51,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("HUGEINT", "INT128"),
     ("INT", "INT64"),
     ("INTEGER", "INT64"),
+    ("JSON", "json"),
     ("NUMERIC", "DECIMAL(18, 3)"),
     ("REAL", "FLOAT"),
     ("SMALLINT", "INT16"),
@@ -83,9 +88,8 @@ impl Binder<'_> {
                     let var = self.scope.find(&name.text)?.var;
                     if let Some(table) = self.tables.get(&var) {
                         let table = self.schema.table(table)?;
-                        let mut columns = table.columns.into_iter();
-                        let column = columns.find(|column| column.name == key.text);
-                        return column.map(|column| column.of);
+                        let column = column_of(&table, &key.text);
+                        return column.map(|column| column.of.clone());
                     }
                 }
                 field(&self.declared_type(base)?, &key.text)
@@ -99,6 +103,9 @@ impl Binder<'_> {
                 let results = branches.iter().map(|(_, result)| result);
                 self.common(results.chain(otherwise.as_deref()))
             }
+            ExprKind::Binary { op, left, right } if self.gives_wide(*op, left, right) => {
+                Some(INT128.into())
+            }
             ExprKind::Call { name, args, .. } => {
                 let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
                 let first = || args.first().and_then(|arg| self.declared_type(arg));
@@ -107,14 +114,25 @@ impl Binder<'_> {
                         ExprKind::String(text) => Some(text.clone()),
                         _ => None,
                     },
-                    ([keys, _], "apoc.map.fromlists") => {
+                    ([keys, values], "apoc.map.fromlists") => {
                         let ExprKind::ListComprehension { list, .. } = &keys.kind else {
                             return None;
                         };
-                        let key = self.declared_element(list).or_else(|| of_literals(list))?;
-                        Some(format!("MAP({key}, ANY)").into())
+                        let of = |list| self.declared_element(list).or_else(|| of_literals(list));
+                        let value = of(values).unwrap_or_else(|| "ANY".into());
+                        Some(format!("MAP({}, {value})", of(list)?).into())
                     }
                     ([], "randomuuid") => Some("UUID".into()),
+                    ([_, path], "graven.json.extract") => {
+                        let lists = match path.kind {
+                            ExprKind::List(_) => "[]",
+                            _ => "",
+                        };
+                        Some(format!("{JSON}{lists}").into())
+                    }
+                    (_, json) if GIVING.contains(&json) => Some(JSON.into()),
+                    (_, "graven.json.keys") => Some("STRING[]".into()),
+                    ([of], "abs" | "sum") if self.is_wide(of) => Some(INT128.into()),
                     (any, "coalesce") => self.common(any.iter()),
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
@@ -134,15 +152,7 @@ impl Binder<'_> {
             return Ok(None);
         };
         self.expression(of)?;
-        let upper = text.to_ascii_uppercase();
-        Ok(Some(
-            match ALIASES.iter().find(|(alias, _)| *alias == upper) {
-                Some((_, name)) => (*name).into(),
-                // Names of fields keep their case.
-                None if text.contains('(') => text,
-                None => upper.into(),
-            },
-        ))
+        Ok(Some(type_shown(&text).into()))
     }
 
     /// The declared type that all expressions have, those aside that are null.
@@ -211,6 +221,53 @@ impl Binder<'_> {
     }
 }
 
+/// A type as Kuzu shows it: its names in capital letters, those of fields as they are.
+#[must_use]
+pub fn type_shown(of: &str) -> String {
+    let of = of.trim();
+    if let Some((element, length)) = of.strip_suffix(']').and_then(|of| of.rsplit_once('[')) {
+        return format!("{}[{}]", type_shown(element), length.trim());
+    }
+    let Some((head, inside)) = of.strip_suffix(')').and_then(|of| of.split_once('(')) else {
+        let upper = of.to_ascii_uppercase();
+        let known = ALIASES.iter().find(|(alias, _)| *alias == upper);
+        return known.map_or(upper, |(_, name)| (*name).to_owned());
+    };
+    let head = head.trim().to_ascii_uppercase();
+    let parts = parts(inside).map(|part| match &*head {
+        "STRUCT" | "UNION" => match named(part) {
+            Some((name, of)) => format!("{name} {}", type_shown(of)),
+            None => part.trim().to_owned(),
+        },
+        "MAP" => type_shown(part),
+        _ => part.trim().to_owned(),
+    });
+    let parts: Vec<String> = parts.collect();
+    let head = if head == "NUMERIC" { "DECIMAL" } else { &*head };
+    format!("{head}({})", parts.join(", "))
+}
+
+/// What stands between commas that are within no brackets.
+fn parts(inside: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    inside.split(move |c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
+/// The name and the type of a field.
+fn named(field: &str) -> Option<(&str, &str)> {
+    match field.trim().strip_prefix('`') {
+        Some(quoted) => quoted.split_once('`'),
+        None => field.trim().split_once(char::is_whitespace),
+    }
+}
+
 /// The type by which the text of a column is read as a map; none if it is no text of a map. The
 /// fields of a `STRUCT` are cast where they are taken.
 fn of_map(of: &str) -> Option<Arc<str>> {
@@ -258,20 +315,8 @@ fn field(of: &str, key: &str) -> Option<Arc<str>> {
     if !head.eq_ignore_ascii_case("STRUCT") {
         return None;
     }
-    let mut depth = 0;
-    let fields = inside.split(|c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        c == ',' && depth == 0
-    });
-    fields
-        .filter_map(|field| match field.trim().strip_prefix('`') {
-            Some(quoted) => quoted.split_once('`'),
-            None => field.trim().split_once(char::is_whitespace),
-        })
+    parts(inside)
+        .filter_map(named)
         .find(|(name, _)| *name == key)
         .map(|(_, of)| of.trim().into())
 }

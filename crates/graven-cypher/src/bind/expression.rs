@@ -393,6 +393,7 @@ impl Binder<'_> {
         ty: Type,
         body: impl FnOnce(&mut Self, VarId) -> Result<T>,
     ) -> Result<T> {
+        self.notice_shadowing(name);
         let var = self.new_variable(&name.text, VarKind::Value);
         self.scope.locals.push(super::scope::Entry {
             name: name.text.clone(),
@@ -422,13 +423,17 @@ impl Binder<'_> {
             );
             return Err(self.error(base.span, code, message));
         }
+        let name = self.key_behind(base, &key.text);
         if ty.set.is(TypeSet::ENTITY) {
-            self.notice_unknown_key(key);
+            self.notice_unknown_key(&Name {
+                text: name.clone(),
+                span: key.span,
+            });
         }
         Ok((
             Expr::Property {
                 base: Box::new(bound),
-                key: key.text.clone(),
+                key: name,
                 at: Span::default(),
             },
             match ty.set.is(TypeSet::ENTITY) {
@@ -449,12 +454,12 @@ impl Binder<'_> {
 
     fn map_projection(&mut self, base: &Name, items: &[MapItem]) -> Result<Typed> {
         let (subject, ty) = self.variable(base)?;
-        self.require(
-            ty,
-            TypeSet::ENTITY.or(TypeSet::MAP),
-            base.span,
-            "the subject of a map projection",
-        )?;
+        let parts = TypeSet::TEMPORAL.or(TypeSet::DURATION);
+        let wanted = match ty.set.is(parts) {
+            true => parts,
+            false => TypeSet::ENTITY.or(TypeSet::MAP),
+        };
+        self.require(ty, wanted, base.span, "the subject of a map projection")?;
         // What is named counts more than `.*`, wherever that stands.
         let mut takes_all = false;
         let mut entries = Vec::new();

@@ -52,7 +52,7 @@ impl Binder<'_> {
     /// `base:A|B` as an expression.
     pub(super) fn has_labels(&mut self, base: &ast::Expr, labels: &LabelExpr) -> Result<Typed> {
         let (bound, ty) = self.expression(base)?;
-        self.require(ty, TypeSet::ENTITY, base.span, "what has labels or a type")?;
+        self.require_of(base, ty, TypeSet::ENTITY, "what has labels or a type")?;
         let labels = self.known(labels);
         if ty.set.is(TypeSet::RELATIONSHIP) {
             self.notice_unknown_types(&labels);
@@ -95,7 +95,7 @@ impl Binder<'_> {
     fn names(&mut self, names: &ast::Expr) -> Result<Expr> {
         let (bound, ty) = self.expression(names)?;
         let wanted = TypeSet::STRING.or(TypeSet::LIST);
-        self.require(ty, wanted, names.span, "the names of labels or types")?;
+        self.require_of(names, ty, wanted, "the names of labels or types")?;
         if ty.set.is(TypeSet::LIST) {
             let element = Type::of(ty.element);
             self.require(element, TypeSet::STRING, names.span, "a name of a list")?;
@@ -162,13 +162,14 @@ impl Binder<'_> {
             let message = format!("{clause} cannot make a relationship of variable length");
             return Err(self.error(relationship.span, Code::CreatingVarLength, message));
         }
-        let types = relationship.types.as_ref().map(|types| self.known(types));
-        match types {
+        let types = relationship.types.as_ref();
+        let types = types.filter(|types| !asks_for_any(types));
+        match types.map(|types| self.known(types)) {
             Some(LabelExpr::Label(name)) => {
                 self.written.insert(name.text.clone());
                 Ok(RelType::Named(name.text))
             }
-            Some(LabelExpr::Computed { any: false, names }) => {
+            Some(LabelExpr::Computed { any: false, names }) if !matches!(&names.kind, ExprKind::List(all) if all.len() != 1) => {
                 Ok(RelType::Computed(Box::new(self.names(&names)?)))
             }
             _ => {
@@ -187,11 +188,12 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<Labels> {
         let mut found = Labels::default();
+        let conditional = labels.is_some_and(asks_for_any);
         let labels = labels.map(|labels| self.known(labels));
         let mut open: Vec<&LabelExpr> = labels.iter().collect();
         while let Some(label) = open.pop() {
             match label {
-                LabelExpr::Label(name) => {
+                LabelExpr::Label(name) if !conditional => {
                     if !found.names.contains(&name.text) {
                         found.names.push(name.text.clone());
                     }
@@ -213,7 +215,17 @@ impl Binder<'_> {
     }
 }
 
-fn each_label(labels: &LabelExpr, visit: &mut dyn FnMut(&Name)) {
+/// Whether `$any(names)` is in it.
+fn asks_for_any(labels: &LabelExpr) -> bool {
+    match labels {
+        LabelExpr::Computed { any, .. } => *any,
+        LabelExpr::And(items) | LabelExpr::Or(items) => items.iter().any(asks_for_any),
+        LabelExpr::Not(item) => asks_for_any(item),
+        LabelExpr::Label(_) | LabelExpr::Any => false,
+    }
+}
+
+pub(super) fn each_label(labels: &LabelExpr, visit: &mut dyn FnMut(&Name)) {
     match labels {
         LabelExpr::Label(name) => visit(name),
         LabelExpr::And(items) | LabelExpr::Or(items) => {

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Binder;
+use super::labels::each_label;
 use crate::ast::{
-    ClauseKind, Expr, ExprKind, Hint, HintKind, Name, PathPattern, Query, SingleQuery,
+    ClauseKind, Expr, ExprKind, Hint, HintKind, LabelExpr, Name, PathPattern, Query, SingleQuery,
 };
 use crate::diagnostic::{self, Notice, closest};
 use crate::plan::expression::{BinaryOp, Quantifier};
@@ -81,6 +82,29 @@ fn named_first(part: &SingleQuery) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a relationship with this type only passes; none where that is computed.
+fn has_type(types: &LabelExpr, only: &str) -> Option<bool> {
+    let each = |items: &[LabelExpr], decides: bool| {
+        let mut all = Some(!decides);
+        for item in items {
+            match has_type(item, only) {
+                Some(found) if found == decides => return Some(decides),
+                Some(_) => {}
+                None => all = None,
+            }
+        }
+        all
+    };
+    match types {
+        LabelExpr::Label(name) => Some(*name.text == *only),
+        LabelExpr::Any => Some(true),
+        LabelExpr::Not(item) => has_type(item, only).map(|has| !has),
+        LabelExpr::And(items) => each(items, false),
+        LabelExpr::Or(items) => each(items, true),
+        LabelExpr::Computed { .. } => None,
+    }
+}
+
 impl Binder<'_> {
     /// What the patterns of a `MATCH` give cause for.
     pub(super) fn notice_patterns(&mut self, patterns: &[PathPattern], filter: Option<&Expr>) {
@@ -95,12 +119,15 @@ impl Binder<'_> {
             self.notice_at(self.clause_span, "CartesianProduct", &message);
         }
         for pattern in patterns {
-            let ([(only, _)], Some(shortest)) = (&pattern.steps[..], pattern.shortest) else {
-                continue;
-            };
-            if shortest.closed {
-                continue;
-            }
+            self.notice_shortest(pattern, filter);
+        }
+    }
+
+    /// What `shortestPath(...)` gives cause for.
+    pub(super) fn notice_shortest(&mut self, pattern: &PathPattern, filter: Option<&Expr>) {
+        if let ([(only, _)], Some(shortest)) = (&pattern.steps[..], pattern.shortest)
+            && !shortest.closed
+        {
             if only.length.as_ref().is_some_and(|it| it.max.is_none()) {
                 let message = "this search for shortest paths has no upper bound; `[*..15]` is one";
                 self.notice_at(only.span, "UnboundedShortestPath", message);
@@ -112,6 +139,44 @@ impl Binder<'_> {
                     at";
                 self.notice_at(self.clause_span, "ExhaustiveShortestPath", message);
             }
+        }
+    }
+
+    /// Types that no relationship has, and the older form of alternatives.
+    pub(super) fn notice_types(&mut self, types: &LabelExpr, span: Span) {
+        let mut names = Vec::new();
+        each_label(types, &mut |name| names.push(name.clone()));
+        let other = "".into();
+        let all = names.iter().map(|name| &name.text).chain([&other]);
+        if all
+            .into_iter()
+            .all(|only| has_type(types, only) == Some(false))
+        {
+            let message = "a relationship has one type, so that none passes this";
+            self.notice_at(span, "UnsatisfiableRelationshipType", message);
+        }
+        let LabelExpr::Or(items) = types else { return };
+        let older = items.windows(2).any(|pair| match pair {
+            [LabelExpr::Label(left), LabelExpr::Label(right)] => {
+                let between = Span::new(left.span.end, right.span.start.max(left.span.end));
+                between.slice(self.text).contains(':')
+            }
+            _ => false,
+        });
+        if older {
+            let message = "Neo4j is about to drop the colon behind the bar: write `:A|B`";
+            self.notice_at(span, "DeprecatedTypeColon", message);
+        }
+    }
+
+    /// A name within a subquery that is another variable around it.
+    pub(super) fn notice_shadowing(&mut self, name: &Name) {
+        if self.scope.withheld.contains(&name.text) {
+            let message = format!(
+                "`{}` is also a variable around the subquery, which is not taken into it",
+                name.text
+            );
+            self.notice_at(name.span, "SubqueryVariableShadowing", &message);
         }
     }
 

@@ -402,6 +402,7 @@ impl Binder<'_> {
         if let Some(types) = &pattern.types {
             let types = self.known(types);
             self.notice_unknown_types(&types);
+            self.notice_types(&types, pattern.span);
             match alternatives(&types) {
                 Some(names) => {
                     if length.is_none() {
@@ -511,11 +512,15 @@ impl Binder<'_> {
         };
         let mut conditions = Vec::with_capacity(entries.len());
         for (key, value) in entries {
-            self.notice_unknown_key(key);
+            let name = self.key_of_variable(var, &key.text);
+            self.notice_unknown_key(&Name {
+                text: name.clone(),
+                span: key.span,
+            });
             let value = self.expression(value)?.0;
             let property = Expr::Property {
                 base: Box::new(Expr::Variable(var)),
-                key: key.text.clone(),
+                key: name,
                 at: key.span,
             };
             conditions.push(binary(BinaryOp::Equal, property, value));

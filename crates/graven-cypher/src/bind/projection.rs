@@ -89,12 +89,13 @@ impl Binder<'_> {
                 // `*` has it already.
                 continue;
             }
-            if let Some(alias) = item.alias.as_ref().filter(|_| !is_return) {
+            if let Some(alias) = &item.alias {
                 let var = match &expr {
                     Expr::Variable(var) => Some(*var),
                     _ => None,
                 };
                 self.check_unshadowed(alias, var)?;
+                self.notice_shadowing(alias);
             }
             if !names.insert(name.clone()) {
                 let span = item.alias.as_ref().map_or(item.expr.span, |a| a.span);
@@ -462,7 +463,8 @@ impl Binder<'_> {
         self.constant_only = None;
         self.scope = before;
         let (bound, ty) = bound?;
-        if !ty.set.may_be(TypeSet::INTEGER) {
+        let is_null = matches!(bound, Expr::Literal(Literal::Null));
+        if is_null || !ty.set.may_be(TypeSet::INTEGER) {
             let message = format!("{what} needs an integer, this is {}", ty.set);
             return Err(self.error(expr.span, Code::InvalidArgumentType, message));
         }

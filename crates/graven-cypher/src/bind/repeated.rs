@@ -186,7 +186,7 @@ impl Binder<'_> {
     }
 
     /// Variables that a condition reads, in place of its subqueries what those take from the row.
-    pub(super) fn read_by(&self, condition: &Expr) -> BTreeSet<VarId> {
+    pub(in crate::bind) fn read_by(&self, condition: &Expr) -> BTreeSet<VarId> {
         let mut read = BTreeSet::new();
         let mut open: Vec<VarId> = condition.variables().into_iter().collect();
         while let Some(var) = open.pop() {

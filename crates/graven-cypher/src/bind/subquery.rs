@@ -8,7 +8,7 @@
 
 use super::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery, SubqueryValue};
 use super::{Binder, Result};
-use crate::ast::{self, ExprKind, SubqueryKind};
+use crate::ast::{self, ClauseKind, ExprKind, SubqueryKind};
 use crate::bind::aggregate::Aggregating;
 use crate::bind::made::Typed;
 use crate::diagnostic::Code;
@@ -29,15 +29,19 @@ impl Binder<'_> {
         self.scope.keeps_outer = written;
         let result = self.query(query);
         let imports = self.leave_subquery(mark);
+        let returns_all = query.first.clauses.last().is_some_and(
+            |last| matches!(&last.kind, ClauseKind::Return(all) if all.star.is_some()),
+        );
         let query = result?;
         let (value, ty) = match kind {
             SubqueryKind::Exists => (SubqueryValue::Exists, Type::of(TypeSet::BOOLEAN)),
             SubqueryKind::Count => (SubqueryValue::Count, Type::of(TypeSet::INTEGER)),
             SubqueryKind::Collect => {
-                let [(_, var)] = query.columns[..] else {
-                    let message = "a COLLECT subquery returns exactly one column";
+                let (false, [(_, var)]) = (returns_all, &query.columns[..]) else {
+                    let message = "a COLLECT subquery returns exactly one column, which it names";
                     return Err(self.error(Span::default(), Code::UnexpectedSyntax, message));
                 };
+                let var = *var;
                 (
                     SubqueryValue::Collect(Expr::Variable(var)),
                     Type::of(TypeSet::LIST),
@@ -64,6 +68,7 @@ impl Binder<'_> {
         map: &ast::Expr,
     ) -> Result<Typed> {
         self.bound_ends(pattern)?;
+        self.notice_shortest(pattern, None);
         let mark = self.enter_subquery();
         let result = self
             .pattern_graph(pattern, filter, false)

@@ -23,7 +23,7 @@ use crate::functions::MERGE_MAPS;
 use crate::parser;
 use crate::plan::expression::Expr;
 use crate::plan::tables::{TableColumn, TableCommand};
-use crate::plan::{Direction, FileNames, OptionValue};
+use crate::plan::{Direction, FileNames, OptionValue, VarId};
 use crate::schema_view::{ColumnView, TableView};
 use crate::token::Span;
 
@@ -83,7 +83,10 @@ impl Binder<'_> {
         let mut given = properties?.clone();
         if let (Some(table), ExprKind::Map(entries)) = (table, &mut given.kind) {
             for (name, value) in entries {
-                let column = table.columns.iter().find(|column| column.name == name.text);
+                let column = column_of(table, &name.text);
+                if let Some(column) = column {
+                    name.text = column.name.clone();
+                }
                 if let Some(column) = column.filter(|column| !fits(&value.kind, &column.of)) {
                     *value = cast(value.clone(), &column.of);
                 }
@@ -96,6 +99,28 @@ impl Binder<'_> {
     pub(super) fn table_of_variable(&self, name: &str) -> Option<TableView> {
         let var = self.scope.find(name)?.var;
         self.schema.table(self.tables.get(&var)?)
+    }
+
+    /// The name of a property of a variable: that of the column of its table, which may be written
+    /// in another case.
+    pub(super) fn key_of_variable(&self, var: VarId, key: &Arc<str>) -> Arc<str> {
+        let table = self
+            .tables
+            .get(&var)
+            .and_then(|table| self.schema.table(table));
+        let column = table.as_ref().and_then(|table| column_of(table, key));
+        column.map_or_else(|| key.clone(), |column| column.name.clone())
+    }
+
+    /// The name of a property of what an expression gives.
+    pub(super) fn key_behind(&self, base: &ast::Expr, key: &Arc<str>) -> Arc<str> {
+        let ExprKind::Variable(name) = &base.kind else {
+            return key.clone();
+        };
+        match self.scope.find(&name.text) {
+            Some(entry) => self.key_of_variable(entry.var, key),
+            None => key.clone(),
+        }
     }
 
     /// What `SET` gives a property, cast as its column wants it.
@@ -112,8 +137,7 @@ impl Binder<'_> {
             ExprKind::Variable(name) => self.table_of_variable(&name.text),
             _ => None,
         };
-        let columns = table.into_iter().flat_map(|table| table.columns);
-        match columns.into_iter().find(|column| column.name == *key) {
+        match table.as_ref().and_then(|table| column_of(table, key)) {
             Some(column) if !fits(&value.kind, &column.of) => cast(value.clone(), &column.of),
             _ => value.clone(),
         }
@@ -326,6 +350,16 @@ impl Binder<'_> {
     }
 }
 
+/// The column of that name; of no other one if its letters are of another case.
+pub(super) fn column_of<'t>(table: &'t TableView, key: &str) -> Option<&'t ColumnView> {
+    let mut columns = table.columns.iter();
+    let exact = columns.find(|column| *column.name == *key);
+    exact.or_else(|| {
+        let mut columns = table.columns.iter();
+        columns.find(|column| column.name.eq_ignore_ascii_case(key))
+    })
+}
+
 /// Whether the columns of these files are known by their place.
 fn is_by_place(load: &ast::LoadFrom) -> bool {
     let mut options = load.source.options.iter();
@@ -391,8 +425,8 @@ fn stored_type(of: &str) -> Arc<str> {
         let rest = upper.strip_prefix(word);
         rest.is_some_and(|rest| rest.trim_start().starts_with('('))
     };
-    match upper == "JSON" || ["STRUCT", "MAP", "UNION"].into_iter().any(opens) {
-        true => format!("STRING{lists}").into(),
+    match ["STRUCT", "MAP", "UNION"].into_iter().any(opens) {
+        true => format!("STORED TEXT{lists}").into(),
         false => of.into(),
     }
 }

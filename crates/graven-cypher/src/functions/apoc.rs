@@ -317,6 +317,7 @@ pub(super) const APOC: &[Function] = rows! {
         (text1: String, text2: String, languageTag: String = "en") FLOAT;
     "apoc.text.split" "apoc.text.split" (text: String, regex: String, limit: Integer = "0") LIST;
     "apoc.text.swapCase" "apoc.text.swapcase" (text: String) STR;
+    "apoc.text.toCypher" "apoc.text.tocypher" (value: Any, config: Map given = "{}") STR;
     "apoc.text.toUpperCase" "apoc.text.touppercase" (text: String given) STR;
     "apoc.text.upperCamelCase" "apoc.text.uppercamelcase" (text: String given) STR;
     "apoc.text.urldecode" "apoc.text.urldecode" (text: String given) STR;

@@ -92,12 +92,28 @@ impl Parser<'_> {
                 return Err(self.too_many_clauses());
             }
         }
+        let parts = std::iter::once(&first).chain(unions.iter().map(|union| &union.query));
+        for part in parts.filter(|_| !unions.is_empty()) {
+            if let [
+                Clause {
+                    kind: ClauseKind::Call(call),
+                    span,
+                },
+            ] = &part.clauses[..]
+                && !call.shown
+            {
+                let message = "a procedure within a `UNION` names its columns";
+                let error = self.error(*span, Code::InvalidClauseComposition, message);
+                return Err(error.with_hint("write `CALL ... YIELD name RETURN name`"));
+            }
+        }
         Ok(Query { first, unions })
     }
 
     fn single_query(&mut self, place: Place) -> Result<SingleQuery> {
         let mut clauses: Vec<Clause> = Vec::new();
         let check = self.used_database()?;
+        let mut check = check;
         let mut reading = 0;
         while let Some(clause) = self.clause()? {
             if let Some(previous) = clauses.last() {
@@ -105,6 +121,9 @@ impl Parser<'_> {
             }
             reading += usize::from(!matches!(clause.kind, ClauseKind::Create { .. }));
             clauses.push(clause);
+            if place == Place::CallSubquery && takes_over(&clauses) {
+                check = check.or(self.used_database()?);
+            }
             if reading > READING_CLAUSES_MAX || clauses.len() > CLAUSES_MAX {
                 return Err(self.too_many_clauses());
             }
@@ -112,8 +131,7 @@ impl Parser<'_> {
         self.check_end(&clauses, place)?;
         if let Some(check) = check {
             // What a subquery takes over comes first.
-            let imports =
-                place == Place::CallSubquery && matches!(clauses[0].kind, ClauseKind::With { .. });
+            let imports = place == Place::CallSubquery && takes_over(&clauses[..1]);
             clauses.insert(usize::from(imports), check);
         }
         Ok(SingleQuery { clauses })
@@ -254,7 +272,7 @@ impl Parser<'_> {
                 self.bounds(&mut projection)?;
                 ClauseKind::With {
                     projection,
-                    filter: self.where_clause()?,
+                    filter: None,
                 }
             }
             "CALL" => self.call_clause(false)?,
@@ -427,6 +445,11 @@ impl Parser<'_> {
             terminator,
         })
     }
+}
+
+/// Whether these clauses are what a subquery takes over from outside.
+fn takes_over(clauses: &[Clause]) -> bool {
+    matches!(clauses, [only] if matches!(only.kind, ClauseKind::With { .. }))
 }
 
 /// Whether a clause changes the graph.

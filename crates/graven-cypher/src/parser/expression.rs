@@ -166,31 +166,31 @@ impl Parser<'_> {
 
     fn predicate(&mut self) -> Result<Expr> {
         let mut left = self.bits()?;
-        loop {
-            let op = if self.kind() == TokenKind::Matches {
-                self.advance();
-                BinaryOp::RegexMatch
-            } else if self.is_word("IN") {
-                self.advance();
-                BinaryOp::In
-            } else if self.is_word("CONTAINS") {
-                self.advance();
-                BinaryOp::Contains
-            } else if self.is_word("STARTS") && self.is_word_at(1, "WITH") {
-                self.next += 2;
-                BinaryOp::StartsWith
-            } else if self.is_word("ENDS") && self.is_word_at(1, "WITH") {
-                self.next += 2;
-                BinaryOp::EndsWith
-            } else if self.at_check() {
-                left = self.check(left)?;
-                continue;
-            } else {
-                return Ok(left);
-            };
-            let right = self.additive()?;
-            left = self.binary(op, left, right)?;
+        while self.at_is_label() {
+            left = self.check(left)?;
         }
+        let op = if self.kind() == TokenKind::Matches {
+            self.advance();
+            BinaryOp::RegexMatch
+        } else if self.is_word("IN") {
+            self.advance();
+            BinaryOp::In
+        } else if self.is_word("CONTAINS") {
+            self.advance();
+            BinaryOp::Contains
+        } else if self.is_word("STARTS") && self.is_word_at(1, "WITH") {
+            self.next += 2;
+            BinaryOp::StartsWith
+        } else if self.is_word("ENDS") && self.is_word_at(1, "WITH") {
+            self.next += 2;
+            BinaryOp::EndsWith
+        } else if self.at_check() {
+            return self.check(left);
+        } else {
+            return Ok(left);
+        };
+        let right = self.additive()?;
+        self.binary(op, left, right)
     }
 
     /// Whether `IS` and something that can follow it, or `::`, stands here.
@@ -312,12 +312,15 @@ impl Parser<'_> {
             let minus = self.advance();
             let literal = matches!(
                 self.kind(),
-                TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal
+                TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal | TokenKind::Float
             );
             if op == UnaryOp::Minus && literal {
                 let token = self.advance();
-                let value = lexer::integer(self.text, token, true)?;
-                let expr = self.make(ExprKind::Integer(value), minus.span.to(token.span))?;
+                let kind = match token.kind {
+                    TokenKind::Float => ExprKind::Float(-lexer::float(self.text, token)?),
+                    _ => ExprKind::Integer(lexer::integer(self.text, token, true)?),
+                };
+                let expr = self.make(kind, minus.span.to(token.span))?;
                 let expr = self.postfix(expr)?;
                 return self.signed(signs, expr);
             }

@@ -26,6 +26,18 @@ impl Parser<'_> {
         if self.peek(1) != TokenKind::OpenParen {
             return Ok(None);
         }
+        if word.starts_with("to_") {
+            let (before, span) = (self.next, self.token().span);
+            self.next += 2;
+            if let Some(digits) = self.wide_literal()?
+                && self.eat(TokenKind::CloseParen)
+            {
+                let text = word.into();
+                return self.kuzu_function(&Name { text, span }, &mut vec![digits]);
+            }
+            self.next = before;
+            return Ok(None);
+        }
         if WITH_LAMBDA.contains(&word.as_str()) {
             self.next += 2;
             return self.with_bar(false, |p| p.lambda(&word)).map(Some);
@@ -59,6 +71,32 @@ impl Parser<'_> {
             };
         }
         Ok(None)
+    }
+
+    /// A whole number of more than 64 bits, as the text of its digits: where a cast follows, it has
+    /// a type that holds it.
+    pub(super) fn wide_literal(&mut self) -> Result<Option<Expr>> {
+        let negative = self.kind() == TokenKind::Minus;
+        let ahead = usize::from(negative);
+        let Some(token) = self.tokens.list.get(self.next + ahead).copied() else {
+            return Ok(None);
+        };
+        let ends = matches!(
+            self.peek(ahead + 1),
+            TokenKind::CloseParen | TokenKind::Comma
+        ) || self.is_word_at(ahead + 1, "AS");
+        let is_wide = || match crate::lexer::integer(self.text, token, negative) {
+            Ok(_) => false,
+            Err(error) => error.code == Code::IntegerOverflow,
+        };
+        if token.kind != TokenKind::Integer || !ends || !is_wide() {
+            return Ok(None);
+        }
+        let span = self.token().span.to(token.span);
+        let digits = token.span.slice(self.text).replace('_', "");
+        let digits = format!("{}{digits}", if negative { "-" } else { "" });
+        self.next += ahead + 1;
+        self.make(ExprKind::String(digits.into()), span).map(Some)
     }
 
     /// `list, x -> expression)` or `list, (a, b) -> expression)`.
@@ -144,7 +182,7 @@ impl Parser<'_> {
         args: &mut Vec<Expr>,
     ) -> Result<Option<ExprKind>> {
         let lower = name.text.to_ascii_lowercase();
-        let fewest = 1 + usize::from(lower == "concat_ws");
+        let fewest = 2 * usize::from(lower == "concat_ws");
         if matches!(&*lower, "concat" | "concat_ws") && args.len() >= fewest {
             let mut texts = Vec::with_capacity(args.len());
             for arg in std::mem::take(args) {
@@ -170,10 +208,16 @@ impl Parser<'_> {
                     }
                 });
             }
-            return Ok(whole.map(|whole| whole.kind));
+            let whole = whole.map(|whole| whole.kind);
+            return Ok(Some(whole.unwrap_or_else(|| ExprKind::String("".into()))));
         }
         if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
+        }
+        if let "json_array" | "json_object" = &*lower {
+            let made = lower.replacen("json_", "graven.json.", 1);
+            let call = self.called(&made, std::mem::take(args), name.span)?;
+            return Ok(Some(call.kind));
         }
         if lower == "regexp_replace" && args.len() == 4 {
             let option = args.pop().expect("four arguments");
@@ -194,8 +238,8 @@ impl Parser<'_> {
                 return Err(self.error(args[0].span, Code::FeatureNotAvailable, message));
             };
             let mut parts = PARTS.iter();
-            let Some((_, template)) = parts.find(|(known, _)| part.eq_ignore_ascii_case(known))
-            else {
+            let is = |known: &&str| part.eq_ignore_ascii_case(known);
+            let Some((_, template)) = parts.find(|(names, _)| names.iter().any(is)) else {
                 let message = format!("there is no part {part} of a date");
                 return Err(self.error(args[0].span, Code::InvalidArgumentValue, message));
             };
@@ -232,6 +276,21 @@ impl Parser<'_> {
 
     /// The expression of a text in which parameters stand for the arguments.
     fn of_template(&mut self, template: &str, at: Span, args: &[Expr]) -> Result<ExprKind> {
+        let guarded;
+        let template = match template.strip_prefix('?') {
+            Some(_) if args.iter().any(|arg| arg.kind == ExprKind::Null) => {
+                return Ok(ExprKind::Null);
+            }
+            Some(value) => {
+                let nulls: Vec<String> = (0..args.len())
+                    .map(|idx| format!("${idx} IS NULL"))
+                    .collect();
+                let any_null = nulls.join(" OR ");
+                guarded = format!("CASE WHEN {any_null} THEN NULL ELSE {value} END");
+                &*guarded
+            }
+            None => template,
+        };
         let statement = super::parse(&format!("RETURN {template}"))?;
         self.may_advance |= statement.may_advance;
         let item = match statement.query.first.clauses.into_iter().next() {

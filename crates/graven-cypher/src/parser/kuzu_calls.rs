@@ -7,7 +7,7 @@
 
 use super::{Parser, Result};
 use crate::ast::{ClauseKind, Expr, ExprKind, Name, ProcedureCall, Yields};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::token::{Span, TokenKind};
 
 /// Procedures that give their columns without `YIELD`, by their names in Kuzu.
@@ -104,6 +104,9 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
+/// Extensions that need no loading: their functions, files and URLs are there.
+const BUILT_IN: &[&str] = &["AZURE", "HTTPFS", "JSON"];
+
 impl Parser<'_> {
     /// `CHECKPOINT`, which is a procedure here.
     pub(super) fn checkpoint(&mut self) -> ClauseKind {
@@ -111,8 +114,9 @@ impl Parser<'_> {
         ClauseKind::Call(ProcedureCall::of("graven.checkpoint", Vec::new(), span))
     }
 
-    /// The refusal of a statement about extensions or other databases, if one begins here.
-    pub(super) fn extension_statement(&self) -> Option<Diagnostic> {
+    /// A statement about extensions or other databases, if one begins here: refused, unless it asks
+    /// for what is built in.
+    pub(super) fn extension_statement(&mut self) -> Result<Option<ClauseKind>> {
         let ends = |ahead: usize| {
             let last = matches!(self.peek(ahead), TokenKind::End | TokenKind::Semicolon);
             last && matches!(
@@ -126,31 +130,33 @@ impl Parser<'_> {
             .any(|it| self.is_word_at(1, it));
         if self.is_word("ATTACH") || self.is_word("DETACH") && ends(2) && !is_clause {
             let hint = "read its files with `LOAD FROM`, or a file of its export with `COPY`";
-            return Some(self.without("other databases to attach", hint));
+            return Err(self.without("other databases to attach", hint));
         }
         let (load, forced) = (self.is_word("LOAD"), self.is_word("FORCE"));
         let installs = self.is_word_at(usize::from(forced), "INSTALL");
         let named = self.is_word("UNINSTALL") || load && extension(1);
         let alone = (load || self.is_word("UPDATE")) && ends(2) && !is_clause;
         if !(installs || named || alone) {
-            return None;
+            return Ok(None);
         }
         let mut at = 1 + usize::from(forced);
         at += usize::from(extension(at));
-        let token = self.tokens.list.get(self.next + at)?;
+        let Some(token) = self.tokens.list.get(self.next + at) else {
+            return Ok(None);
+        };
         let name = token.span.slice(self.text);
         let name = name.trim_matches(['\'', '"', '`']).to_ascii_uppercase();
+        if BUILT_IN.contains(&&*name) && !self.is_word("UNINSTALL") {
+            self.next += at + 1;
+            return Ok(Some(ClauseKind::Finish));
+        }
         let hint = match name.as_str() {
-            "JSON" => {
-                "files of JSON are read and written without it, in JSON Lines too; for texts there \
-                    are `apoc.convert.fromJsonMap(text)` and `apoc.convert.toJson(value)`"
-            }
-            "HTTPFS" | "AZURE" => "URLs of web servers and of objects are read without it",
+            "JSON" | "HTTPFS" | "AZURE" => "leave it out: it is built in",
             "FTS" | "VECTOR" => SEARCH,
             "ALGO" => GRAPHS,
             _ => "leave it out; what is not built in comes from files",
         };
-        Some(self.without("extensions to load", hint))
+        Err(self.without("extensions to load", hint))
     }
 
     /// The rest of `CALL` where it is one of Kuzu: a procedure that gives its columns without

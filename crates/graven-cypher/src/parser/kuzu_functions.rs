@@ -4,7 +4,12 @@
 //! A row of [`FUNCTIONS`] gives a function by what says the same here: a text in which `$0`, `$1`
 //! stand for the arguments. Names that openCypher has, too, are not in the table.
 
-/// Name in lower case, number of arguments, and what it is. `list_` stands for `array_`, too.
+/// The parts of a text; of empty parts only the last one.
+const SPLIT: &str = "[`  p` IN [split($0, $1)] | \
+    [`  x` IN `  p`[..-1] WHERE `  x` <> ''] || `  p`[-1..]][0]";
+
+/// Name in lower case, number of arguments, and what it is. `list_` stands for `array_`, too. What
+/// stands behind `?` is null where an argument is null.
 pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     // Lists.
     ("list_len", 1, "size($0)"),
@@ -14,10 +19,26 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("list_element", 2, "graven.element($0, $1, false)"),
     ("list_concat", 2, "$0 + $1"),
     ("list_cat", 2, "$0 + $1"),
-    ("list_append", 2, "$0 || [$1]"),
-    ("list_push_back", 2, "$0 || [$1]"),
-    ("list_prepend", 2, "[$1] || $0"),
-    ("list_push_front", 2, "[$1] || $0"),
+    (
+        "list_append",
+        2,
+        "CASE WHEN $1 IS NOT NULL THEN $0 || [$1] END",
+    ),
+    (
+        "list_push_back",
+        2,
+        "CASE WHEN $1 IS NOT NULL THEN $0 || [$1] END",
+    ),
+    (
+        "list_prepend",
+        2,
+        "CASE WHEN $1 IS NOT NULL THEN [$1] || $0 END",
+    ),
+    (
+        "list_push_front",
+        2,
+        "CASE WHEN $1 IS NOT NULL THEN [$1] || $0 END",
+    ),
     ("list_position", 2, "apoc.coll.indexOf($0, $1) + 1"),
     ("list_indexof", 2, "apoc.coll.indexOf($0, $1) + 1"),
     ("list_contains", 2, "$1 IN $0"),
@@ -62,8 +83,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "list_to_string",
         2,
-        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
-            apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL | cast(`  x`, 'STRING')], $0) END",
+        "?apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL | cast(`  x`, 'STRING')], $0)",
     ),
     // Vectors.
     (
@@ -111,64 +131,65 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "substr",
         3,
-        "CASE WHEN $0 IS NULL OR $1 IS NULL OR $2 IS NULL THEN NULL \
-            WHEN $1 < 1 OR $2 < 0 THEN '' ELSE substring($0, $1 - 1, $2) END",
+        "?CASE WHEN $1 < 1 OR $2 < 0 THEN '' ELSE substring($0, $1 - 1, $2) END",
     ),
     (
         "lpad",
         3,
-        "CASE WHEN $1 < 0 THEN '' ELSE left(apoc.text.lpad($0, $1, $2), $1) END",
+        "?CASE WHEN $1 < 0 THEN '' WHEN size($0) >= $1 THEN left($0, $1) \
+            ELSE left(apoc.text.repeat($2, $1), $1 - size($0)) || $0 END",
     ),
     (
         "rpad",
         3,
-        "CASE WHEN $1 < 0 THEN '' ELSE left(apoc.text.rpad($0, $1, $2), $1) END",
+        "?CASE WHEN $1 < 0 THEN '' WHEN size($0) >= $1 THEN left($0, $1) \
+            ELSE left($0 || apoc.text.repeat($2, $1), $1) END",
     ),
-    ("repeat", 2, "apoc.text.repeat($0, $1)"),
+    ("repeat", 2, "?apoc.text.repeat($0, $1)"),
     (
         "initcap",
         1,
         "toUpper(left($0, 1)) || toLower(substring($0, 1))",
     ),
     ("levenshtein", 2, "apoc.text.levenshteinDistance($0, $1)"),
-    ("string_split", 2, "split($0, $1)"),
-    ("str_split", 2, "split($0, $1)"),
-    ("string_to_array", 2, "split($0, $1)"),
+    ("string_split", 2, SPLIT),
+    ("str_split", 2, SPLIT),
+    ("string_to_array", 2, SPLIT),
     (
         "split_part",
         3,
-        "CASE WHEN $2 > 0 THEN coalesce(split($0, $1)[$2 - 1], '') ELSE '' END",
+        "CASE WHEN $2 > 0 THEN coalesce(string_split($0, $1)[$2 - 1], '') ELSE '' END",
     ),
     (
         "regexp_extract",
         2,
-        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
-            coalesce(apoc.text.regexGroups($0, $1)[0][0], '') END",
+        "?coalesce(apoc.text.regexGroups($0, $1)[0][0], '')",
     ),
     (
         "regexp_extract",
         3,
-        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL AND $2 IS NOT NULL THEN \
-            coalesce(apoc.text.regexGroups($0, $1)[0][$2], '') END",
+        "?coalesce(apoc.text.regexGroups($0, $1)[0][$2], '')",
     ),
     (
         "regexp_extract_all",
         2,
-        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL THEN \
-            [`  x` IN apoc.text.regexGroups($0, $1) | `  x`[0]] END",
+        "?[`  x` IN apoc.text.regexGroups($0, $1) | `  x`[0]]",
     ),
     (
         "regexp_extract_all",
         3,
-        "CASE WHEN $0 IS NOT NULL AND $1 IS NOT NULL AND $2 IS NOT NULL THEN \
-            [`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')] END",
+        "?[`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')]",
     ),
     (
         "regexp_replace",
         3,
         "graven.regexpReplace($0, $1, $2, false)",
     ),
-    ("regexp_split_to_array", 2, "apoc.text.split($0, $1)"),
+    (
+        "regexp_split_to_array",
+        2,
+        "[`  x` IN apoc.text.split($0, $1) WHERE `  x` <> '']",
+    ),
     ("regexp_full_match", 2, "$0 =~ $1"),
     ("regexp_matches", 2, "$0 =~ ('(?s).*?(?:' || $1 || ').*')"),
     ("string", 1, "cast($0, 'STRING')"),
@@ -191,21 +212,15 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("uuid", 0, "randomUUID()"),
     ("gen_random_uuid", 0, "randomUUID()"),
     ("uuid", 1, "cast($0, 'UUID')"),
+    ("to_uuid", 1, "cast($0, 'UUID')"),
+    ("error", 1, "apoc.util.validatePredicate(true, $0, [])"),
     ("blob", 1, "cast($0, 'BLOB')"),
     ("to_blob", 1, "cast($0, 'BLOB')"),
     ("encode", 1, "graven.encode($0)"),
     ("decode", 1, "graven.decode($0)"),
     ("octet_length", 1, "graven.octetLength($0)"),
-    (
-        "md5",
-        1,
-        "CASE WHEN $0 IS NOT NULL THEN apoc.util.md5([cast($0, 'STRING')]) END",
-    ),
-    (
-        "sha256",
-        1,
-        "CASE WHEN $0 IS NOT NULL THEN apoc.util.sha256([cast($0, 'STRING')]) END",
-    ),
+    ("md5", 1, "?apoc.util.md5([cast($0, 'STRING')])"),
+    ("sha256", 1, "?apoc.util.sha256([cast($0, 'STRING')])"),
     ("to_int64", 1, "cast($0, 'INT64')"),
     ("to_int32", 1, "cast($0, 'INT32')"),
     ("to_int16", 1, "cast($0, 'INT16')"),
@@ -221,6 +236,19 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("to_date", 1, "cast($0, 'DATE')"),
     ("to_interval", 1, "cast($0, 'INTERVAL')"),
     ("to_serial", 1, "cast($0, 'INT64')"),
+    // JSON.
+    ("to_json", 1, "graven.json.of($0)"),
+    ("json_quote", 1, "graven.json.of($0)"),
+    ("row_to_json", 1, "graven.json.of($0)"),
+    ("array_to_json", 1, "graven.json.of($0)"),
+    ("json", 1, "graven.json($0)"),
+    ("json_array_length", 1, "graven.json.arrayLength($0)"),
+    ("json_contains", 2, "graven.json.contains($0, $1)"),
+    ("json_extract", 2, "graven.json.extract($0, $1)"),
+    ("json_keys", 1, "graven.json.keys($0)"),
+    ("json_merge_patch", 2, "graven.json.mergePatch($0, $1)"),
+    ("json_structure", 1, "graven.json.structure($0)"),
+    ("json_valid", 1, "graven.json.valid($0)"),
     // Comparisons.
     ("equals", 2, "$0 = $1"),
     ("not_equals", 2, "$0 <> $1"),
@@ -274,11 +302,11 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("interval", 1, "cast($0, 'INTERVAL')"),
     ("current_date", 0, "date()"),
     ("current_timestamp", 0, "datetime()"),
-    ("make_date", 3, "date({year: $0, month: $1, day: $2})"),
+    ("make_date", 3, "?date({year: $0, month: $1, day: $2})"),
     (
         "last_day",
         1,
-        "date.truncate('month', $0) + duration({months: 1}) - duration({days: 1})",
+        "?date.truncate('month', $0) + duration({months: 1}) - duration({days: 1})",
     ),
     (
         "dayname",
@@ -293,27 +321,30 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
             'September', 'October', 'November', 'December'][$0.month - 1]",
     ),
     ("century", 1, "cast(ceil($0.year / 100.0), 'INT64')"),
-    ("to_epoch_ms", 1, "datetime($0).epochMillis"),
-    ("epoch_ms", 1, "localdatetime(datetime.fromEpochMillis($0))"),
+    ("to_epoch_ms", 1, "?datetime($0).epochMillis"),
+    (
+        "epoch_ms",
+        1,
+        "?localdatetime(datetime.fromEpochMillis($0))",
+    ),
     (
         "to_timestamp",
         1,
-        "CASE WHEN $0 IS NOT NULL THEN \
-            localdatetime(datetime.fromEpoch(cast(floor($0), 'INT64'), 0)) + \
-            duration({microseconds: cast(($0 - floor($0)) * 1000000, 'INT64')}) END",
+        "?localdatetime(datetime.fromEpoch(cast(floor($0), 'INT64'), 0)) + \
+            duration({microseconds: cast(($0 - floor($0)) * 1000000, 'INT64')})",
     ),
-    ("to_years", 1, "duration({years: $0})"),
-    ("to_months", 1, "duration({months: $0})"),
-    ("to_days", 1, "duration({days: $0})"),
-    ("to_hours", 1, "duration({hours: $0})"),
-    ("to_minutes", 1, "duration({minutes: $0})"),
-    ("to_seconds", 1, "duration({seconds: $0})"),
-    ("to_milliseconds", 1, "duration({milliseconds: $0})"),
-    ("to_microseconds", 1, "duration({microseconds: $0})"),
+    ("to_years", 1, "?duration({years: $0})"),
+    ("to_months", 1, "?duration({months: $0})"),
+    ("to_days", 1, "?duration({days: $0})"),
+    ("to_hours", 1, "?duration({hours: $0})"),
+    ("to_minutes", 1, "?duration({minutes: $0})"),
+    ("to_seconds", 1, "?duration({seconds: $0})"),
+    ("to_milliseconds", 1, "?duration({milliseconds: $0})"),
+    ("to_microseconds", 1, "?duration({microseconds: $0})"),
     (
         "date_trunc",
         2,
-        "CASE WHEN $0 IS NULL THEN NULL WHEN $1 IS :: DATE AND $0 IN ['hour', 'minute', \
+        "?CASE WHEN $1 IS :: DATE AND $0 IN ['hour', 'minute', \
             'second', 'millisecond', 'microsecond'] THEN $1 \
             WHEN $1 IS :: DATE THEN date.truncate($0, $1) \
             WHEN $1 IS :: ZONED DATETIME THEN datetime.truncate($0, $1) \
@@ -352,137 +383,64 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "factorial",
         1,
-        "CASE WHEN $0 IS NOT NULL THEN \
-            reduce(`  s` = 1, `  x` IN range(1, coalesce($0, 0)) | `  s` * `  x`) END",
+        "?reduce(`  s` = 1, `  x` IN range(1, coalesce($0, 0)) | `  s` * `  x`)",
     ),
 ];
 
-/// Parts of dates, times and durations, and the components that they are here.
-pub(super) const PARTS: &[(&str, &str)] = &[
+/// Parts of dates, times and durations by their names, and the components that they are here.
+pub(super) const PARTS: &[(&[&str], &str)] = &[
     (
-        "year",
+        &["year", "years", "y"],
         "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
     ),
     (
-        "years",
-        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
-    ),
-    (
-        "y",
-        "CASE WHEN $1 IS :: DURATION THEN $1.years ELSE $1.year END",
-    ),
-    (
-        "month",
+        &["month", "months", "mon"],
         "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
     ),
     (
-        "months",
-        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear ELSE $1.month END",
-    ),
-    (
-        "day",
+        &["day", "days", "d"],
         "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
     ),
     (
-        "days",
-        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
-    ),
-    (
-        "d",
-        "CASE WHEN $1 IS :: DURATION THEN $1.days ELSE $1.day END",
-    ),
-    (
-        "decade",
+        &["decade", "decades"],
         "CASE WHEN $1 IS :: DURATION THEN $1.years / 10 ELSE $1.year / 10 END",
     ),
     (
-        "decades",
-        "CASE WHEN $1 IS :: DURATION THEN $1.years / 10 ELSE $1.year / 10 END",
-    ),
-    (
-        "century",
+        &["century", "centuries"],
         "CASE WHEN $1 IS :: DURATION THEN $1.years / 100 ELSE ($1.year - 1) / 100 + 1 END",
     ),
     (
-        "centuries",
-        "CASE WHEN $1 IS :: DURATION THEN $1.years / 100 ELSE ($1.year - 1) / 100 + 1 END",
-    ),
-    (
-        "millennium",
+        &["millennium", "millenniums"],
         "CASE WHEN $1 IS :: DURATION THEN $1.years / 1000 \
             ELSE ($1.year - 1) / 1000 + 1 END",
     ),
     (
-        "millenniums",
-        "CASE WHEN $1 IS :: DURATION THEN $1.years / 1000 \
-            ELSE ($1.year - 1) / 1000 + 1 END",
-    ),
-    (
-        "quarter",
+        &["quarter", "quarters"],
         "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear / 3 + 1 ELSE $1.quarter END",
     ),
+    (&["week", "weeks"], "$1.week"),
     (
-        "quarters",
-        "CASE WHEN $1 IS :: DURATION THEN $1.monthsOfYear / 3 + 1 ELSE $1.quarter END",
-    ),
-    ("week", "$1.week"),
-    ("weeks", "$1.week"),
-    (
-        "hour",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
+        &["hour", "hours", "h"],
+        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 \
+            ELSE $1.hour END",
     ),
     (
-        "hours",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
+        &["minute", "minutes", "m"],
+        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 \
+            ELSE $1.minute END",
     ),
     (
-        "h",
-        "CASE WHEN $1 IS :: DURATION THEN $1.hours WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.hour END",
-    ),
-    (
-        "minute",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
-    ),
-    (
-        "minutes",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
-    ),
-    (
-        "m",
-        "CASE WHEN $1 IS :: DURATION THEN $1.minutesOfHour WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.minute END",
-    ),
-    (
-        "second",
+        &["second", "seconds", "s"],
         "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
             WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
     ),
     (
-        "seconds",
-        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
-            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
-    ),
-    (
-        "s",
-        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute \
-            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second END",
-    ),
-    (
-        "millisecond",
+        &["millisecond", "milliseconds", "ms"],
         "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000 + $1.millisecondsOfSecond \
             WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
     ),
     (
-        "milliseconds",
-        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000 + $1.millisecondsOfSecond \
-            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000 + $1.millisecond END",
-    ),
-    (
-        "microsecond",
-        "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000000 + $1.microsecondsOfSecond \
-            WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
-    ),
-    (
-        "microseconds",
+        &["microsecond", "microseconds", "us"],
         "CASE WHEN $1 IS :: DURATION THEN $1.secondsOfMinute * 1000000 + $1.microsecondsOfSecond \
             WHEN $1 IS :: DATE NOT NULL THEN 0 ELSE $1.second * 1000000 + $1.microsecond END",
     ),
@@ -539,6 +497,8 @@ const OTHER_NAMES: &[&str] = &[
     "date_part",
     "datepart",
     "datetrunc",
+    "json_array",
+    "json_object",
     "linenumber",
     "file",
     "regexp_replace",

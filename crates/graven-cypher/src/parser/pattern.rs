@@ -91,7 +91,7 @@ impl Parser<'_> {
         let named = self.kind() == TokenKind::OpenParen && self.peek(2) == TokenKind::Equal;
         if self.kind() == TokenKind::OpenParen && (named || self.peek(1) == TokenKind::OpenParen) {
             if !named && self.at_quantified_pattern() {
-                return self.steps(self.nowhere(start), start);
+                return self.steps(None, start);
             }
             self.advance();
             let mut path = self.nested(Self::inner_path)?;
@@ -101,7 +101,7 @@ impl Parser<'_> {
             return Ok(path);
         }
         let first = self.node()?;
-        self.steps(first, start)
+        self.steps(Some(first), start)
     }
 
     /// What may stand in `shortestPath(...)`: its own search knows no least length but 0 and 1.
@@ -163,31 +163,48 @@ impl Parser<'_> {
     }
 
     /// The relationships and quantified patterns behind the first node.
-    fn steps(&mut self, first: NodePattern, start: crate::token::Span) -> Result<PathPattern> {
+    fn steps(
+        &mut self,
+        first: Option<NodePattern>,
+        start: crate::token::Span,
+    ) -> Result<PathPattern> {
         let mut steps = Vec::new();
+        // Between two quantified patterns, and at the ends, the node may be left out.
+        let mut written = first.is_some();
+        let mut has_node = written;
         loop {
-            let relationship = match self.kind() {
+            let (relationship, quantified) = match self.kind() {
                 TokenKind::OpenParen if self.peek(1) == TokenKind::OpenParen => {
-                    self.quantified_pattern()?
+                    (self.quantified_pattern()?, true)
                 }
-                TokenKind::Minus => self.relationship()?,
-                TokenKind::Less if self.peek(1) == TokenKind::Minus => self.relationship()?,
+                TokenKind::Minus if written => (self.relationship()?, false),
+                TokenKind::Less if written && self.peek(1) == TokenKind::Minus => {
+                    (self.relationship()?, false)
+                }
                 _ => break,
             };
-            // Between two quantified patterns, and at the end, the node may be left out.
-            let written =
-                self.kind() == TokenKind::OpenParen && self.peek(1) != TokenKind::OpenParen;
-            let is_quantified = relationship.length.is_some();
-            let node = match written || !is_quantified {
+            written = !quantified
+                || self.kind() == TokenKind::OpenParen && self.peek(1) != TokenKind::OpenParen;
+            has_node |= written
+                || relationship
+                    .length
+                    .is_none_or(|length| length.min != Some(0));
+            let node = match written {
                 true => self.node()?,
                 false => self.nowhere(relationship.span),
             };
             steps.push((relationship, node));
         }
+        if !has_node {
+            let message = "a pattern has at least one node: this one may be nothing at all";
+            let span = start.to(self.last_span());
+            let error = self.error(span, Code::InvalidRelationshipPattern, message);
+            return Err(error.with_hint("write a node before it: `()((a)-->(b))*`"));
+        }
         let mut path = PathPattern {
             name: None,
             shortest: None,
-            first,
+            first: first.unwrap_or_else(|| self.nowhere(start)),
             steps,
             filter: None,
             span: start.to(self.last_span()),

@@ -27,7 +27,10 @@ const OPTIONS: &[(&str, &[&str])] = &[
         "expressionEngine",
         &["compiled", "default", "interpreted", "onlyWhenHot"],
     ),
-    ("inferSchemaParts", &["mostSelectiveLabel", "off"]),
+    (
+        "inferSchemaParts",
+        &["mostSelectiveLabel", "most_selective_label", "off"],
+    ),
     (
         "interpretedPipesFallback",
         &["all", "default", "disabled", "whitelisted_plans_only"],
@@ -55,15 +58,18 @@ impl Parser<'_> {
         };
         let mut options = false;
         loop {
-            if prefix.mode == PlanMode::Execute && self.eat_word("EXPLAIN") {
+            if prefix.mode != PlanMode::Profile && self.eat_word("EXPLAIN") {
                 prefix.mode = PlanMode::Explain;
                 self.eat_word("LOGICAL");
-            } else if prefix.mode == PlanMode::Execute && self.eat_word("PROFILE") {
+            } else if prefix.mode != PlanMode::Explain && self.eat_word("PROFILE") {
                 prefix.mode = PlanMode::Profile;
             } else if !options && self.eat_word("CYPHER") {
                 options = true;
                 self.version()?;
                 self.statement_options()?;
+            } else if self.is_word("EXPLAIN") || self.is_word("PROFILE") {
+                let message = "a statement is explained or profiled, not both";
+                return Err(self.error(self.token().span, Code::InvalidOption, message));
             } else {
                 break;
             }
@@ -85,12 +91,13 @@ impl Parser<'_> {
         }
         let message = format!("`CYPHER {version}` is not available in this build");
         Err(self
-            .error(span, Code::FeatureNotAvailable, message)
+            .error(span, Code::InvalidOption, message)
             .with_hint(format!("leave it out, or write `CYPHER {VERSION}`")))
     }
 
     /// `name=value ...`, each of them known.
     fn statement_options(&mut self) -> Result<()> {
+        let mut given: Vec<&str> = Vec::new();
         while self.at_name() && self.peek(1) == TokenKind::Equal {
             let name = self.name("an option")?;
             self.advance();
@@ -101,6 +108,11 @@ impl Parser<'_> {
                     .error(name.span, Code::InvalidOption, message)
                     .with_hint("leave it out"));
             };
+            if given.contains(known) {
+                let message = format!("the option `{known}` has a value already");
+                return Err(self.error(name.span, Code::InvalidOption, message));
+            }
+            given.push(known);
             let value = self.token();
             if !matches!(
                 value.kind,

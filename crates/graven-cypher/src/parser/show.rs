@@ -20,6 +20,8 @@ use crate::token::{Span, TokenKind};
 const DATABASES: &str = "graven.show.databases";
 const ALIASES: &str = "graven.show.aliases";
 const HOME: &str = "graven.show.homeDatabase";
+const USERS: &str = "graven.show.users";
+const USERS_WITH_AUTH: &str = "graven.show.usersWithAuth";
 const DEFAULT: &str = "graven.show.defaultDatabase";
 
 /// What is shown: words, the procedure behind them, and whether names or ids of what is wanted may
@@ -40,7 +42,7 @@ const SHOWN: &[(&[&str], &str, bool)] = &[
     (&["DATABASE", "DATABASES"], DATABASES, false),
     (&["SETTING", "SETTINGS"], "graven.show.settings", true),
     (&["SERVER", "SERVERS"], "graven.show.servers", false),
-    (&["USER", "USERS"], "graven.show.users", false),
+    (&["USER", "USERS"], USERS, false),
     (&["ROLE", "ROLES"], "graven.show.roles", false),
     (
         &["TRANSACTION", "TRANSACTIONS"],
@@ -127,6 +129,10 @@ const FIRST_COLUMNS: &[(&str, &[&str])] = &[
     (
         "graven.show.procedures",
         &["name", "description", "mode", "worksOnSystem"],
+    ),
+    (
+        "graven.show.settings",
+        &["name", "value", "isDynamic", "defaultValue", "description"],
     ),
     (
         "graven.show.transactions",
@@ -226,7 +232,13 @@ impl Parser<'_> {
                     None => self.other_index_kind()?,
                     only => only,
                 };
-                self.what_is_shown()?
+                match self.what_is_shown()? {
+                    (USERS, ids) if self.is_word("WITH") && self.is_word_at(1, "AUTH") => {
+                        self.next += 2;
+                        (USERS_WITH_AUTH, ids)
+                    }
+                    shown => shown,
+                }
             }
         };
         let given = self.tokens.list[start_at..self.next].iter();

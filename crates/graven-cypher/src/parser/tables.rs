@@ -79,10 +79,8 @@ impl Parser<'_> {
             ));
         } else if two(self, "CREATE", "TYPE") {
             return Err(self.without("types of one's own", "write out what it stands for"));
-        } else if let Some(refused) = self.extension_statement() {
-            return Err(refused);
         } else {
-            return Ok(None);
+            return self.extension_statement();
         };
         Ok(Some(ClauseKind::Schema(SchemaCommand::Table(command))))
     }
@@ -353,10 +351,7 @@ impl Parser<'_> {
         if self.eat_word("ADD") {
             let lenient = self.if_not_exists()?;
             if self.is_word("FROM") && self.is_word_at(2, "TO") {
-                self.advance();
-                let from = self.name("a table of nodes")?.text;
-                self.expect_word("TO")?;
-                let pair = (from, self.name("a table of nodes")?.text);
+                let pair = self.pair_of_tables()?;
                 return Ok(TableCommand::AddEnds {
                     table,
                     pair,
@@ -375,11 +370,15 @@ impl Parser<'_> {
             });
         }
         if self.eat_word("DROP") {
-            if self.is_word("FROM") && self.is_word_at(2, "TO") {
-                let hint = "delete what joins them, and make a constraint without the pair";
-                return Err(self.without("`ALTER TABLE ... DROP FROM`", hint));
-            }
             let lenient = self.if_exists()?;
+            if self.is_word("FROM") && self.is_word_at(2, "TO") {
+                let pair = self.pair_of_tables()?;
+                return Ok(TableCommand::DropEnds {
+                    table,
+                    pair,
+                    lenient,
+                });
+            }
             let key = self.name("a column")?.text;
             return Ok(TableCommand::DropColumn {
                 table,
@@ -396,6 +395,14 @@ impl Parser<'_> {
         self.expect_word("TO")?;
         let to = self.name("the new name")?.text;
         Ok(TableCommand::RenameColumn { table, from, to })
+    }
+
+    /// `FROM a TO b`.
+    fn pair_of_tables(&mut self) -> Result<(Arc<str>, Arc<str>)> {
+        self.advance();
+        let from = self.name("a table of nodes")?.text;
+        self.expect_word("TO")?;
+        Ok((from, self.name("a table of nodes")?.text))
     }
 
     pub(super) fn if_exists(&mut self) -> Result<bool> {
@@ -443,7 +450,10 @@ impl Parser<'_> {
     pub(super) fn cast(&mut self) -> Result<ExprKind> {
         let name = self.name("cast")?;
         self.expect(TokenKind::OpenParen, "`(`")?;
-        let value = self.with_bar(false, Self::expression)?;
+        let value = match self.wide_literal()? {
+            Some(digits) => digits,
+            None => self.with_bar(false, Self::expression)?,
+        };
         let wanted = if self.eat_word("AS") {
             let start = self.token().span;
             let of = self.table_type()?;

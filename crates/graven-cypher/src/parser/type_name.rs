@@ -49,6 +49,7 @@ const SPELLINGS: &[(&[&str], &str)] = &[
     (&["RELATIONSHIP"], "RELATIONSHIP"),
     (&["EDGE"], "RELATIONSHIP"),
     (&["PATH"], "PATH"),
+    (&["PATHS"], "PATH"),
     (&["MAP"], "MAP"),
     (&["NULL"], "NULL"),
     (&["NOTHING"], "NOTHING"),

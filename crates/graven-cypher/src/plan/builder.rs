@@ -246,6 +246,7 @@ impl Builder<'_> {
                     None => partial.push(rows, |input| Operator::Apply { input, inner }),
                     Some(mut batches) => {
                         batches.columns = columns;
+                        batches.optional = optional;
                         partial.bound.extend(batches.status);
                         partial.push(rows, |input| Operator::InTransactions {
                             input,

@@ -271,6 +271,12 @@ impl AggregateFunction {
             AggregateFunction::PercentileDisc => "percentileDisc",
         }
     }
+
+    /// Whether a percentile can be asked for this share of the values.
+    #[must_use]
+    pub fn takes_share(share: f64) -> bool {
+        (0.0..=1.0).contains(&share)
+    }
 }
 
 /// One aggregate of an aggregation.

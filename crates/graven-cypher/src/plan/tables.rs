@@ -80,6 +80,12 @@ pub enum TableCommand {
         pair: (Arc<str>, Arc<str>),
         lenient: bool,
     },
+    /// `ALTER TABLE name DROP FROM a TO b`: with the relationships between them.
+    DropEnds {
+        table: Arc<str>,
+        pair: (Arc<str>, Arc<str>),
+        lenient: bool,
+    },
 }
 
 impl TableCommand {
@@ -94,7 +100,8 @@ impl TableCommand {
             | TableCommand::DropColumn { table, .. }
             | TableCommand::RenameColumn { table, .. }
             | TableCommand::Rename { table, .. }
-            | TableCommand::AddEnds { table, .. } => table,
+            | TableCommand::AddEnds { table, .. }
+            | TableCommand::DropEnds { table, .. } => table,
         }
     }
 }
@@ -110,6 +117,7 @@ impl fmt::Display for TableCommand {
             TableCommand::RenameColumn { .. } => "rename a column of table",
             TableCommand::Rename { .. } => "rename table",
             TableCommand::AddEnds { .. } => "add ends to table",
+            TableCommand::DropEnds { .. } => "drop ends of table",
         };
         write!(f, "{does} {}", self.table())
     }

@@ -8,6 +8,7 @@ pub(super) mod blob;
 pub(super) mod cast;
 pub(super) mod convert;
 pub(super) mod graph;
+pub(super) mod json;
 pub(super) mod kuzu_type;
 pub(super) mod list;
 pub(super) mod number;
@@ -23,6 +24,7 @@ pub(super) mod temporal;
 pub(super) mod text;
 pub(super) mod types;
 pub(super) mod vector;
+pub(super) mod wide;
 
 /// The error of a function that got a value it does not take.
 fn wrong(function: &str, wanted: &str, got: &Value) -> ExecError {

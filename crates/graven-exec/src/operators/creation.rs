@@ -327,8 +327,8 @@ impl Creation {
         Ok(())
     }
 
-    /// The first property of a row that is null, of those named in the text, and where what has it
-    /// stands there.
+    /// The first property of a row that is null or NaN, of those named in the text, and where what
+    /// has it stands there.
     pub(crate) fn null_property(
         &self,
         prepared: &Prepared,
@@ -341,11 +341,14 @@ impl Creation {
             if let (Properties::Entries(entries), Computed::Entries(columns)) =
                 (properties, &part.properties)
             {
-                let is_null = |(entry, column): &(&Entry, Option<&Column>)| match column {
-                    Some(column) => column.is_null(row),
-                    None => known(&entry.2, rt).is_ok_and(Value::is_null),
+                let is_nothing = |value: &Value| {
+                    value.is_null() || matches!(value, Value::Float(x) if x.is_nan())
                 };
-                if let Some((entry, _)) = with_columns(entries, columns).find(is_null) {
+                let equals_nothing = |(entry, column): &(&Entry, Option<&Column>)| match column {
+                    Some(column) => is_nothing(&column.get(row)),
+                    None => known(&entry.2, rt).is_ok_and(is_nothing),
+                };
+                if let Some((entry, _)) = with_columns(entries, columns).find(equals_nothing) {
                     return Some((entry.1.clone(), at));
                 }
             }
@@ -544,8 +547,13 @@ impl Properties {
                 }
             }
             (_, Computed::Map(column)) => {
-                let entries = rt.property_entries(&column.get(row))?;
-                for (name, value) in entries.iter().flatten() {
+                let Some(entries) = rt.property_entries(&column.get(row))? else {
+                    let message = "the properties of something new are a Map, this is null";
+                    return Err(ExecError::Type {
+                        message: message.to_owned(),
+                    });
+                };
+                for (name, value) in &entries {
                     if !value.is_null() {
                         found.push((rt.writer()?.key(name)?, storable(value, name)?));
                     }

@@ -6,6 +6,8 @@
 //! and drops them. A column is renamed by moving each value, a type by making its relationships
 //! again. Everything is one transaction.
 
+mod ends;
+
 use std::sync::Arc;
 
 use graven_cypher::plan::constraint::ConstraintKind;
@@ -165,32 +167,12 @@ impl Tables<'_> {
                 table,
                 pair: (from, to),
                 lenient,
-            } => {
-                let (entity, constraints) = self.table(table)?;
-                self.node_table(from)?;
-                self.node_table(to)?;
-                let pair = (self.transaction.label(from)?, self.transaction.label(to)?);
-                for constraint in &constraints {
-                    if let storage::ConstraintKind::Ends(ends) = &constraint.kind {
-                        if ends.pairs.contains(&pair) {
-                            return match lenient {
-                                true => Ok(()),
-                                false => Err(exists("pair", &format!("{from} to {to}"))),
-                            };
-                        }
-                        let mut ends = ends.clone();
-                        ends.pairs.push(pair);
-                        self.transaction.drop_constraint(&constraint.name)?;
-                        return self.create(&ConstraintSpec {
-                            name: Some(constraint.name.to_string()),
-                            kind: storage::ConstraintKind::Ends(ends),
-                            entity,
-                            keys: Vec::new(),
-                        });
-                    }
-                }
-                Err(missing("relationship table", table))
-            }
+            } => self.add_ends(table, (from, to), *lenient),
+            TableCommand::DropEnds {
+                table,
+                pair: (from, to),
+                lenient,
+            } => self.drop_ends(table, (from, to), *lenient),
         }
     }
 

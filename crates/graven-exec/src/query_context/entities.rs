@@ -13,6 +13,7 @@ use graven_storage::{LabelId, NodeId, RelId, TypeId};
 use super::QueryContext;
 use crate::error::Result;
 use crate::writing::{Entity, Writer, deleted};
+use crate::{element_id, of_element_id};
 
 impl QueryContext {
     /// Whether something that was read before may be gone.
@@ -122,20 +123,12 @@ impl QueryContext {
 
     /// The text by which other programs may name a node (`n`) or relationship (`r`).
     pub(crate) fn element_id(&self, kind: char, id: u64) -> String {
-        use std::fmt::Write as _;
-        let mut text = String::with_capacity(48);
-        for byte in self.store_uuid {
-            let _ = write!(text, "{byte:02x}");
-        }
-        let _ = write!(text, ":{kind}:{id}");
-        text
+        element_id(&self.store_uuid, kind, id)
     }
 
     /// The id in a text that [`QueryContext::element_id`] gives; none for any other text, or one of
     /// another store.
     pub(crate) fn of_element_id(&self, kind: char, text: &str) -> Option<u64> {
-        let (_, id) = text.rsplit_once(':')?;
-        let id = id.parse().ok()?;
-        (self.element_id(kind, id) == text).then_some(id)
+        of_element_id(&self.store_uuid, kind, text)
     }
 }

@@ -189,12 +189,16 @@ pub fn modulo(a: &Value, b: &Value) -> Result<Value> {
     }
 }
 
-/// `a ^ b`, always a float.
+/// `a ^ b`, always a float. As in Java, a power of one that is no number, or has no end, is none.
 ///
 /// # Errors
 /// Not numbers.
 pub fn power(a: &Value, b: &Value) -> Result<Value> {
-    floats(a, b, "raise to a power", f64::powf)
+    let power = |x: f64, y: f64| match y.is_nan() || x.abs() == 1.0 && y.is_infinite() {
+        true => f64::NAN,
+        false => x.powf(y),
+    };
+    floats(a, b, "raise to a power", power)
 }
 
 /// `-a`.

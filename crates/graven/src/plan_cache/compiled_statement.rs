@@ -24,9 +24,17 @@ impl CompiledStatement {
         let columns = plan.columns.iter().map(|(name, _)| name.to_string());
         let runs = plan.mode != PlanMode::Explain;
         let of_schema = |op: &Operator| matches!(op, Operator::Schema { .. });
+        let calls = |kind: StatementKind| {
+            plan.root.any(&|op| match op {
+                Operator::Procedure { name, .. } => procedures::kind(name) == Some(kind),
+                _ => false,
+            })
+        };
         let kind = match plan.writes() {
             true if plan.root.any(&of_schema) => StatementKind::ChangesSchema,
+            _ if calls(StatementKind::OfSystem) => StatementKind::OfSystem,
             true => StatementKind::Writes,
+            false if calls(StatementKind::Writes) => StatementKind::Writes,
             false => StatementKind::Reads,
         };
         let about_users = |op: &Operator| match op {
@@ -63,7 +71,7 @@ impl CompiledStatement {
             loads,
             has_macros: false,
             kind,
-            write: runs && kind != StatementKind::Reads,
+            write: runs && plan.writes(),
             run_in_transactions: runs && plan.root.in_transactions().is_some(),
             merge: plan.root.any(&|op| {
                 matches!(

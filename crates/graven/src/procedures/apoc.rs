@@ -8,9 +8,13 @@
 mod algo;
 mod atomic;
 mod batches;
+mod collapsed;
 mod create;
+mod elements;
 mod export;
 mod graph;
+mod grouped;
+mod jobs;
 mod merge;
 mod meta;
 mod others;
@@ -22,6 +26,8 @@ mod refactor_nodes;
 mod run;
 mod schema_assert;
 mod search;
+mod subgraph;
+mod tree;
 mod without_effect;
 
 use graven_cypher::TypeSet;
@@ -33,12 +39,16 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     algo::TABLE,
     atomic::TABLE,
     batches::TABLE,
+    collapsed::TABLE,
     create::TABLE,
+    elements::TABLE,
     export::TABLES[0],
     export::TABLES[1],
     export::TABLES[2],
     export::TABLES[3],
     graph::TABLE,
+    grouped::TABLE,
+    jobs::TABLE,
     merge::TABLE,
     meta::TABLE,
     others::TABLE,
@@ -47,6 +57,8 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     run::TABLE,
     schema_assert::TABLE,
     search::TABLE,
+    subgraph::TABLE,
+    tree::TABLE,
     without_effect::TABLE,
 ];
 

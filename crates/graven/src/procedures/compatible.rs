@@ -129,6 +129,10 @@ pub(super) const TABLE: &[Procedure] = &[
             ("isDynamic", TypeSet::BOOLEAN),
             ("defaultValue", TypeSet::STRING),
             ("description", TypeSet::STRING),
+            ("startupValue", TypeSet::STRING),
+            ("isExplicitlySet", TypeSet::BOOLEAN),
+            ("validValues", TypeSet::STRING),
+            ("isDeprecated", TypeSet::BOOLEAN),
         ],
         run: Body::OfDatabase(show_settings),
     },
@@ -241,12 +245,17 @@ fn show_settings(db: &Arc<Instance>, args: &[Value]) -> Rows {
     let is_wanted =
         |it: &Setting| wanted.is_empty() || wanted.iter().any(|name| **name == *it.name);
     let shown = settings(db).into_iter().filter(is_wanted).map(|setting| {
+        let value = Value::text(&setting.value);
         vec![
             Value::text(setting.name),
-            Value::text(&setting.value),
+            value.clone(),
             Value::Boolean(setting.dynamic),
             Value::text(setting.default),
             Value::text(setting.about),
+            value,
+            Value::Boolean(setting.value != setting.default),
+            Value::text(""),
+            Value::Boolean(false),
         ]
     });
     Ok(shown.collect())

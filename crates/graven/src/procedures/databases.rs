@@ -54,6 +54,7 @@ macro_rules! columns {
             ("lastCommittedTxn", TypeSet::INTEGER),
             ("replicationLag", TypeSet::INTEGER),
             ("constituents", TypeSet::LIST),
+            ("options", TypeSet::MAP),
         ]
     };
 }
@@ -213,6 +214,7 @@ fn row(db: &Instance, name: Value, is_first: Option<bool>) -> Vec<Value> {
         integer(db.store.snapshot().timestamp()),
         integer(0),
         Value::list(Vec::new()),
+        Value::map(Vec::new()),
     ]);
     row
 }
@@ -263,6 +265,7 @@ fn listed_row(
         open.map_or(Value::Null, |it| integer(it.store.snapshot().timestamp())),
         integer(0),
         Value::list(Vec::new()),
+        Value::map(Vec::new()),
     ]);
     row
 }

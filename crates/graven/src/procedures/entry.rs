@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, MoreRows, Value};
-use graven_storage::{NodeId, RelId};
+use graven_exec::{ExecError, MoreRows, Value, of_element_id};
+use graven_storage::{NodeId, RelId, Store};
 
 use super::inner::Call;
 use super::{DatabaseProcedures, Rows};
@@ -89,8 +89,13 @@ impl Procedure {
         self.right == Right::Write && !own
     }
 
-    /// The arguments by name, with null for those that were left out.
-    pub(super) fn named(&self, args: &[Value]) -> Result<Vec<(Arc<str>, Value)>, ExecError> {
+    /// The arguments by name, with null for those that were left out; nodes and relationships may
+    /// be named by their ids in this store.
+    pub(super) fn named(
+        &self,
+        args: &[Value],
+        store: &Store,
+    ) -> Result<Vec<(Arc<str>, Value)>, ExecError> {
         let mut named = Vec::with_capacity(self.arguments.len());
         for (at, (name, _)) in self.arguments.iter().enumerate() {
             let given = args.get(at);
@@ -98,7 +103,7 @@ impl Procedure {
                 // Left out, it means all; a null or a list of nulls means none.
                 true if at >= self.arguments.len() - self.optional => {
                     let given = given.cloned().unwrap_or(Value::list(Vec::new()));
-                    let named = self.entities(name, given.clone())?;
+                    let named = self.entities(name, given.clone(), store)?;
                     let of_nulls = match &given {
                         Value::List(items) => !items.is_empty(),
                         other => other.is_null(),
@@ -110,7 +115,7 @@ impl Procedure {
                         _ => named,
                     }
                 }
-                true => self.entities(name, given.cloned().unwrap_or_default())?,
+                true => self.entities(name, given.cloned().unwrap_or_default(), store)?,
                 false => given.cloned().unwrap_or_default(),
             };
             named.push((Arc::from(*name), value));
@@ -119,11 +124,21 @@ impl Procedure {
     }
 
     /// A list of nodes or relationships: given as such, as one of them, or by ids.
-    fn entities(&self, name: &str, given: Value) -> Result<Value, ExecError> {
+    fn entities(&self, name: &str, given: Value, store: &Store) -> Result<Value, ExecError> {
+        let by_text = |text: &str| match name {
+            "nodes" => of_element_id(&store.uuid(), 'n', text).map(|id| Value::Node(NodeId(id))),
+            _ => {
+                let id = of_element_id(&store.uuid(), 'r', text);
+                id.map(|id| Value::Relationship(RelId(id)))
+            }
+        };
         let one = |value: &Value| match value {
             Value::Integer(id) if name == "nodes" => Ok(Value::Node(NodeId(id.cast_unsigned()))),
             Value::Integer(id) => Ok(Value::Relationship(RelId(id.cast_unsigned()))),
             Value::Node(_) | Value::Relationship(_) => Ok(value.clone()),
+            Value::String(text) => by_text(text).ok_or_else(|| ExecError::Argument {
+                message: format!("{}: `{text}` is no element id of this database", self.name),
+            }),
             other => Err(ExecError::Argument {
                 message: format!(
                     "{}: `{name}` is a Node or Relationship, an id, or a list of them, not {}",

@@ -1,19 +1,21 @@
 //! What `SHOW TRANSACTIONS`, `SHOW PROCEDURES` and `SHOW FUNCTIONS` list, and `TERMINATE
 //! TRANSACTIONS`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use graven_cypher::TypeSet;
-use graven_cypher::functions::{Availability, FUNCTIONS};
+use graven_cypher::functions::{self, Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
 use graven_storage::{PropertyValue, Role};
 use graven_types::{DateTime, Duration};
 
 use super::databases::{id, name};
+use super::described::{described, field_maps, part_map};
 use super::entry::{Body, Procedure};
-use super::{DatabaseProcedures, described, schema_list, user};
+use super::{DatabaseProcedures, schema_list, user};
 use crate::instance::Instance;
 use crate::right::Right;
 use crate::statements::RunningStatement;
@@ -72,13 +74,13 @@ pub(super) const TABLE: &[Procedure] = &[
             ("category", TypeSet::STRING),
             ("description", TypeSet::STRING),
             ("signature", TypeSet::STRING),
-            ("aggregating", TypeSet::BOOLEAN),
             ("isBuiltIn", TypeSet::BOOLEAN),
-            ("isDeprecated", TypeSet::BOOLEAN),
             ("argumentDescription", TypeSet::LIST),
             ("returnDescription", TypeSet::STRING),
+            ("aggregating", TypeSet::BOOLEAN),
             ("rolesExecution", TypeSet::LIST),
             ("rolesBoostedExecution", TypeSet::LIST),
+            ("isDeprecated", TypeSet::BOOLEAN),
             ("deprecatedBy", TypeSet::STRING),
         ],
         run: Body::OfCaller(functions),
@@ -151,15 +153,43 @@ pub(super) const TABLE: &[Procedure] = &[
             ("database", TypeSet::STRING),
             ("transactionId", TypeSet::STRING),
             ("currentQueryId", TypeSet::STRING),
+            ("outerTransactionId", TypeSet::STRING),
             ("connectionId", TypeSet::STRING),
             ("clientAddress", TypeSet::STRING),
             ("username", TypeSet::STRING),
-            ("currentQuery", TypeSet::STRING),
-            ("startTime", TypeSet::TEMPORAL),
-            ("status", TypeSet::STRING),
-            ("elapsedTime", TypeSet::DURATION),
-            ("memory", TypeSet::INTEGER),
             ("metaData", TypeSet::MAP),
+            ("currentQuery", TypeSet::STRING),
+            ("parameters", TypeSet::MAP),
+            ("planner", TypeSet::STRING),
+            ("runtime", TypeSet::STRING),
+            ("indexes", TypeSet::LIST),
+            ("startTime", TypeSet::STRING),
+            ("currentQueryStartTime", TypeSet::STRING),
+            ("protocol", TypeSet::STRING),
+            ("requestUri", TypeSet::STRING),
+            ("status", TypeSet::STRING),
+            ("currentQueryStatus", TypeSet::STRING),
+            ("statusDetails", TypeSet::STRING),
+            ("resourceInformation", TypeSet::MAP),
+            ("activeLockCount", TypeSet::INTEGER),
+            ("currentQueryActiveLockCount", TypeSet::INTEGER),
+            ("elapsedTime", TypeSet::DURATION),
+            ("cpuTime", TypeSet::DURATION),
+            ("waitTime", TypeSet::DURATION),
+            ("idleTime", TypeSet::DURATION),
+            ("currentQueryElapsedTime", TypeSet::DURATION),
+            ("currentQueryCpuTime", TypeSet::DURATION),
+            ("currentQueryWaitTime", TypeSet::DURATION),
+            ("currentQueryIdleTime", TypeSet::DURATION),
+            ("currentQueryAllocatedBytes", TypeSet::INTEGER),
+            ("allocatedDirectBytes", TypeSet::INTEGER),
+            ("estimatedUsedHeapMemory", TypeSet::INTEGER),
+            ("pageHits", TypeSet::INTEGER),
+            ("pageFaults", TypeSet::INTEGER),
+            ("currentQueryPageHits", TypeSet::INTEGER),
+            ("currentQueryPageFaults", TypeSet::INTEGER),
+            ("initializationStackTrace", TypeSet::STRING),
+            ("memory", TypeSet::INTEGER),
         ],
         run: Body::OfCaller(transactions),
     },
@@ -177,6 +207,23 @@ pub(super) const TABLE: &[Procedure] = &[
             ("home", TypeSet::STRING),
         ],
         run: Body::OfCaller(user::users),
+    },
+    Procedure {
+        name: "graven.show.usersWithAuth",
+        about: "SHOW USERS WITH AUTH",
+        arguments: &[],
+        optional: 0,
+        right: Right::Admin,
+        columns: &[
+            ("user", TypeSet::STRING),
+            ("roles", TypeSet::LIST),
+            ("passwordChangeRequired", TypeSet::BOOLEAN),
+            ("suspended", TypeSet::BOOLEAN),
+            ("home", TypeSet::STRING),
+            ("provider", TypeSet::STRING),
+            ("auth", TypeSet::MAP),
+        ],
+        run: Body::OfCaller(user::users_with_auth),
     },
     Procedure {
         name: "graven.terminate.transactions",
@@ -224,6 +271,15 @@ fn moment(time: SystemTime) -> Value {
     }))
 }
 
+/// A moment as text, as Neo4j's lists have it.
+pub(super) fn told_moment(time: SystemTime) -> Value {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    let since = since.unwrap_or_default().as_millis();
+    let since = u64::try_from(since).unwrap_or(u64::MAX);
+    let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(since);
+    Value::text(&moment(time).to_string())
+}
+
 /// Whether the caller may see and end what this one runs: its own, or any user's if it is an admin.
 fn concerns(caller: &DatabaseProcedures, running: &RunningStatement) -> bool {
     let access = caller.access();
@@ -268,21 +324,54 @@ fn row_of_transaction(db: &Instance, id: &str, running: &RunningStatement) -> Ve
         seconds: i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX),
         nanoseconds: elapsed.subsec_nanos(),
     });
-    let memory = running.memory.load(Ordering::Relaxed);
+    let memory = super::integer(running.memory.load(Ordering::Relaxed));
     let client = running.client();
+    let protocol = if client.is_some() { "bolt" } else { "embedded" };
+    let (none, unknown) = (Value::Integer(0), Value::Null);
+    let (begun, elapsed) = (told_moment(at), Value::from(elapsed));
+    let status = running.status();
     vec![
         name(db),
         Value::text(id),
         Value::text(&running.query_id()),
+        Value::text(""),
         Value::text(client.map_or("", |client| &client.connection)),
         Value::text(client.map_or("", |client| &client.address)),
         running.user.clone().map_or(Value::Null, Value::String),
-        Value::String(running.text()),
-        moment(at),
-        Value::text(running.status()),
-        Value::from(elapsed),
-        super::integer(memory),
         running.metadata(),
+        Value::String(running.text()),
+        Value::map(Vec::new()),
+        unknown.clone(),
+        unknown.clone(),
+        Value::list(Vec::new()),
+        begun.clone(),
+        begun,
+        Value::text(protocol),
+        unknown.clone(),
+        Value::text(status),
+        Value::text(&status.to_lowercase()),
+        Value::text(""),
+        Value::map(Vec::new()),
+        // There are no locks.
+        none.clone(),
+        none.clone(),
+        elapsed.clone(),
+        unknown.clone(),
+        unknown.clone(),
+        unknown.clone(),
+        elapsed,
+        unknown.clone(),
+        unknown.clone(),
+        unknown.clone(),
+        memory.clone(),
+        none,
+        memory.clone(),
+        unknown.clone(),
+        unknown.clone(),
+        unknown.clone(),
+        unknown,
+        Value::text(""),
+        memory,
     ]
 }
 
@@ -358,21 +447,21 @@ pub(super) fn procedures(
         .filter(|procedure| may(procedure.right))
         .map(|procedure| {
             let text = |text: &str| Value::text(text);
-            let on_system = Value::Boolean(false);
+            let deprecated = Value::Boolean(procedure.is_deprecated);
             vec![
                 text(&procedure.name),
                 text(procedure.about),
-                text(procedure.right.mode()),
-                on_system,
+                text(procedure.mode),
+                Value::Boolean(procedure.on_system),
                 text(&procedure.signature),
                 procedure.arguments,
                 procedure.returns,
-                Value::Boolean(procedure.right == Right::Admin),
+                Value::Boolean(procedure.is_admin),
                 Value::Null,
                 Value::Null,
-                Value::Boolean(false),
-                Value::Null,
-                Value::map(vec![("deprecated".into(), Value::Boolean(false))]),
+                deprecated.clone(),
+                procedure.replacement.map_or(Value::Null, text),
+                Value::map(vec![("deprecated".into(), deprecated)]),
             ]
         });
     Ok(rows.collect())
@@ -384,52 +473,89 @@ pub(super) fn functions(
 ) -> Result<Vec<Vec<Value>>, ExecError> {
     // Every user may call every function.
     let role = role_asked_for(caller, args.get(1..).unwrap_or_default())?;
-    // All are built in.
-    if role.is_none() || matches!(args, [Value::Boolean(false), ..]) {
+    if role.is_none() {
         return Ok(Vec::new());
     }
-    let row = |name: &str, signature: String, (takes, gives): (u8, TypeSet), aggregating: bool| {
+    let mut rows: Vec<FunctionRow> = functions::described().map(of_neo4j).collect();
+    let named: HashSet<&str> = functions::described().map(|it| it.name).collect();
+    rows.extend(own_functions().filter(|row| !named.contains(row.name)));
+    if let Some(Value::Boolean(built_in)) = args.first() {
+        rows.retain(|row| row.is_built_in() == *built_in);
+    }
+    rows.sort_by_key(|row| row.name);
+    Ok(rows.into_iter().map(FunctionRow::values).collect())
+}
+
+/// What is said of a function.
+struct FunctionRow {
+    name: &'static str,
+    category: &'static str,
+    signature: String,
+    arguments: Value,
+    returns: String,
+    aggregates: bool,
+    is_deprecated: bool,
+    replacement: Option<&'static str>,
+}
+
+impl FunctionRow {
+    /// Not so are those of a library, as Neo4j sees it.
+    fn is_built_in(&self) -> bool {
+        !self.name.starts_with("apoc.")
+    }
+
+    fn values(self) -> Vec<Value> {
+        let is_built_in = self.is_built_in();
+        vec![
+            Value::text(self.name),
+            Value::text(self.category),
+            Value::text(&self.signature),
+            Value::text(&self.signature),
+            Value::Boolean(is_built_in),
+            self.arguments,
+            Value::text(&self.returns),
+            Value::Boolean(self.aggregates),
+            Value::Null,
+            Value::Null,
+            Value::Boolean(self.is_deprecated),
+            self.replacement.map_or(Value::Null, Value::text),
+        ]
+    }
+}
+
+fn of_neo4j(it: functions::Described) -> FunctionRow {
+    FunctionRow {
+        name: it.name,
+        category: it.category,
+        signature: it.signature.to_owned(),
+        arguments: Value::list(it.arguments.iter().map(part_map).collect()),
+        returns: it.returns.to_owned(),
+        aggregates: it.aggregates,
+        is_deprecated: it.is_deprecated,
+        replacement: it.replacement,
+    }
+}
+
+/// All functions that have a row in a table.
+fn own_functions() -> impl Iterator<Item = FunctionRow> {
+    let own = |name: &'static str, signature: String, (takes, gives): (u8, TypeSet)| {
         let names: Vec<String> = (1..=takes).map(|at| format!("input{at}")).collect();
         let arguments = names.iter().map(|name| (name.as_str(), TypeSet::ANY));
-        let category = match aggregating {
-            true => "Aggregating",
-            false => graven_cypher::functions::category(name),
-        };
-        vec![
-            Value::text(name),
-            Value::text(category),
-            Value::text(&signature),
-            Value::text(&signature),
-            Value::Boolean(aggregating),
-            Value::Boolean(true),
-            Value::Boolean(false),
-            super::field_maps(arguments),
-            Value::text(&gives.to_string()),
-            Value::Null,
-            Value::Null,
-            Value::Null,
-        ]
+        FunctionRow {
+            name,
+            category: functions::category(name),
+            signature,
+            arguments: field_maps(arguments),
+            returns: gives.to_string(),
+            aggregates: false,
+            is_deprecated: false,
+            replacement: None,
+        }
     };
     let available = FUNCTIONS
         .iter()
         .filter(|f| f.availability == Availability::Available);
-    let mut rows: Vec<Vec<Value>> = available
-        .map(|f| row(f.display, f.signature(), (f.args_min, f.returns), false))
-        .collect();
-    rows.extend(graven_cypher::functions::BY_PROCEDURE.iter().map(|f| {
-        let signature = format!(
-            "{}({} to {} arguments) :: {}",
-            f.display, f.args_min, f.args_max, f.returns
-        );
-        row(f.display, signature, (f.args_min, f.returns), false)
-    }));
-    let aggregates = graven_cypher::functions::AGGREGATES;
-    rows.extend(
-        aggregates
-            .iter()
-            .map(|name| row(name, format!("{name}(value)"), (1, TypeSet::ANY), true)),
-    );
-    Ok(rows)
+    available.map(move |f| own(f.display, f.signature(), (f.args_min, f.returns)))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]

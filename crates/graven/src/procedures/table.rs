@@ -4,7 +4,7 @@ use graven_cypher::TypeSet;
 use graven_exec::Value;
 
 use super::entry::{Body, Procedure};
-use super::{contents, list, log, maintenance, schema_list, show, user};
+use super::{contents, described, log, maintenance, schema_list, show, user};
 use crate::right::Right;
 use crate::tables;
 
@@ -447,7 +447,7 @@ pub(super) const TABLE: &[Procedure] = &[
         optional: 0,
         right: Right::Read,
         columns: &[("name", TypeSet::STRING), ("signature", TypeSet::STRING)],
-        run: Body::OfDatabase(list),
+        run: Body::OfDatabase(described::list),
     },
     Procedure {
         name: "graven.setting",
@@ -483,7 +483,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("name", TypeSet::STRING),
             ("type", TypeSet::STRING),
             ("default expression", TypeSet::STRING),
-            ("primary key", TypeSet::BOOLEAN),
+            ("primary key", TypeSet::BOOLEAN.or(TypeSet::STRING)),
         ],
         run: Body::OfDatabase(tables::columns),
     },

@@ -33,6 +33,22 @@ pub(super) fn users(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, Ex
     Ok(rows.collect())
 }
 
+/// Likewise, with what each logs in by.
+pub(super) fn users_with_auth(
+    caller: &DatabaseProcedures,
+    args: &[Value],
+) -> Result<Rows, ExecError> {
+    let mut rows = users(caller, args)?;
+    for row in &mut rows {
+        let auth = vec![
+            (Arc::from("password"), Value::text("***")),
+            (Arc::from("changeRequired"), row[2].clone()),
+        ];
+        row.extend([Value::text("native"), Value::map(auth)]);
+    }
+    Ok(rows)
+}
+
 /// One row: without a name where the user is unknown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
 pub(super) fn current(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {

@@ -55,6 +55,7 @@ impl StatementOutcome {
             StatementKind::Reads => 0,
             StatementKind::Writes => 1,
             StatementKind::ChangesSchema => 2,
+            StatementKind::OfSystem => 3,
         });
         w.option(self.plan.as_ref(), |w, plan| w.text(plan));
     }
@@ -89,6 +90,7 @@ impl StatementOutcome {
                 0 => StatementKind::Reads,
                 1 => StatementKind::Writes,
                 2 => StatementKind::ChangesSchema,
+                3 => StatementKind::OfSystem,
                 other => return Err(Malformed(format!("{other} is no kind of statement"))),
             },
         };

@@ -165,7 +165,12 @@ fn a_parameter_in_the_place_of_a_label_is_looked_for_as_if_it_were_written() {
         "{named}"
     );
     assert!(plan(&Params::new().with("l", "a b")).contains("`a b`"));
-    assert!(plan(&Params::new().with("l", 1)).contains("n:$($l)"));
+    refused(
+        &db,
+        &format!("EXPLAIN {text}"),
+        &Params::new().with("l", 1),
+        &["SyntaxError", "`$l` is Integer"],
+    );
 }
 
 #[test]
@@ -282,7 +287,7 @@ fn what_names_no_label_is_refused() {
         &db,
         "MATCH (n:$($l)) RETURN n",
         &Params::new().with("l", 1),
-        &["TypeError", "Integer: 1"],
+        &["SyntaxError", "`$l` is Integer"],
     );
     refused(
         &db,

@@ -17,6 +17,7 @@ mod graph;
 mod histories;
 mod in_transactions;
 mod index_order;
+mod jobs;
 mod large_values;
 mod long_statements;
 mod macros;

@@ -43,7 +43,7 @@ fn names_are_listed() {
     assert!(social.rows("CALL graven.procedures()").len() >= 7);
     assert_eq!(
         social
-            .rows("CALL db.ping() YIELD success WHERE success")
+            .rows("CALL db.ping() YIELD success WHERE success RETURN success")
             .len(),
         1
     );

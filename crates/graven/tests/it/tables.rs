@@ -423,7 +423,7 @@ fn functions_of_kuzu_are_expressions() {
         ("interval('3 days 2 hours')", "P3DT2H"),
         ("regexp_matches('aabb', 'ab')", "true"),
         ("levenshtein('kitten', 'sitting')", "3"),
-        ("concat('a', 1, true)", "\"a1true\""),
+        ("concat('a', 1, true)", "\"a1True\""),
         ("size(gen_random_uuid())", "36"),
         ("dayname(date('2024-01-01'))", "\"Monday\""),
         ("last_day(date('2024-02-10'))", "2024-02-29"),

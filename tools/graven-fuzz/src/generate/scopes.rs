@@ -233,7 +233,7 @@ impl Generator<'_> {
                 let found = matching(vec![single(node("s", Some(label)))], None);
                 let returned = returning(vec![(int(1), "one")]);
                 let exists = Expr::Sub(Sub::Exists, Box::new(query(vec![found, returned])));
-                let mut kept = columns(vec![(int(1), "one")]);
+                let mut kept = columns(vec![(int(1), "kept")]);
                 if is_node && !stays {
                     kept.items
                         .push(columns(vec![(var("s"), "s")]).items.remove(0));

@@ -36,6 +36,7 @@ impl Binder<'_> {
             TypeSet::INTEGER.or(TypeSet::STRING)
         };
         self.require_access(index, place_ty, wanted, "the index")?;
+        self.is_key(index)?;
         self.expect_parameter(index, wanted, "the index");
         let element = match ty.set.is(TypeSet::LIST) {
             true => Type::of(ty.element),
@@ -47,6 +48,15 @@ impl Binder<'_> {
             at: Span::default(),
         };
         Ok((value, element))
+    }
+
+    /// Refuses the empty text as a key.
+    pub(in crate::bind) fn is_key(&self, index: &ast::Expr) -> Result<()> {
+        if !matches!(&index.kind, ExprKind::String(text) if text.is_empty()) {
+            return Ok(());
+        }
+        let message = "an empty text is no name of a property key";
+        Err(self.error(index.span, Code::UnexpectedSyntax, message))
     }
 
     /// Of a variable this is found out while the statement runs, as the openCypher suite has it.

@@ -20,7 +20,11 @@ impl Binder<'_> {
                 Ok((unary(op, self.expression(operand)?.0), boolean))
             }
             UnaryOp::Minus | UnaryOp::Plus => {
-                let (bound, ty) = self.expression(operand)?;
+                let typed = self.expression(operand)?;
+                if let (UnaryOp::Minus, Some(wide)) = (op, self.wide_negated(operand, &typed)) {
+                    return Ok(wide);
+                }
+                let (bound, ty) = typed;
                 let wanted = TypeSet::NUMBER.or(TypeSet::DURATION);
                 let what = "the operand of a sign";
                 match op {
@@ -48,8 +52,11 @@ impl Binder<'_> {
             let bound = self.logical(op, left, right)?;
             return Ok((bound, Type::of(TypeSet::BOOLEAN)));
         }
-        let (a, left_ty) = self.expression(left)?;
-        let (b, right_ty) = self.expression(right)?;
+        let (a, b) = (self.expression(left)?, self.expression(right)?);
+        if let Some(wide) = self.wide(op, (left, &a), (right, &b)) {
+            return Ok(wide);
+        }
+        let ((a, left_ty), (b, right_ty)) = self.json_compared(op, (left, a), (right, b));
         let ty = match op {
             Subtract | Multiply | Divide | Modulo | Power => {
                 let what = "an operand of arithmetic";

@@ -243,21 +243,9 @@ impl Binder<'_> {
 
     /// Ends the creation so far if the expression reads a part of it.
     fn split_at(&self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
-        let mut read = expr.variables();
-        if read.is_empty() {
-            return;
-        }
-        let reads_own = {
-            let imported: Vec<VarId> = read
-                .iter()
-                .filter_map(|var| self.subqueries.get(var))
-                .flat_map(|s| s.imports.iter().copied())
-                .collect();
-            read.extend(imported);
-            let paths = group.paths.iter().map(|(path, _)| *path);
-            let mut own = group.creation.variables().chain(paths);
-            own.any(|own| read.contains(&own))
-        };
+        let read = self.read_by(expr);
+        let paths = group.paths.iter().map(|(path, _)| *path);
+        let reads_own = (group.creation.variables().chain(paths)).any(|own| read.contains(&own));
         if reads_own {
             steps.push(flushed(group));
         }

@@ -1,6 +1,7 @@
 //! `MERGE`: bound twice, once as a pattern to look for and once as a creation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::create::directed;
 use super::set::written_subquery;
@@ -10,8 +11,9 @@ use crate::bind::labels::Labels;
 use crate::bind::made::unary;
 use crate::bind::{Binder, Columns, Result};
 use crate::diagnostic::Code;
-use crate::plan::expression::{Expr, UnaryOp};
+use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::plan::{CreateNode, CreateRelationship, Creation, RelType, SetItem, VarId, VarKind};
+use crate::token::Span;
 
 impl Binder<'_> {
     /// A `MERGE`; one with subqueries, or with items that read its path, is a `CALL {}` that
@@ -89,9 +91,8 @@ impl Binder<'_> {
         self.no_filter(pattern.filter.as_deref())?;
         let pattern = &pattern.cast_by(self);
         let alone = pattern.steps.is_empty();
-        // Bound before the names of the pattern are declared: it cannot read itself.
         let mut bound = vec![self.bound_node(&pattern.first, alone)?];
-        let mut maps = vec![self.merged_properties(&pattern.first.properties)?];
+        self.no_parameter(pattern.first.properties.as_ref())?;
         self.no_filter(pattern.first.filter.as_deref())?;
         let mut labels = vec![self.merged_labels(&pattern.first)?];
         let mut types = Vec::new();
@@ -99,10 +100,10 @@ impl Binder<'_> {
             self.new_relationship_name(relationship)?;
             types.push(self.single_type(relationship, "MERGE")?);
             self.no_filter(relationship.filter.as_deref().or(node.filter.as_deref()))?;
-            maps.push(self.merged_properties(&relationship.properties)?);
+            self.no_parameter(relationship.properties.as_ref())?;
             bound.push(self.bound_node(node, false)?);
             labels.push(self.merged_labels(node)?);
-            maps.push(self.merged_properties(&node.properties)?);
+            self.no_parameter(node.properties.as_ref())?;
         }
         let mut graph = QueryGraph::default();
         let notices = self.notices.len();
@@ -110,6 +111,14 @@ impl Binder<'_> {
         // What the pattern lacks is about to be created.
         self.notices.truncate(notices);
         let declared = &declared[0];
+        let parts = pattern.steps.iter();
+        let parts =
+            parts.flat_map(|(relationship, node)| [&relationship.properties, &node.properties]);
+        let mut maps = Vec::new();
+        for properties in std::iter::once(&pattern.first.properties).chain(parts) {
+            let map = properties.as_ref().map(|map| self.property_map(map));
+            maps.push(map.transpose()?);
+        }
         let mut creation = Creation::default();
         let (mut maps, mut labels) = (maps.into_iter(), labels.into_iter());
         let mut relationship_maps = Vec::new();
@@ -162,6 +171,7 @@ impl Binder<'_> {
                 at: pattern.span,
             });
         }
+        self.give_own(&mut creation, &graph.paths, pattern.span)?;
         let on_create = self.set_items(on_create)?;
         let on_match = self.set_items(on_match)?;
         Ok(Merge {
@@ -181,17 +191,112 @@ impl Binder<'_> {
         Ok(labels)
     }
 
-    fn merged_properties(&mut self, properties: &Option<ast::Expr>) -> Result<Option<Expr>> {
-        let Some(properties) = properties else {
-            return Ok(None);
+    fn no_parameter(&self, properties: Option<&ast::Expr>) -> Result<()> {
+        let Some(properties) = properties.filter(|map| !matches!(map.kind, ExprKind::Map(_)))
+        else {
+            return Ok(());
         };
-        let ExprKind::Map(_) = &properties.kind else {
-            let message = "a parameter cannot stand for the properties of a MERGE pattern";
-            return Err(self
-                .error(properties.span, Code::InvalidParameterUse, message)
-                .with_hint("name the keys: `{key: $parameter.key}`"));
+        let message = "a parameter cannot stand for the properties of a MERGE pattern";
+        Err(self
+            .error(properties.span, Code::InvalidParameterUse, message)
+            .with_hint("name the keys: `{key: $parameter.key}`"))
+    }
+
+    /// A property of what the pattern creates is, within it, the value that the pattern gives it.
+    fn give_own(
+        &mut self,
+        creation: &mut Creation,
+        paths: &[(VarId, Vec<VarId>)],
+        at: Span,
+    ) -> Result<()> {
+        let reads_own = |binder: &Self, creation: &Creation| {
+            let mut read = BTreeSet::new();
+            creation.for_each_expr(&mut |expr| read.extend(binder.read_by(expr)));
+            let paths = paths.iter().map(|(path, _)| *path);
+            creation
+                .variables()
+                .chain(paths)
+                .any(|own| read.contains(&own))
         };
-        self.property_map(properties).map(Some)
+        if !reads_own(self, creation) {
+            return Ok(());
+        }
+        let mut own = Own {
+            given: creation.variables().map(|var| (var, Vec::new())).collect(),
+            open: Vec::new(),
+            left: GIVEN_MAX,
+        };
+        let nodes = creation.nodes.iter().map(|n| (n.var, &n.properties));
+        let relationships = creation.relationships.iter();
+        for (var, map) in nodes.chain(relationships.map(|r| (r.var, &r.properties))) {
+            if let Some(Expr::Map(entries)) = map {
+                own.given.insert(var, entries.clone());
+            }
+        }
+        for node in &mut creation.nodes {
+            let exprs = node.computed.iter_mut().chain(&mut node.properties);
+            own.give_all(node.var, exprs);
+        }
+        for relationship in &mut creation.relationships {
+            let computed = match &mut relationship.rel_type {
+                RelType::Computed(computed) => Some(&mut **computed),
+                RelType::Named(_) => None,
+            };
+            let exprs = computed.into_iter().chain(&mut relationship.properties);
+            own.give_all(relationship.var, exprs);
+        }
+        if own.left == 0 || reads_own(self, creation) {
+            let message = "a MERGE pattern can read properties of what it creates, and nothing \
+                else of it";
+            let error = self.error(at, Code::InvalidClauseComposition, message);
+            return Err(error.with_hint("name the value in a WITH before"));
+        }
+        let message = "a property of what this MERGE creates is read within its pattern";
+        self.notice_at(at, "DeprecatedReferenceInCreate", message);
+        Ok(())
+    }
+}
+
+/// How many reads within one pattern are replaced.
+const GIVEN_MAX: usize = 1000;
+
+/// What a pattern gives the nodes and relationships that it creates.
+struct Own {
+    given: BTreeMap<VarId, Vec<(Arc<str>, Expr)>>,
+    /// What is being made: of itself it reads null.
+    open: Vec<VarId>,
+    left: usize,
+}
+
+impl Own {
+    fn give_all<'a>(&mut self, to: VarId, exprs: impl Iterator<Item = &'a mut Expr>) {
+        self.open.push(to);
+        exprs.for_each(|expr| self.give(expr));
+        self.open.pop();
+    }
+
+    fn give(&mut self, expr: &mut Expr) {
+        let read = match expr {
+            Expr::Property { base, key, .. } => match **base {
+                Expr::Variable(var) if self.given.contains_key(&var) => Some((var, key.clone())),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(read) = read else {
+            return expr.for_each_child_mut(&mut |child| self.give(child));
+        };
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        let mut entries = self.given[&read.0].iter().rev();
+        let value = entries.find(|(key, _)| *key == read.1);
+        let value = value.filter(|_| !self.open.contains(&read.0));
+        *expr = value.map_or(Expr::Literal(Literal::Null), |(_, value)| value.clone());
+        self.open.push(read.0);
+        self.give(expr);
+        self.open.pop();
     }
 }
 

@@ -3,10 +3,24 @@
 use crate::ast::{self, ExprKind, Name, RemoveItem};
 use crate::bind::graph::{Branch, Step};
 use crate::bind::{Binder, Result};
+use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, Literal};
 use crate::plan::{SetItem, VarKind};
+use crate::schema_view::TableView;
 use crate::token::Span;
 use crate::types::TypeSet;
+
+/// Whether the new properties of a node of a table lack its key, which it cannot lose: the others
+/// stay then, too.
+fn leaves_key(table: &TableView, properties: &ast::Expr) -> bool {
+    match (&table.key, &properties.kind) {
+        (Some(key), ExprKind::Map(entries)) => {
+            let is_key = |(name, _): &(Name, _)| name.text.eq_ignore_ascii_case(key);
+            !entries.iter().any(is_key)
+        }
+        _ => false,
+    }
+}
 
 impl Binder<'_> {
     pub(super) fn has_subquery(&self, items: &[SetItem]) -> bool {
@@ -114,7 +128,8 @@ impl Binder<'_> {
                 SetItem::Properties {
                     target,
                     value: bound,
-                    keep: matches!(item, ast::SetItem::Merge { .. }),
+                    keep: matches!(item, ast::SetItem::Merge { .. })
+                        || table.is_some_and(|table| leaves_key(&table, value)),
                     at: name.span.to(value.span),
                 }
             }
@@ -161,14 +176,19 @@ impl Binder<'_> {
         Ok(match &target.kind {
             ExprKind::Property { base, key } => SetItem::Property {
                 target: holder(self, base)?,
-                key: key.text.clone(),
+                key: self.key_behind(base, &key.text),
                 value,
                 at,
             },
             ExprKind::Index { base, index } => {
                 let base = holder(self, base)?;
                 let (key, ty) = self.expression(index)?;
-                self.require(ty, TypeSet::STRING, index.span, "a property key")?;
+                self.require_of(index, ty, TypeSet::STRING, "a property key")?;
+                self.is_key(index)?;
+                if matches!(index.kind, ExprKind::Null) {
+                    let message = "null is no name of a property key";
+                    return Err(self.error(index.span, Code::UnexpectedSyntax, message));
+                }
                 SetItem::Element {
                     target: base,
                     key,

@@ -18,16 +18,11 @@ impl Parser<'_> {
                 _ => Imports::ByWith,
             };
             let query = self.nested(Self::braced_query)?;
-            let transactions = self.in_transactions()?;
-            if let (true, Some(transactions)) = (optional, &transactions) {
-                let message = "`OPTIONAL CALL` in transactions is not available in this build";
-                return Err(self.error(transactions.span, Code::FeatureNotAvailable, message));
-            }
             return Ok(ClauseKind::Subquery {
                 optional,
                 imports,
                 query: Box::new(query),
-                transactions,
+                transactions: self.in_transactions()?,
             });
         }
         if let Some(call) = self.kuzu_call(start)? {
@@ -43,6 +38,9 @@ impl Parser<'_> {
         if self.eat_word("YIELD") {
             yields = self.yields()?;
             filter = self.where_clause()?;
+            if filter.is_some() && matches!(self.kind(), TokenKind::End | TokenKind::Semicolon) {
+                return Err(self.unexpected("a clause such as `RETURN`"));
+            }
         }
         let call = ProcedureCall {
             name,

@@ -10,12 +10,9 @@ impl Parser<'_> {
     pub(super) fn writing_clause(&mut self, word: &str) -> Result<ClauseKind> {
         self.advance();
         Ok(match word {
-            "CREATE" => {
-                self.eat_word("UNIQUE");
-                ClauseKind::Create {
-                    patterns: self.patterns()?,
-                }
-            }
+            "CREATE" => ClauseKind::Create {
+                patterns: self.patterns()?,
+            },
             "INSERT" => self.insert()?,
             "MERGE" => self.merge()?,
             "SET" => ClauseKind::Set(self.set_items()?),
@@ -41,6 +38,14 @@ impl Parser<'_> {
         let start = self.next;
         let patterns = self.patterns()?;
         let named = patterns.iter().find_map(|pattern| pattern.name.as_ref());
+        let parameter = patterns.iter().find_map(|pattern| {
+            let steps = pattern.steps.iter();
+            let steps = steps.flat_map(|(step, node)| [&step.properties, &node.properties]);
+            let maps = std::iter::once(&pattern.first.properties).chain(steps);
+            let mut maps = maps.flatten();
+            let found = maps.find(|map| matches!(map.kind, ExprKind::Parameter(_)));
+            found.map(|map| map.span)
+        });
         let mut labels = patterns.iter().flat_map(|pattern| {
             let nodes = pattern.steps.iter().map(|(_, node)| node);
             let nodes = std::iter::once(&pattern.first).chain(nodes);
@@ -52,10 +57,10 @@ impl Parser<'_> {
         });
         let tokens = &self.tokens.list[start..self.next];
         let other = labels.find_map(|all| beyond_insert(all, tokens));
-        match named.map(|name| name.span).or(other) {
+        match named.map(|name| name.span).or(other).or(parameter) {
             Some(span) => {
                 let message = "INSERT has no named paths, no colons between labels, and no \
-                    computed ones";
+                    computed ones, nor parameters for properties";
                 Err(self
                     .error(span, Code::UnexpectedSyntax, message)
                     .with_hint("write CREATE"))

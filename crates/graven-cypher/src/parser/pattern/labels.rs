@@ -64,8 +64,17 @@ impl Parser<'_> {
     /// `:A:B`, or `IS A`, without conditions: the labels that are set or removed.
     pub(in crate::parser) fn plain_labels(&mut self) -> Result<LabelExpr> {
         let mut labels = Vec::new();
-        while self.eat(TokenKind::Colon) || labels.is_empty() && self.eat_word("IS") {
+        let is = self.eat_word("IS");
+        while is && labels.is_empty() || self.eat(TokenKind::Colon) {
+            if is && !labels.is_empty() {
+                let message = "`IS` is followed by one label";
+                let error = self.error(self.last_span(), Code::UnexpectedSyntax, message);
+                return Err(error.with_hint("write `n:A:B`, or `n IS A, n IS B`"));
+            }
             labels.push(match self.kind() {
+                TokenKind::Dollar if self.peek(1) != TokenKind::OpenParen => {
+                    return Err(self.unexpected("a label, or `$(names)`"));
+                }
                 TokenKind::Dollar => self.nested(Self::computed_label)?,
                 _ => LabelExpr::Label(self.stored_name("a label")?),
             });

@@ -51,6 +51,9 @@ impl Parser<'_> {
             _ => Ok(None),
         };
         let min = number(self)?;
+        if min.is_none() && self.kind() != TokenKind::Comma {
+            return Err(self.unexpected("a number or `,`"));
+        }
         let max = match self.eat(TokenKind::Comma) {
             true => number(self)?,
             false => min,

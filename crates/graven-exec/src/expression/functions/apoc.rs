@@ -13,6 +13,7 @@ pub(in crate::expression) mod coll_numbers;
 pub(in crate::expression) mod coll_parts;
 pub(in crate::expression) mod compress;
 pub(in crate::expression) mod convert;
+pub(in crate::expression) mod cypher_text;
 pub(in crate::expression) mod date;
 pub(in crate::expression) mod digest;
 pub(in crate::expression) mod entity;

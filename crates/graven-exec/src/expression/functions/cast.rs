@@ -16,7 +16,7 @@ use std::sync::Arc;
 use graven_files::Fault;
 use graven_storage::{PropertyValue, SchemaEntity};
 
-use super::wrong;
+use super::{json, wrong};
 use crate::cast_target::Target;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -64,7 +64,7 @@ fn charge_copy(value: &Value) -> Result<()> {
     }
 }
 
-fn cast(_: &QueryContext, args: &[Value]) -> Result<Value> {
+fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     thread_local!(static LAST: RefCell<Option<(Arc<str>, Target)>> = const { RefCell::new(None) });
     let Value::String(wanted) = &args[1] else {
         return Err(wrong("cast", "the name of a type", &args[1]));
@@ -81,6 +81,10 @@ fn cast(_: &QueryContext, args: &[Value]) -> Result<Value> {
                 &last.insert((wanted.clone(), read)).1
             }
         };
+        // A text is JSON already; other values become it.
+        if matches!(target, Target::Json) && !matches!(args[0], Value::String(_)) {
+            return json::of(rt, &args[..1]);
+        }
         target.of(&args[0]).ok_or_else(|| ExecError::Value {
             message: format!("cast(): {} is no {wanted}", args[0]),
         })

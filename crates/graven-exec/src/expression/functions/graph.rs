@@ -202,7 +202,7 @@ fn rel_type(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     }
 }
 
-fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+pub(super) fn properties(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Map(map) if map.standing().is_some() => Ok(Value::map(map.entries().to_vec())),
         Value::Null | Value::Map(_) => Ok(args[0].clone()),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use graven_types::Point;
 use graven_types::PropertyValue;
 
+use super::graph::properties;
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -74,11 +75,14 @@ fn refused(message: String) -> ExecError {
     ExecError::Argument { message }
 }
 
-fn point(_: &QueryContext, args: &[Value]) -> Result<Value> {
+fn point(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Map(map) => of_map(map),
-        other => Err(wrong("point", "a Map", other)),
+        entity @ (Value::Node(_) | Value::Relationship(_)) => {
+            point(rt, &[properties(rt, std::slice::from_ref(entity))?])
+        }
+        other => Err(wrong("point", "a Map, Node or Relationship", other)),
     }
 }
 

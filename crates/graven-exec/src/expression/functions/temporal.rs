@@ -238,9 +238,6 @@ fn make_duration(value: &Value) -> Result<Value> {
             }
             let mut sum = Sum::default();
             for (unit, amount) in map.entries() {
-                if amount.is_null() {
-                    return Ok(Value::Null);
-                }
                 let amount =
                     as_number(amount).ok_or_else(|| wrong("duration", "numbers", amount))?;
                 if !sum.add(unit, amount) {

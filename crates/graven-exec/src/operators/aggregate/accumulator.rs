@@ -79,7 +79,7 @@ fn share_of(parameter: &Value) -> Result<f64> {
             parameter.type_name()
         ),
     })?;
-    if (0.0..=1.0).contains(&share) {
+    if F::takes_share(share) {
         return Ok(share);
     }
     Err(ExecError::Named {

@@ -238,6 +238,7 @@ def _arrow_type(pyarrow: Any, kind: Kind) -> Any:
         "FLOAT": pyarrow.float32(),
         "DOUBLE": pyarrow.float64(),
         "STRING": pyarrow.string(),
+        "json": pyarrow.string(),
         "BLOB": pyarrow.binary(),
         "DATE": pyarrow.date32(),
         "TIMESTAMP": pyarrow.timestamp("us"),

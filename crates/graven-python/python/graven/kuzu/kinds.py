@@ -24,13 +24,14 @@ _OTHER_NAMES = {
     "BYTEA": "BLOB",
     "DURATION": "INTERVAL",
     "REAL": "FLOAT",
+    "JSON": "json",
 }
 _WHOLE = {"INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
 _PRECISION, _SCALE = 18, 3
 
 
 #: Types of columns whose values are in both packages the same.
-SAME = frozenset(("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "FLOAT", "DOUBLE", "STRING", "BLOB", "DATE"))
+SAME = frozenset(("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "FLOAT", "DOUBLE", "STRING", "json", "BLOB", "DATE"))
 
 
 class Kind(NamedTuple):
@@ -259,6 +260,7 @@ _PLAIN: Dict[str, Callable[[Any], Any]] = {
     "FLOAT": float,
     "DOUBLE": float,
     "STRING": lambda value: value,
+    "json": lambda value: value,
     "UUID": _uuid,
     "DATE": _date,
     "TIMESTAMP": _timestamp,

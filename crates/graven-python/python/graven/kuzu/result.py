@@ -102,6 +102,12 @@ class QueryResult(Delegate):
 
         return frames.as_networkx(self, directed)
 
+    def get_as_torch_geometric(self) -> Any:
+        """``Data`` or ``HeteroData`` of PyTorch Geometric, keys by position, unconverted properties, those of relationships."""
+        from . import tensors
+
+        return tensors.as_torch_geometric(self)
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.get_as_arrow().__arrow_c_stream__(requested_schema)
 

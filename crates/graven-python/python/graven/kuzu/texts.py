@@ -21,7 +21,9 @@ def split(text: str, separators: str = ",", most: int = -1) -> List[str]:
         if quote:
             if escaped:
                 escaped = False
-            elif c == "\\":
+            elif c == "\\" and quote != "`":
+                escaped = True
+            elif c == quote == "`" and text[at + 1 : at + 2] == "`":
                 escaped = True
             elif c == quote:
                 quote = None
@@ -49,7 +51,13 @@ def _inside(text: str, brackets: str) -> Optional[str]:
 
 def _value(text: str) -> Optional[str]:
     text = text.strip()
-    return None if text in ("", "null", "NULL") else text
+    return None if text in ("", "null", "NULL") else _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    """A text as it was before Graven wrote it into another one: within backquotes if it needs them."""
+    is_quoted = len(text) > 1 and text[0] == text[-1] == "`"
+    return text[1:-1].replace("``", "`") if is_quoted else text
 
 
 def items(text: str) -> List[Optional[str]]:
@@ -68,4 +76,4 @@ def entries(text: str, quoted_keys: bool = True) -> Iterator[Tuple[str, Optional
         key = found[0].strip()
         if not quoted_keys and key[:1] in "'\"`" and key[-1:] == key[:1] and len(key) > 1:
             key = key[1:-1]
-        yield key, _value(found[1])
+        yield _unquoted(key), _value(found[1])

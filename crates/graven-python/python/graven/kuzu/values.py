@@ -40,7 +40,7 @@ class Values:
             return None
         columns = [(column, read(of)) for column, of, _ in rows]
         makers = [(column, converter(kind, self.make)) for column, kind in columns]
-        return Table(columns, makers, next((column for column, _, is_key in rows if is_key), None))
+        return Table(columns, makers, next((column for column, _, is_key in rows if is_key is True), None))
 
     def make(self, value: Any) -> Any:
         """Kuzu's form of a value, as far as the value itself tells."""

@@ -27,17 +27,25 @@ macro_rules! sets {
     ($value:literal) => {
         sets!($value, "true")
     };
-    ($value:literal, $where:literal) => {
+    ($value:literal, $($where:tt)+) => {
         Body::Statement(concat!(
             "WITH $container AS n WITH n, n[$propertyName] AS oldValue WHERE ",
             "apoc.util.validatePredicate(n IS NOT NULL AND oldValue IS NULL, ",
             "'the property %s is absent: set it first', [$propertyName]) AND ",
-            $where,
+            $($where)+,
             " SET n[$propertyName] = ",
             $value,
             " RETURN n AS container, $propertyName AS property, oldValue, ",
             "n[$propertyName] AS newValue"
         ))
+    };
+}
+
+/// Fails unless the property holds a number.
+macro_rules! is_number {
+    () => {
+        "apoc.util.validatePredicate(NOT oldValue IS :: INTEGER | FLOAT, \
+            'the property %s holds no number', [$propertyName])"
     };
 }
 
@@ -49,7 +57,11 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[CONTAINER, PROPERTY, NUMBER, RETRIES], 3),
         Right::Write,
         CHANGED,
-        sets!("oldValue + $number"),
+        sets!(
+            "CASE WHEN oldValue IS :: INTEGER THEN oldValue + toInteger($number) \
+                ELSE toFloat(oldValue) + $number END",
+            is_number!()
+        ),
     ),
     procedure(
         "apoc.atomic.concat",
@@ -103,7 +115,11 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[CONTAINER, PROPERTY, NUMBER, RETRIES], 3),
         Right::Write,
         CHANGED,
-        sets!("oldValue - $number"),
+        sets!(
+            "CASE WHEN oldValue IS :: INTEGER THEN oldValue - toInteger($number) \
+                ELSE toFloat(oldValue) - $number END",
+            is_number!()
+        ),
     ),
     procedure(
         "apoc.atomic.update",

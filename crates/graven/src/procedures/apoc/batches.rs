@@ -78,12 +78,12 @@ pub(super) const TABLE: &[Procedure] = &[
 ];
 
 /// Rows of a batch where the configuration does not say.
-const BATCH_ROWS: i64 = 10_000;
+pub(super) const BATCH_ROWS: i64 = 10_000;
 
 /// What a batch said of itself, and its rows.
 const STATUS: &str = "graven status";
 
-fn failed(name: &str, message: String) -> ExecError {
+pub(super) fn failed(name: &str, message: String) -> ExecError {
     ExecError::Procedure {
         name: name.to_owned(),
         message,
@@ -91,7 +91,7 @@ fn failed(name: &str, message: String) -> ExecError {
 }
 
 /// An error of a statement within.
-fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecError {
+pub(super) fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecError {
     let context = &caller.context;
     if let Err(stopped) = graven_exec::Deadline::check(context.deadline, &context.cancel) {
         return stopped;
@@ -104,7 +104,7 @@ fn inside((caller, name): (&DatabaseProcedures, &str), error: &Error) -> ExecErr
     }
 }
 
-fn parameters(
+pub(super) fn parameters(
     caller: &DatabaseProcedures,
     name: &str,
     given: Option<&Value>,
@@ -123,7 +123,7 @@ fn parameters(
     Ok(params)
 }
 
-fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, ExecError> {
+pub(super) fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, ExecError> {
     match value {
         Value::String(text) => Ok(text),
         other => {
@@ -156,12 +156,22 @@ fn within(
     let renamed = pairs().map(|(name, other)| format!("{name} AS {other}"));
     let again = pairs().map(|(name, other)| format!("{other} AS {name}"));
     let (renamed, again) = (joined(renamed.collect()), joined(again.collect()));
+    let nothing: Vec<String> = others
+        .iter()
+        .map(|name| format!("null AS {name}"))
+        .collect();
     let others = joined(others);
-    let action = format!(
+    let counted = format!(
         "CALL ({others}) {{ WITH {again} {action}\n}} RETURN count(*) AS {}",
         quoted("graven rows")
     );
-    (format!("WITH {renamed} "), others, action)
+    let alone = format!("WITH {} {counted}", joined(nothing));
+    let checked = connection.columns_of(&caller.database, &alone, params);
+    match graven_cypher::without_rows(action) {
+        // A column without a name cannot be counted.
+        Some(action) if checked.is_err() => (String::new(), joined(names), action),
+        _ => (format!("WITH {renamed} "), others, counted),
+    }
 }
 
 fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
@@ -258,7 +268,7 @@ fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     let begun = Instant::now();
     let statement = text(NAME, &args[0])?;
     let params = parameters(caller, NAME, args.get(1))?;
-    let (mut updates, mut executions) = (0u64, 0u64);
+    let (mut updates, mut executions, mut batches) = (0u64, 0u64, 0u64);
     loop {
         let connection = own_connection(caller).map_err(|why| failed(NAME, why.to_owned()))?;
         let result = connection.run_within(&caller.database, statement, &params);
@@ -278,11 +288,12 @@ fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
                 }
             }
         }
-        executions += 1;
-        updates += done;
+        batches += 1;
         if done == 0 {
             break;
         }
+        executions += 1;
+        updates += done;
         let context = &caller.context;
         graven_exec::Deadline::check(context.deadline, &context.cancel)?;
     }
@@ -291,7 +302,7 @@ fn commit(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
         integer(updates),
         integer(executions),
         integer(begun.elapsed().as_secs()),
-        integer(executions),
+        integer(batches),
         Value::Integer(0),
         none(),
         Value::Integer(0),

@@ -23,7 +23,7 @@ const FULL_PATTERN: (&[Field], usize) = (
     &[
         ("labelsN", TypeSet::LIST),
         ("n", TypeSet::MAP),
-        ("relType", TypeSet::STRING),
+        ("arelType", TypeSet::STRING),
         ("props", TypeSet::MAP),
         ("labelsM", TypeSet::LIST),
         ("m", TypeSet::MAP),
@@ -37,10 +37,25 @@ const SHOWN: &[Field] = &[
     ("to", TypeSet::ANY),
 ];
 
+/// The labels that are given, without nulls.
+macro_rules! labels {
+    () => {
+        "[l IN coalesce($labels, []) WHERE l IS NOT NULL]"
+    };
+}
+
+/// The beginning of a statement that fails unless there is a value for each key.
+macro_rules! same_size {
+    () => {
+        "WITH apoc.util.validatePredicate(coalesce(size($keys) <> size($values), true), \
+            'keys and values are lists of the same size', []) AS well "
+    };
+}
+
 const SHOWN_PATTERN: &str = "WITH apoc.create.vNode($labelsN, coalesce($n, {})) AS from, \
     apoc.create.vNode($labelsM, coalesce($m, {})) AS to \
     RETURN from, \
-    apoc.create.vRelationship(from, $relType, coalesce($props, {}), to) AS rel, to";
+    apoc.create.vRelationship(from, $arelType, coalesce($props, {}), to) AS rel, to";
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -50,7 +65,11 @@ pub(super) const TABLE: &[Procedure] = &[
         NODES_AND_LABELS,
         Right::Write,
         NODE,
-        Body::Statement("UNWIND $nodes AS node SET node:$($labels) RETURN node"),
+        Body::Statement(concat!(
+            "UNWIND $nodes AS node SET node:$(",
+            labels!(),
+            ") RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.node",
@@ -58,9 +77,11 @@ pub(super) const TABLE: &[Procedure] = &[
         (LABELS_AND_PROPERTIES, 2),
         Right::Write,
         NODE,
-        Body::Statement(
-            "CREATE (node:$(coalesce($labels, []))) SET node = coalesce($props, {}) RETURN node",
-        ),
+        Body::Statement(concat!(
+            "CREATE (node:$(",
+            labels!(),
+            ")) SET node = coalesce($props, {}) RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.nodes",
@@ -68,10 +89,11 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[("labels", TypeSet::LIST), ("props", TypeSet::LIST)], 2),
         Right::Write,
         NODE,
-        Body::Statement(
-            "UNWIND $props AS own CREATE (node:$(coalesce($labels, []))) SET node = own \
-                RETURN node",
-        ),
+        Body::Statement(concat!(
+            "UNWIND $props AS own CREATE (node:$(",
+            labels!(),
+            ")) SET node = own RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.relationship",
@@ -90,7 +112,11 @@ pub(super) const TABLE: &[Procedure] = &[
         NODES_AND_LABELS,
         Right::Write,
         NODE,
-        Body::Statement("UNWIND $nodes AS node REMOVE node:$($labels) RETURN node"),
+        Body::Statement(concat!(
+            "UNWIND $nodes AS node REMOVE node:$(",
+            labels!(),
+            ") RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.removeProperties",
@@ -118,10 +144,13 @@ pub(super) const TABLE: &[Procedure] = &[
         NODES_AND_LABELS,
         Right::Write,
         NODE,
-        Body::Statement(
-            "UNWIND $nodes AS node WITH node, [l IN labels(node) WHERE NOT l IN $labels] AS old \
-                REMOVE node:$(old) SET node:$($labels) RETURN node",
-        ),
+        Body::Statement(concat!(
+            "WITH ",
+            labels!(),
+            " AS new UNWIND $nodes AS node \
+                    WITH node, new, [l IN labels(node) WHERE NOT l IN new] AS old \
+                    REMOVE node:$(old) SET node:$(new) RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.setProperties",
@@ -136,10 +165,11 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Write,
         NODE,
-        Body::Statement(
+        Body::Statement(concat!(
+            same_size!(),
             "UNWIND $nodes AS node FOREACH (i IN range(0, size($keys) - 1) | \
-                SET node[$keys[i]] = $values[i]) RETURN node",
-        ),
+                    SET node[$keys[i]] = $values[i]) RETURN node"
+        )),
     ),
     procedure(
         "apoc.create.setProperty",
@@ -169,10 +199,11 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Write,
         RELATIONSHIP,
-        Body::Statement(
+        Body::Statement(concat!(
+            same_size!(),
             "UNWIND $rels AS rel FOREACH (i IN range(0, size($keys) - 1) | \
-                SET rel[$keys[i]] = $values[i]) RETURN rel",
-        ),
+                    SET rel[$keys[i]] = $values[i]) RETURN rel"
+        )),
     ),
     procedure(
         "apoc.create.setRelProperty",

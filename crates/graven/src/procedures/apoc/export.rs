@@ -88,7 +88,7 @@ struct Written {
 const FILE: Field = ("file", TypeSet::STRING);
 const CONFIG: Field = ("config", TypeSet::MAP);
 
-const ALL: (&[Field], usize) = (&[FILE, CONFIG], 1);
+const ALL: (&[Field], usize) = (&[FILE, CONFIG], 0);
 const DATA: (&[Field], usize) = (
     &[
         ("nodes", TypeSet::LIST),
@@ -96,10 +96,11 @@ const DATA: (&[Field], usize) = (
         FILE,
         CONFIG,
     ],
-    3,
+    2,
 );
-const GRAPH: (&[Field], usize) = (&[("graph", TypeSet::MAP), FILE, CONFIG], 2);
-const QUERY: (&[Field], usize) = (&[("query", TypeSet::STRING), FILE, CONFIG], 2);
+const GRAPH: (&[Field], usize) = (&[("graph", TypeSet::MAP), FILE, CONFIG], 1);
+const QUERY: (&[Field], usize) = (&[("query", TypeSet::STRING), FILE, CONFIG], 1);
+const STATEMENT: (&[Field], usize) = (&[("statement", TypeSet::STRING), FILE, CONFIG], 1);
 
 const COLUMNS: &[Field] = &[
     FILE,
@@ -136,7 +137,7 @@ const SCRIPT_COLUMNS: &[Field] = &[
 
 /// The four procedures of a form.
 macro_rules! of_form {
-    ($form:literal, $columns:ident, $write:expr, $row:expr) => {
+    ($form:literal, $columns:ident, $query:ident, $write:expr, $row:expr) => {
         [
             procedure(
                 concat!("apoc.export.", $form, ".all"),
@@ -171,7 +172,7 @@ macro_rules! of_form {
             procedure(
                 concat!("apoc.export.", $form, ".query"),
                 concat!("what a statement that only reads gives, as ", $form),
-                QUERY,
+                $query,
                 Right::Read,
                 $columns,
                 Body::Streams(|call, args| {
@@ -185,12 +186,22 @@ macro_rules! of_form {
 
 /// By form and name.
 pub(super) const TABLES: [&[Procedure]; 4] = [
-    &of_form!("csv", COLUMNS, csv::write, |made| Ok(row("csv", made))),
-    &of_form!("cypher", SCRIPT_COLUMNS, cypher::write, script_row),
-    &of_form!("graphml", COLUMNS, graphml::write, |made| Ok(row(
-        "graphml", made
+    &of_form!("csv", COLUMNS, QUERY, csv::write, |made| Ok(row(
+        "csv", made
     ))),
-    &of_form!("json", COLUMNS, json::write, |made| Ok(row("json", made))),
+    &of_form!(
+        "cypher",
+        SCRIPT_COLUMNS,
+        STATEMENT,
+        cypher::write,
+        script_row
+    ),
+    &of_form!("graphml", COLUMNS, STATEMENT, graphml::write, |made| Ok(
+        row("graphml", made)
+    )),
+    &of_form!("json", COLUMNS, STATEMENT, json::write, |made| Ok(row(
+        "json", made
+    ))),
 ];
 
 /// What an export has made.
@@ -213,7 +224,8 @@ fn run(
 ) -> Result<Box<dyn MoreRows>, ExecError> {
     let begun = Instant::now();
     let config = Config::of(call, args.get(1))?;
-    let to = Target::of(call, &args[0], config.streams)?;
+    let file = args.first().cloned().unwrap_or_default();
+    let to = Target::of(call, &file, config.streams)?;
     let memory = || call.on.database.budget.empty_reservation(HOLDER);
     let mut export = Export {
         kept: memory(),
@@ -234,7 +246,7 @@ fn run(
     let (data, memory) = to.finish(call)?;
     let mut made = Made {
         file: match data.is_null() {
-            true => args[0].clone(),
+            true => file,
             false => Value::Null,
         },
         data,

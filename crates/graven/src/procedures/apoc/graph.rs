@@ -29,7 +29,15 @@ pub(super) const TABLE: &[Procedure] = &[
         (&[("data", TypeSet::ANY), NAME, PROPERTIES], 3),
         Right::Read,
         GRAPH,
-        graph_of!("UNWIND [$data] AS one WITH apoc.agg.graph(one) AS g"),
+        graph_of!(
+            "WITH apoc.coll.flatten([$data], true) AS all \
+                WITH [x IN all WHERE apoc.meta.cypher.type(x) = 'NODE'] AS nodes, \
+                    [x IN all WHERE apoc.meta.cypher.type(x) = 'RELATIONSHIP'] AS rels, \
+                    [x IN all WHERE apoc.meta.cypher.type(x) = 'PATH'] AS paths \
+                WITH {nodes: apoc.coll.toSet(reduce(l = nodes, p IN paths | l + nodes(p))), \
+                    relationships: apoc.coll.toSet( \
+                        reduce(l = rels, p IN paths | l + relationships(p)))} AS g"
+        ),
     ),
     procedure(
         "apoc.graph.fromCypher",
@@ -68,8 +76,8 @@ pub(super) const TABLE: &[Procedure] = &[
         "these nodes and relationships",
         (
             &[
-                ("listOfNodes", TypeSet::LIST),
-                ("listOfRels", TypeSet::LIST),
+                ("nodes", TypeSet::LIST),
+                ("rels", TypeSet::LIST),
                 NAME,
                 PROPERTIES,
             ],
@@ -77,7 +85,7 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Read,
         GRAPH,
-        graph_of!("WITH {nodes: $listOfNodes, relationships: $listOfRels} AS g"),
+        graph_of!("WITH {nodes: $nodes, relationships: $rels} AS g"),
     ),
     procedure(
         "apoc.graph.fromPath",

@@ -1,10 +1,15 @@
 //! `apoc.merge.*`: finds or makes nodes and relationships with computed labels, types and keys.
 
-use graven_cypher::TypeSet;
-use graven_exec::Value;
+use std::sync::Arc;
 
+use graven_cypher::TypeSet;
+use graven_exec::{ExecError, Value};
+
+use super::super::Rows;
 use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
+use super::super::inner::Call;
+use super::run::{changes, written};
 use super::{NODE, RELATIONSHIP};
 use crate::right::Right;
 
@@ -29,6 +34,9 @@ const RELATIONSHIP_ARGUMENTS: (&[Field], usize) = (
     ],
     5,
 );
+
+const NODE_AND_STATS: &[Field] = &[("stats", TypeSet::MAP), ("node", TypeSet::NODE)];
+const RELATIONSHIP_AND_STATS: &[Field] = &[("stats", TypeSet::MAP), ("rel", TypeSet::RELATIONSHIP)];
 
 const FINDS_NODE: &str = "finds a node by its labels and properties, or makes it";
 const FINDS_RELATIONSHIP: &str = "finds a relationship by its type and properties, or makes it";
@@ -67,7 +75,65 @@ pub(super) const TABLE: &[Procedure] = &[
         RELATIONSHIP,
         Body::Made(relationship),
     ),
+    procedure(
+        "apoc.merge.nodeWithStats",
+        FINDS_NODE,
+        NODE_ARGUMENTS,
+        Right::Write,
+        NODE_AND_STATS,
+        Body::OfCall(node_with_stats),
+    ),
+    procedure(
+        "apoc.merge.nodeWithStats.eager",
+        FINDS_NODE,
+        NODE_ARGUMENTS,
+        Right::Write,
+        NODE_AND_STATS,
+        Body::OfCall(node_with_stats),
+    ),
+    procedure(
+        "apoc.merge.relationshipWithStats",
+        FINDS_RELATIONSHIP,
+        RELATIONSHIP_ARGUMENTS,
+        Right::Write,
+        RELATIONSHIP_AND_STATS,
+        Body::OfCall(relationship_with_stats),
+    ),
+    procedure(
+        "apoc.merge.relationshipWithStats.eager",
+        FINDS_RELATIONSHIP,
+        RELATIONSHIP_ARGUMENTS,
+        Right::Write,
+        RELATIONSHIP_AND_STATS,
+        Body::OfCall(relationship_with_stats),
+    ),
 ];
+
+/// Runs the statement that is made of the arguments; each row with what all of it has changed.
+fn with_stats(
+    call: &Call<'_>,
+    fields: &[Field],
+    args: &[Value],
+    make: fn(&Named<'_>) -> Result<String, String>,
+) -> Result<Rows, ExecError> {
+    let named = fields.iter().map(|(name, _)| Arc::from(*name));
+    let given = args.iter().cloned().chain(std::iter::repeat(Value::Null));
+    let params: Vec<(Arc<str>, Value)> = named.zip(given).collect();
+    let text = make(&Named(&params)).map_err(|told| call.failed(told))?;
+    let before = written(call);
+    let rows = call.rows(&text, params)?;
+    let stats = Value::map(changes(before, written(call)));
+    let with = |row: Vec<Value>| [stats.clone()].into_iter().chain(row).collect();
+    Ok(rows.into_iter().map(with).collect())
+}
+
+fn node_with_stats(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    with_stats(call, NODE_ARGUMENTS.0, args, node)
+}
+
+fn relationship_with_stats(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
+    with_stats(call, RELATIONSHIP_ARGUMENTS.0, args, relationship)
+}
 
 /// ` {key: $identProps.key, ...}`, or nothing.
 fn keys(properties: &Value) -> Result<String, String> {

@@ -9,8 +9,9 @@ use graven_exec::{ExecError, MoreRows, Refused, Value};
 use graven_pagecache::Reservation;
 
 use super::super::Rows;
-use super::super::described;
-use super::super::entry::{Body, Procedure, procedure};
+use super::super::columns::{quoted, text_of};
+use super::super::described::described;
+use super::super::entry::{Body, Named, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
 use super::super::schema_list;
 use super::VALUE;
@@ -107,7 +108,60 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Read,
         VALUE,
-        Body::Streams(load_json),
+        Body::Streams(|call, args| load_json(call, args, READ_MAPS)),
+    ),
+    procedure(
+        "apoc.load.jsonArray",
+        "the value in a file of JSON; the maps of a list one by one",
+        (
+            &[
+                ("url", TypeSet::STRING),
+                ("path", TypeSet::STRING),
+                ("config", TypeSet::MAP),
+            ],
+            1,
+        ),
+        Right::Read,
+        &[("value", TypeSet::ANY)],
+        Body::Streams(|call, args| load_json(call, args, READ_ARRAY)),
+    ),
+    procedure(
+        "apoc.math.regr",
+        "the line through the values of two properties",
+        (
+            &[
+                ("label", TypeSet::STRING),
+                ("propertyY", TypeSet::STRING),
+                ("propertyX", TypeSet::STRING),
+            ],
+            3,
+        ),
+        Right::Read,
+        &[
+            ("r2", TypeSet::FLOAT),
+            ("avgX", TypeSet::FLOAT),
+            ("avgY", TypeSet::FLOAT),
+            ("slope", TypeSet::FLOAT),
+        ],
+        Body::Statement(
+            "MATCH (n:$($label)) WITH toFloat(n[$propertyX]) AS x, toFloat(n[$propertyY]) AS y \
+                WHERE x IS NOT NULL AND y IS NOT NULL \
+                WITH collect([x, y]) AS all, sum(x) / toFloat(count(*)) AS avgX, \
+                    sum(y) / toFloat(count(*)) AS avgY \
+                WITH avgX, avgY, \
+                    reduce(s = 0.0, p IN all | s + (p[0] - avgX) * (p[1] - avgY)) AS xy, \
+                    reduce(s = 0.0, p IN all | s + (p[0] - avgX) ^ 2) AS xx, \
+                    reduce(s = 0.0, p IN all | s + (p[1] - avgY) ^ 2) AS yy \
+                RETURN xy * xy / (xx * yy) AS r2, avgX, avgY, xy / xx AS slope",
+        ),
+    ),
+    procedure(
+        "apoc.nodes.cycles",
+        "for each of the nodes the shortest ways back to it, one for each node behind it",
+        (&[("nodes", TypeSet::LIST), ("config", TypeSet::MAP)], 1),
+        Right::Read,
+        &[("path", TypeSet::PATH)],
+        Body::Made(cycles),
     ),
     procedure(
         "apoc.nodes.delete",
@@ -134,11 +188,20 @@ pub(super) const TABLE: &[Procedure] = &[
     procedure(
         "apoc.nodes.link",
         "relationships from each of the nodes to the next one",
-        (&[("nodes", TypeSet::LIST), ("type", TypeSet::STRING)], 2),
+        (
+            &[
+                ("nodes", TypeSet::LIST),
+                ("type", TypeSet::STRING),
+                ("config", TypeSet::MAP),
+            ],
+            2,
+        ),
         Right::Write,
         &[],
         Body::Statement(
             "UNWIND range(0, size($nodes) - 2) AS at WITH $nodes[at] AS a, $nodes[at + 1] AS b \
+                WHERE NOT coalesce($config.avoidDuplicates, false) \
+                    OR NOT EXISTS { (a)-[:$($type)]->(b) } \
                 CREATE (a)-[:$($type)]->(b) RETURN count(*) AS n",
         ),
     ),
@@ -218,8 +281,11 @@ pub(super) const TABLE: &[Procedure] = &[
                 CASE WHEN part STARTS WITH '<' AND NOT part ENDS WITH '>' THEN 'INCOMING' \
                     WHEN part ENDS WITH '>' AND NOT part STARTS WITH '<' THEN 'OUTGOING' \
                     ELSE 'BOTH' END AS direction \
-                MATCH (n) WITH type, direction, apoc.node.degree(n, part) AS d \
-                RETURN type, direction, sum(d) AS total, percentileDisc(d, 0.5) AS p50, \
+                MATCH (n) WITH type, direction, apoc.node.degree(n, part) AS d, \
+                    apoc.node.degree(n, coalesce(type, '') + '>') AS begun \
+                RETURN type, direction, \
+                sum(CASE direction WHEN 'BOTH' THEN begun ELSE d END) AS total, \
+                percentileDisc(d, 0.5) AS p50, \
                 percentileDisc(d, 0.75) AS p75, percentileDisc(d, 0.9) AS p90, \
                 percentileDisc(d, 0.95) AS p95, percentileDisc(d, 0.99) AS p99, \
                 percentileDisc(d, 0.999) AS p999, max(d) AS max, min(d) AS min, avg(d) AS mean",
@@ -333,8 +399,50 @@ fn sleep(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     Ok(Rows::new())
 }
 
+/// Each element of a list, or the value, as a map.
+const READ_MAPS: &str = "UNWIND apoc.convert.fromJsonList($text) AS whole \
+    UNWIND CASE WHEN valueType(whole) STARTS WITH 'LIST' THEN whole ELSE [whole] END AS part \
+    RETURN CASE WHEN valueType(part) STARTS WITH 'MAP' THEN part ELSE {result: part} END AS value";
+
+/// The maps of a list, or the value.
+const READ_ARRAY: &str = "UNWIND apoc.convert.fromJsonList($text) AS whole \
+    UNWIND CASE WHEN NOT valueType(whole) STARTS WITH 'LIST' THEN [whole] \
+        WHEN size(whole) = 0 OR valueType(whole[0]) STARTS WITH 'MAP' THEN whole \
+        ELSE [whole] END AS value RETURN value";
+
+/// A relationship to each node behind, and from there the shortest way back.
+fn cycles(args: &Named<'_>) -> Result<String, String> {
+    let config = match args.get("config") {
+        Value::Map(map) => Some(map),
+        _ => None,
+    };
+    let mut types = String::new();
+    match config.and_then(|config| config.get("relTypes")) {
+        None | Some(Value::Null) => {}
+        Some(Value::List(names)) => {
+            let names: Vec<String> = names.iter().map(|name| quoted(&text_of(name))).collect();
+            if !names.is_empty() {
+                types = format!(":{}", names.join("|"));
+            }
+        }
+        Some(other) => return Err(format!("relTypes is a List, not {}", other.type_name())),
+    }
+    let most = match config.and_then(|config| config.get("maxDepth")) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::Integer(most)) if *most > 0 => most.to_string(),
+        Some(other) => return Err(format!("maxDepth is an Integer from 1 on, not {other}")),
+    };
+    Ok(format!(
+        "UNWIND $nodes AS s MATCH (s)-[r{types}]->(e) WITH s, e, head(collect(r)) AS r \
+            CALL (s, e) {{ WITH s, e WHERE s = e RETURN [] AS back UNION ALL \
+                WITH s, e WHERE s <> e MATCH p = shortestPath((e)-[{types}*1..{most}]->(s)) \
+                RETURN relationships(p) AS back }} \
+            RETURN apoc.path.create(s, [r] + back) AS path"
+    ))
+}
+
 /// The elements of a list that a statement reads out of the text of a file.
-fn load_json(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError> {
+fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn MoreRows>, ExecError> {
     let Some(Value::String(name)) = args.first() else {
         return Err(call.failed("give the name of a file as text"));
     };
@@ -365,10 +473,6 @@ fn load_json(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecE
     // One value, as the function that reads values wants a list of them.
     let text = format!("[{text}]");
     let params = vec![(Arc::from("text"), Value::text(&text))];
-    let read = "UNWIND apoc.convert.fromJsonList($text) AS whole \
-        UNWIND CASE WHEN valueType(whole) STARTS WITH 'LIST' THEN whole ELSE [whole] END AS part \
-        RETURN CASE WHEN valueType(part) STARTS WITH 'MAP' THEN part ELSE {result: part} END \
-            AS value";
     let rows = call.start(read, params)?;
     Ok(Box::new(OfText { rows, memory }))
 }

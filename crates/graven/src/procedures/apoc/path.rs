@@ -63,9 +63,10 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[("nodes", TypeSet::LIST)],
         Body::Statement(
-            "UNWIND range(1, coalesce($distance, 1)) AS steps \
-                CALL apoc.neighbors.athop($node, $relTypes, steps) YIELD node \
-                WITH steps, collect(node) AS nodes ORDER BY steps RETURN nodes",
+            "UNWIND range(1, CASE WHEN $node IS NULL OR coalesce($relTypes, '') = '' THEN 0 \
+                    ELSE coalesce($distance, 1) END) AS steps WITH steps ORDER BY steps \
+                RETURN COLLECT { CALL apoc.neighbors.athop($node, $relTypes, steps) YIELD node \
+                    RETURN node } AS nodes",
         ),
     ),
     procedure(
@@ -184,11 +185,12 @@ pub(super) fn paths(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
             relationships: relationships.to_vec(),
         }))]);
     })?;
-    Ok(rows)
+    Ok(search.or_null(rows))
 }
 
 fn subgraph_nodes(call: &Call<'_>, args: &[Value]) -> Answer {
-    reached(call, &args[0], &of_subgraph(call, args)?)
+    let search = of_subgraph(call, args)?;
+    Ok(search.or_null(reached(call, &args[0], &search)?))
 }
 
 /// The last nodes of all paths.
@@ -201,7 +203,7 @@ fn reached(call: &Call<'_>, start: &Value, search: &Search) -> Answer {
 }
 
 fn subgraph_all(call: &Call<'_>, args: &[Value]) -> Answer {
-    let rows = subgraph_nodes(call, args)?;
+    let rows = reached(call, &args[0], &of_subgraph(call, args)?)?;
     let nodes: Vec<Value> = rows.into_iter().flatten().collect();
     let met: HashSet<Value> = nodes.iter().cloned().collect();
     let ids = nodes
@@ -218,7 +220,7 @@ fn subgraph_all(call: &Call<'_>, args: &[Value]) -> Answer {
 fn hops(call: &Call<'_>, args: &[Value]) -> Result<(Search, u64), ExecError> {
     let distance = match args.get(2) {
         None | Some(Value::Null) => 1,
-        Some(Value::Integer(steps)) if *steps >= 0 => steps.unsigned_abs(),
+        Some(Value::Integer(steps)) => u64::try_from(*steps).unwrap_or(0),
         Some(other) => return Err(call.failed(format!("distance is from 0 on, not {other}"))),
     };
     let types = args.get(1).cloned().unwrap_or_default();
@@ -230,12 +232,26 @@ fn hops(call: &Call<'_>, args: &[Value]) -> Result<(Search, u64), ExecError> {
     Ok((search, distance))
 }
 
+/// Whether no types are named, behind which nothing is found.
+fn names_nothing(args: &[Value]) -> bool {
+    match args.get(1) {
+        Some(Value::String(types)) => types.is_empty(),
+        other => other.is_none_or(Value::is_null),
+    }
+}
+
 fn to_hop(call: &Call<'_>, args: &[Value]) -> Answer {
+    if names_nothing(args) {
+        return Ok(Rows::new());
+    }
     let (search, _) = hops(call, args)?;
     reached(call, &args[0], &search)
 }
 
 fn at_hop(call: &Call<'_>, args: &[Value]) -> Answer {
+    if names_nothing(args) {
+        return Ok(Rows::new());
+    }
     let (mut search, distance) = hops(call, args)?;
     search.least = distance;
     reached(call, &args[0], &search)

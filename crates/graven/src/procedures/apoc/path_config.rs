@@ -8,6 +8,7 @@
 
 use graven_exec::Value;
 
+use super::super::Rows;
 use super::path_filters::{InTurn, Labels, Relations, has};
 
 /// Which nodes and relationships occur in a path, or in all paths, once at most.
@@ -45,6 +46,8 @@ pub(super) struct Search {
     pub(super) limit: u64,
     pub(super) once: Once,
     pub(super) filters_start: bool,
+    /// One row of null where nothing is found.
+    optional: bool,
     ends: Option<Vec<Value>>,
     last: Option<Vec<Value>>,
     allowed: Option<Vec<Value>>,
@@ -128,6 +131,7 @@ impl Search {
         search.least = number(config.get("minLevel"), 0, "minLevel")?;
         search.most = number(config.get("maxLevel"), u64::MAX, "maxLevel")?;
         search.limit = number(config.get("limit"), u64::MAX, "limit")?;
+        search.optional = config.get("optional") == Some(&Value::Boolean(true));
         search.filters_start = config.get("filterStartNode") == Some(&Value::Boolean(true));
         search.once = match words(config.get("uniqueness"), "uniqueness")? {
             "" => once,
@@ -202,6 +206,7 @@ impl Search {
             limit: u64::MAX,
             once: Once::Relationship,
             filters_start: false,
+            optional: false,
             ends: None,
             last: None,
             allowed: None,
@@ -223,6 +228,14 @@ impl Search {
             "UNWIND $from AS i MATCH (n) WHERE id(n) = i CALL (n) {{ {parts} }} \
                 RETURN i, r, m, {labels} AS labels"
         )
+    }
+
+    /// What was found; one null if that is nothing and the search says so.
+    pub(super) fn or_null(&self, mut rows: Rows) -> Rows {
+        if rows.is_empty() && self.optional {
+            rows.push(vec![Value::Null]);
+        }
+        rows
     }
 
     pub(super) fn needs_labels(&self) -> bool {

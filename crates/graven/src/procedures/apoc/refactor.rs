@@ -5,8 +5,10 @@
 //! one with the same properties, and the old one is deleted.
 
 use graven_cypher::TypeSet;
+use graven_exec::Value;
 
-use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::columns::quoted;
+use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::NODE;
 use super::refactor_nodes::merge_nodes;
 use crate::right::Right;
@@ -18,7 +20,7 @@ const TREATED: &[Field] = &[
     ("error", TypeSet::STRING),
 ];
 
-const COPIED: &[Field] = &[
+pub(super) const COPIED: &[Field] = &[
     ("input", TypeSet::INTEGER),
     ("output", TypeSet::NODE),
     ("error", TypeSet::STRING),
@@ -54,13 +56,22 @@ macro_rules! renamed {
     };
 }
 
-const RELATIONSHIP_AND_NODE: (&[Field], usize) = (
-    &[
-        ("relationship", TypeSet::RELATIONSHIP),
-        ("newNode", TypeSet::NODE),
-    ],
-    2,
-);
+/// A statement that makes a relationship `output` in place of `old`, of this type between `a` and
+/// `b`; none of null.
+macro_rules! in_place_of_old {
+    ($ends:literal, $type:literal) => {
+        Body::Statement(concat!(
+            "WITH ",
+            $ends,
+            " WITH old, a, b, id(old) AS input \
+                WHERE old IS NOT NULL AND a IS NOT NULL AND b IS NOT NULL \
+                CREATE (a)-[output:$(",
+            $type,
+            ")]->(b) SET output = properties(old) \
+                DELETE old RETURN input, output, null AS error"
+        ))
+    };
+}
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -104,12 +115,17 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Statement(
             "UNWIND $nodes AS node WITH node, COLLECT { MATCH (node)<-[i]-() RETURN i } AS ins, \
                 COLLECT { MATCH (node)-[o]->() RETURN o } AS outs \
-                WHERE size(ins) = 1 AND size(outs) = 1 \
+                CALL (node, ins, outs) { \
+                WITH node, ins, outs WHERE size(ins) <> 1 OR size(outs) <> 1 \
+                RETURN id(node) AS input, null AS output, 'the node has ' + size(outs) + \
+                    ' outgoing and ' + size(ins) + ' incoming relationships' AS error \
+                UNION ALL WITH node, ins, outs WHERE size(ins) = 1 AND size(outs) = 1 \
                 WITH node, id(node) AS input, ins[0] AS i, outs[0] AS o \
                 WITH node, input, i, o, startNode(i) AS a, endNode(o) AS b, \
                     apoc.map.mergeList([properties(o), properties(i), properties(node)]) AS all \
                 CREATE (a)-[output:$($relType)]->(b) SET output = all \
-                DETACH DELETE node RETURN input, output, null AS error",
+                DETACH DELETE node RETURN input, output, null AS error } \
+                RETURN input, output, error",
         ),
     ),
     procedure(
@@ -129,34 +145,33 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Statement(
             "UNWIND $rels AS rel WITH rel, id(rel) AS input, startNode(rel) AS a, \
                 endNode(rel) AS b, properties(rel) AS all \
-                CREATE (a)-[:$($inType)]->(output:$($labels))-[:$($outType)]->(b) \
+                CREATE (a)-[:$($inType)]->(output:$(coalesce($labels, [])))-[:$($outType)]->(b) \
                 SET output = all DELETE rel RETURN input, output, null AS error",
         ),
     ),
     procedure(
         "apoc.refactor.from",
         "lets a relationship begin at another node",
-        RELATIONSHIP_AND_NODE,
+        (
+            &[("rel", TypeSet::RELATIONSHIP), ("newNode", TypeSet::NODE)],
+            2,
+        ),
         Right::Write,
         TREATED,
-        Body::Statement(
-            "WITH $relationship AS old, $newNode AS a \
-                WITH old, a, endNode(old) AS b, id(old) AS input \
-                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
-                DELETE old RETURN input, output, null AS error",
+        in_place_of_old!(
+            "$rel AS old, $newNode AS a, endNode($rel) AS b",
+            "type(old)"
         ),
     ),
     procedure(
         "apoc.refactor.invert",
         "turns a relationship around",
-        (&[("relationship", TypeSet::RELATIONSHIP)], 1),
+        (&[("rel", TypeSet::RELATIONSHIP)], 1),
         Right::Write,
         TREATED,
-        Body::Statement(
-            "WITH $relationship AS old \
-                WITH old, endNode(old) AS a, startNode(old) AS b, id(old) AS input \
-                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
-                DELETE old RETURN input, output, null AS error",
+        in_place_of_old!(
+            "$rel AS old, endNode($rel) AS a, startNode($rel) AS b",
+            "type(old)"
         ),
     ),
     procedure(
@@ -276,32 +291,50 @@ pub(super) const TABLE: &[Procedure] = &[
         "apoc.refactor.setType",
         "gives a relationship another type",
         (
-            &[
-                ("relationship", TypeSet::RELATIONSHIP),
-                ("newType", TypeSet::STRING),
-            ],
+            &[("rel", TypeSet::RELATIONSHIP), ("newType", TypeSet::STRING)],
             2,
         ),
         Right::Write,
         TREATED,
-        Body::Statement(
-            "WITH $relationship AS old \
-                WITH old, startNode(old) AS a, endNode(old) AS b, id(old) AS input \
-                CREATE (a)-[output:$($newType)]->(b) SET output = properties(old) \
-                DELETE old RETURN input, output, null AS error",
-        ),
+        Body::Made(set_type),
     ),
     procedure(
         "apoc.refactor.to",
         "lets a relationship end at another node",
-        RELATIONSHIP_AND_NODE,
+        (
+            &[("rel", TypeSet::RELATIONSHIP), ("endNode", TypeSet::NODE)],
+            2,
+        ),
         Right::Write,
         TREATED,
-        Body::Statement(
-            "WITH $relationship AS old, $newNode AS b \
-                WITH old, b, startNode(old) AS a, id(old) AS input \
-                CREATE (a)-[output:$(type(old))]->(b) SET output = properties(old) \
-                DELETE old RETURN input, output, null AS error",
+        in_place_of_old!(
+            "$rel AS old, startNode($rel) AS a, $endNode AS b",
+            "type(old)"
         ),
     ),
 ];
+
+/// A type that cannot be one is told in the row.
+fn set_type(args: &Named<'_>) -> Result<String, String> {
+    let wanted = match args.get("newType") {
+        Value::String(name) if !name.is_empty() => quoted(name),
+        other => {
+            let other = if other.is_null() {
+                "null"
+            } else {
+                "an empty one"
+            };
+            return Ok(format!(
+                "WITH $rel AS old WHERE old IS NOT NULL \
+                    RETURN id(old) AS input, null AS output, \
+                    'a relationship type is a text that is not empty, not {other}' AS error"
+            ));
+        }
+    };
+    Ok(format!(
+        "WITH $rel AS old WHERE old IS NOT NULL \
+            WITH old, startNode(old) AS a, endNode(old) AS b, id(old) AS input \
+            CREATE (a)-[output:{wanted}]->(b) SET output = properties(old) \
+            DELETE old RETURN input, output, null AS error"
+    ))
+}

@@ -14,7 +14,7 @@ use super::super::inner::Call;
 
 /// What becomes of a property that several have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum IdleExecution {
+pub(super) enum Kept {
     /// The first value.
     First,
     /// The last value.
@@ -24,16 +24,25 @@ enum IdleExecution {
 }
 
 /// How keys are treated: the first entry that fits decides.
-struct Policy(Vec<(Option<Arc<str>>, IdleExecution)>);
+pub(super) struct Policy(Vec<(Option<Arc<str>>, Kept)>);
 
 impl Policy {
-    /// What the configuration says: one word, or a map of keys to words.
-    fn of(call: &Call<'_>, given: Option<&Value>) -> Result<Self, ExecError> {
+    /// What `properties` of the configuration says: one word, or a map of keys to words; `usual`
+    /// where it says nothing.
+    pub(super) fn of(
+        call: &Call<'_>,
+        config: Option<&Value>,
+        usual: Kept,
+    ) -> Result<Self, ExecError> {
+        let given = match config {
+            Some(Value::Map(map)) => map.get("properties"),
+            _ => None,
+        };
         let word = |value: &Value| match value {
             Value::String(word) => match word.to_lowercase().as_str() {
-                "discard" => Ok(IdleExecution::First),
-                "overwrite" | "override" => Ok(IdleExecution::Last),
-                "combine" => Ok(IdleExecution::All),
+                "discard" => Ok(Kept::First),
+                "overwrite" | "override" => Ok(Kept::Last),
+                "combine" => Ok(Kept::All),
                 other => Err(call.failed(format!(
                     "properties are `discard`, `overwrite` or `combine`, not {other}"
                 ))),
@@ -44,7 +53,7 @@ impl Policy {
             ))),
         };
         match given {
-            None | Some(Value::Null) => Ok(Policy(vec![(None, IdleExecution::Last)])),
+            None | Some(Value::Null) => Ok(Policy(vec![(None, usual)])),
             Some(Value::Map(map)) => {
                 let mut all = Vec::new();
                 for (key, value) in map.entries() {
@@ -59,15 +68,15 @@ impl Policy {
         }
     }
 
-    fn for_key(&self, key: &str) -> IdleExecution {
+    fn for_key(&self, key: &str) -> Kept {
         let mut all = self.0.iter();
         let fits = |name: &Option<Arc<str>>| name.as_ref().is_none_or(|name| **name == *key);
         all.find(|(name, _)| fits(name))
-            .map_or(IdleExecution::Last, |(_, kept)| *kept)
+            .map_or(Kept::Last, |(_, kept)| *kept)
     }
 
     /// The properties of these maps, the first one's first, as one map.
-    fn together<'a>(&self, maps: impl Iterator<Item = &'a Value>) -> Value {
+    pub(super) fn together<'a>(&self, maps: impl Iterator<Item = &'a Value>) -> Value {
         let mut all: Vec<(Arc<str>, Vec<Value>)> = Vec::new();
         for map in maps {
             let Value::Map(map) = map else { continue };
@@ -80,9 +89,9 @@ impl Policy {
         }
         let one = |(key, values): (Arc<str>, Vec<Value>)| {
             let value = match self.for_key(&key) {
-                IdleExecution::First => values[0].clone(),
-                IdleExecution::Last => values[values.len() - 1].clone(),
-                IdleExecution::All => combined(values),
+                Kept::First => values[0].clone(),
+                Kept::Last => values[values.len() - 1].clone(),
+                Kept::All => combined(values),
             };
             (key, value)
         };
@@ -110,7 +119,7 @@ fn combined(values: Vec<Value>) -> Value {
     }
 }
 
-fn is_wanted(config: Option<&Value>, name: &str, usual: bool) -> bool {
+pub(super) fn is_wanted(config: Option<&Value>, name: &str, usual: bool) -> bool {
     match config {
         Some(Value::Map(map)) => match map.get(name) {
             Some(Value::Boolean(wanted)) => *wanted,
@@ -122,14 +131,15 @@ fn is_wanted(config: Option<&Value>, name: &str, usual: bool) -> bool {
 
 const READ: &str = "UNWIND $nodes AS n RETURN labels(n) AS labels, properties(n) AS properties";
 
-/// Relationships from and to the others, made anew at the first node.
-const MOVE_OUT: &str = "UNWIND $others AS o MATCH (o)-[r]->(m) \
-    WITH r, CASE WHEN m IN $others THEN $first ELSE m END AS m, $first AS f \
-    WHERE $selves OR m <> f \
+/// Relationships from and to the others, made anew at the first node; without `$selves` no loops of
+/// the others, and no loops at all unless relationships are `$apart`.
+const MOVE_OUT: &str = "UNWIND $others AS o MATCH (o)-[r]->(x) \
+    WITH o, r, x, CASE WHEN x IN $others THEN $first ELSE x END AS m, $first AS f \
+    WHERE $selves OR m <> f OR $apart AND x <> o \
     WITH collect([r, m]) AS all, f UNWIND all AS one WITH one[0] AS r, one[1] AS m, f \
     CREATE (f)-[k:$(type(r))]->(m) SET k = properties(r)";
 const MOVE_IN: &str = "UNWIND $others AS o MATCH (o)<-[r]-(m) WHERE NOT m IN $others \
-    WITH r, m, $first AS f WHERE $selves OR m <> f \
+    WITH r, m, $first AS f WHERE $selves OR m <> f OR $apart \
     WITH collect([r, m]) AS all, f UNWIND all AS one WITH one[0] AS r, one[1] AS m, f \
     CREATE (m)-[k:$(type(r))]->(f) SET k = properties(r)";
 const DELETE: &str = "UNWIND $others AS o DETACH DELETE o";
@@ -163,12 +173,9 @@ pub(super) fn merge_nodes(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecE
         return Ok(Rows::new());
     };
     let config = args.get(1);
-    let told = match config {
-        Some(Value::Map(map)) => map.get("properties"),
-        _ => None,
-    };
-    let policy = Policy::of(call, told)?;
+    let policy = Policy::of(call, config, Kept::Last)?;
     let selves = Value::Boolean(is_wanted(config, "produceSelfRel", true));
+    let apart = Value::Boolean(!is_wanted(config, "mergeRels", false));
     let param = |name: &str, value: &Value| (Arc::from(name), value.clone());
     let whole = Value::list(nodes.clone());
     let held = call.rows(READ, vec![param("nodes", &whole)])?;
@@ -184,15 +191,17 @@ pub(super) fn merge_nodes(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecE
         param("others", &others),
         param("first", &first),
         param("selves", &selves),
+        param("apart", &apart),
     ];
     for text in [MOVE_OUT, MOVE_IN] {
         call.rows(text, ends.clone())?;
     }
     call.rows(DELETE, vec![param("others", &others)])?;
     if is_wanted(config, "mergeRels", false) {
+        let of_relationships = Policy::of(call, config, Kept::All)?;
         for row in call.rows(DOUBLES, vec![param("first", &first)])? {
             let Value::List(own) = &row[1] else { continue };
-            let together = policy.together(own.iter());
+            let together = of_relationships.together(own.iter());
             let params = vec![param("all", &row[0]), param("properties", &together)];
             call.rows(MERGE_DOUBLES, params)?;
         }

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use graven_cypher::{TypeSet, statement};
-use graven_exec::{ExecError, MoreRows, Value};
+use graven_exec::{Deadline, ExecError, MoreRows, Value};
 use graven_storage::WriteCounters;
 
-use super::super::Rows;
 use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
+use super::super::{Rows, integer};
 use super::VALUE;
 use crate::right::Right;
 
@@ -41,7 +41,7 @@ const CASE: (&[Field], usize) = (
 
 const MANY: (&[Field], usize) = (
     &[
-        ("cypher", TypeSet::STRING),
+        ("statement", TypeSet::STRING),
         ("params", TypeSet::MAP),
         ("config", TypeSet::MAP),
     ],
@@ -100,6 +100,21 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Write,
         VALUE,
         Body::Streams(run),
+    ),
+    procedure(
+        "apoc.cypher.runTimeboxed",
+        "the rows that a statement, which only reads, gives within so many milliseconds",
+        (
+            &[
+                ("statement", TypeSet::STRING),
+                ("params", TypeSet::MAP),
+                ("timeout", TypeSet::INTEGER),
+            ],
+            3,
+        ),
+        Right::Read,
+        VALUE,
+        Body::Streams(run_timeboxed),
     ),
     procedure(
         "apoc.cypher.runWrite",
@@ -173,6 +188,42 @@ impl MoreRows for Maps {
         let map = |row: Vec<Value>| vec![Value::map(columns.iter().cloned().zip(row).collect())];
         let rows = self.rows.next()?;
         Ok(rows.map(|rows| rows.into_iter().map(map).collect()))
+    }
+}
+
+/// Rows of a statement until its time is over.
+struct Timeboxed {
+    rows: Box<dyn MoreRows>,
+    end: Option<Deadline>,
+}
+
+impl MoreRows for Timeboxed {
+    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
+        match self.rows.next() {
+            Err(ExecError::TimedOut { .. }) if is_over(self.end) => Ok(None),
+            next => next,
+        }
+    }
+}
+
+fn is_over(end: Option<Deadline>) -> bool {
+    end.is_some_and(|end| end.left().is_zero())
+}
+
+/// Without a row if the statement has given none in its time. Its other errors are told.
+fn run_timeboxed(call: &Call<'_>, args: &[Value]) -> Streamed {
+    let timeout = match &args[2] {
+        Value::Integer(timeout) => u64::try_from(*timeout).unwrap_or(0),
+        other => return Err(call.failed(format!("give the time in milliseconds, not {other}"))),
+    };
+    let end = Deadline::after(Duration::from_millis(timeout));
+    let on = call.on.until(end);
+    let call = Call { on: &on, ..*call };
+    match start(&call, &args[0], args.get(1)) {
+        // A statement may have no time for its plan.
+        Err(_) if is_over(end) => Ok(Box::new(Nothing(false))),
+        Err(other) => Err(other),
+        Ok(rows) => Ok(Box::new(Timeboxed { rows, end })),
     }
 }
 
@@ -318,26 +369,30 @@ fn run_many(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
 }
 
 /// What the transaction of the caller has written.
-fn written(call: &Call<'_>) -> WriteCounters {
+pub(super) fn written(call: &Call<'_>) -> WriteCounters {
     let transaction = call.caller.transaction;
     transaction.map_or(WriteCounters::default(), |known| known.counters())
 }
 
 /// The counts of one statement, as APOC names them.
 fn done(rows: i64, begun: Instant, before: WriteCounters, after: WriteCounters) -> Value {
-    let number = |count: u64| Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
     let time = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut counts = vec![
-        (Arc::from("rows"), Value::Integer(rows)),
-        (Arc::from("time"), number(time)),
-    ];
+    let mut counts = changes(before, after);
+    counts.push((Arc::from("rows"), Value::Integer(rows)));
+    counts.push((Arc::from("time"), integer(time)));
+    Value::map(counts)
+}
+
+/// What was changed between two moments, as APOC names it.
+pub(super) fn changes(before: WriteCounters, after: WriteCounters) -> Vec<(Arc<str>, Value)> {
+    let mut counts = Vec::new();
     let pairs = after.named().into_iter().zip(before.named());
     for ((name, after), (_, before)) in pairs.filter(|((name, _), _)| *name != "users_changed") {
         // `nodes_created` is `nodesCreated` there.
         let (what, how) = name.split_once('_').unwrap_or((name, ""));
         let (first, rest) = how.split_at(how.len().min(1));
         let name = format!("{what}{}{rest}", first.to_uppercase());
-        counts.push((Arc::from(name), number(after.saturating_sub(before))));
+        counts.push((Arc::from(name), integer(after.saturating_sub(before))));
     }
-    Value::map(counts)
+    counts
 }

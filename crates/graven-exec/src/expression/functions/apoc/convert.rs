@@ -308,7 +308,11 @@ fn to_sorted_json(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     out.value()
 }
 
-fn write_json(rt: &QueryContext, value: &Value, out: &mut Text) -> Result<()> {
+pub(in crate::expression) fn write_json(
+    rt: &QueryContext,
+    value: &Value,
+    out: &mut Text,
+) -> Result<()> {
     match value {
         Value::Null => out.push("null"),
         Value::Boolean(b) => out.push(if *b { "true" } else { "false" }),

@@ -1,0 +1,131 @@
+//! Operators on whole numbers of a declared type of more than 64 bits.
+//!
+//! # How it works
+//! Beyond 64 bits such a number is the text of its digits, which the operators of the language
+//! would join or order as a text. So where an operand has such a type, the operator becomes a call
+//! of `graven.wide`, which knows both forms.
+
+use super::load::{expr, named};
+use super::made::{Typed, call};
+use super::{Binder, Result};
+use crate::ast::{self, ExprKind, Name};
+use crate::plan::expression::{BinaryOp, Expr, Literal};
+use crate::types::{Type, TypeSet};
+
+/// The type of the results.
+pub(super) const INT128: &str = "INT128";
+
+/// The operator by its sign, if it is one of numbers, and whether it compares.
+fn sign(op: BinaryOp) -> Option<(&'static str, bool)> {
+    Some(match op {
+        BinaryOp::Add => ("+", false),
+        BinaryOp::Subtract => ("-", false),
+        BinaryOp::Multiply => ("*", false),
+        BinaryOp::Divide => ("/", false),
+        BinaryOp::Modulo => ("%", false),
+        BinaryOp::Less => ("<", true),
+        BinaryOp::LessOrEqual => ("<=", true),
+        BinaryOp::Greater => (">", true),
+        BinaryOp::GreaterOrEqual => (">=", true),
+        _ => return None,
+    })
+}
+
+fn computed(sign: &str, a: &Expr, b: &Expr) -> Expr {
+    let sign = Expr::Literal(Literal::String(sign.into()));
+    call("graven.wide", vec![sign, a.clone(), b.clone()])
+}
+
+impl Binder<'_> {
+    /// Whether an operator gives a number of 128 bits, since an operand is one.
+    pub(super) fn gives_wide(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> bool {
+        let computes = sign(op).is_some_and(|(_, compares)| !compares);
+        computes && (self.is_wide(left) || self.is_wide(right))
+    }
+
+    /// Whether the declared type of an expression has more than 64 bits.
+    pub(super) fn is_wide(&self, of: &ast::Expr) -> bool {
+        // What cannot have a declared type is not asked for it.
+        let is_plain = matches!(
+            of.kind,
+            ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::String(_)
+        );
+        !is_plain
+            && self.declared_type(of).is_some_and(|declared| {
+                let is = |name: &&str| declared.eq_ignore_ascii_case(name);
+                [INT128, "HUGEINT", "UINT64"].iter().any(is)
+            })
+    }
+
+    /// The operator as one of numbers of 128 bits; none if no operand has such a type.
+    pub(super) fn wide(
+        &self,
+        op: BinaryOp,
+        (left, a): (&ast::Expr, &Typed),
+        (right, b): (&ast::Expr, &Typed),
+    ) -> Option<Typed> {
+        let (sign, compares) = sign(op)?;
+        let is_number = |of: &Typed| of.1.set.may_be(TypeSet::NUMBER.or(TypeSet::STRING));
+        if !(is_number(a) && is_number(b)) || !(self.is_wide(left) || self.is_wide(right)) {
+            return None;
+        }
+        let set = match compares {
+            true => TypeSet::BOOLEAN,
+            false => TypeSet::NUMBER.or(TypeSet::STRING),
+        };
+        Some((computed(sign, &a.0, &b.0), Type::of(set)))
+    }
+
+    /// An aggregate of numbers of 128 bits as one of the list of them; none if it is another call.
+    pub(super) fn wide_aggregate(
+        &self,
+        name: &Name,
+        distinct: bool,
+        args: &[ast::Expr],
+    ) -> Option<ast::Expr> {
+        let lower = name.text.to_ascii_lowercase();
+        let [of] = args else {
+            return None;
+        };
+        if !matches!(&*lower, "sum" | "min" | "max" | "avg") || !self.is_wide(of) {
+            return None;
+        }
+        let at = name.span;
+        let made = |function: &str, distinct, args: Vec<ast::Expr>| {
+            let height = args.iter().map(|arg| arg.height).max().unwrap_or(0);
+            let call = ExprKind::Call {
+                name: named(function, at),
+                distinct,
+                star: false,
+                args,
+            };
+            ast::Expr {
+                height: height.saturating_add(1),
+                ..expr(call, at)
+            }
+        };
+        let all = made("collect", distinct, vec![of.clone()]);
+        let aggregate = expr(ExprKind::String(lower.into()), at);
+        Some(made("graven.wideOf", false, vec![all, aggregate]))
+    }
+
+    /// `abs` of a number of 128 bits; none if the argument is none.
+    pub(super) fn wide_abs(&mut self, of: &ast::Expr) -> Result<Option<Typed>> {
+        if !self.is_wide(of) {
+            return Ok(None);
+        }
+        let (bound, _) = self.expression(of)?;
+        let value = computed("abs", &bound, &Expr::Literal(Literal::Integer(0)));
+        let set = TypeSet::NUMBER.or(TypeSet::STRING);
+        Ok(Some((value, Type::of(set))))
+    }
+
+    /// The number with the other sign; none if it is no number of 128 bits.
+    pub(super) fn wide_negated(&self, operand: &ast::Expr, bound: &Typed) -> Option<Typed> {
+        let zero = (
+            Expr::Literal(Literal::Integer(0)),
+            Type::of(TypeSet::INTEGER),
+        );
+        self.wide(BinaryOp::Subtract, (operand, &zero), (operand, bound))
+    }
+}
