@@ -4,13 +4,13 @@
 //! Ids of nodes are dense, and how many records they have is known before (their degrees). So the
 //! ids are cut into ranges of about equal numbers of records. A record goes to the buffer of its
 //! range; a full buffer is a *chunk*, which stays in memory while there is room, and goes to a
-//! scratch file after that. Then range after range is read and sorted in memory by a radix sort
-//! whose entries hold the key in one word. Unlike sorted runs, ranges need no merge: a record is
+//! scratch file after that. Then range after range is read and sorted in memory by a radix sort.
+//! Its entries hold the key in one word. Unlike sorted runs, ranges need no merge: a record is
 //! compared with those of its range alone, which mostly lie in the caches.
 //!
 //! # Invariants
 //! - DS-1 Records come out by key, then by bytes, as from a [`Sorter`], however they were dealt.
-//! - DS-2 A range that is too large to be sorted in memory, or whose keys need more than a word,
+//! - DS-2 A range that is too large to be sorted in memory, or has keys of more than a word,
 //!   goes through a [`Sorter`].
 //!
 //! # Costs
@@ -28,7 +28,7 @@ use crate::scratch::{Scratch, ScratchFile};
 use crate::sort::{Key, Sorted, Sorter};
 use crate::value::{put_varint, take_varint};
 
-/// Cells of nodes whose weights are known.
+/// Cells of nodes, each with a weight, at most.
 const CELLS: usize = 1 << 16;
 /// The least and the most that a buffer holds.
 const CHUNK_MIN: usize = 4 << 10;

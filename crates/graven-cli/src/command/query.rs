@@ -152,6 +152,9 @@ pub(crate) fn run_one(
     let silent = result.columns().is_empty() && format != Format::Json;
     if !result.is_explain() && !silent {
         print_rows(&mut result, &mut out, format)?;
+    } else if silent {
+        // What gives no rows may fail all the same.
+        while result.next_row()?.is_some() {}
     }
     let mut summary = result.summary();
     if silent && !result.is_explain() {

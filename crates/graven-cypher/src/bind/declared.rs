@@ -19,11 +19,11 @@ use std::sync::Arc;
 use super::json::{GIVING, JSON};
 use super::made::{Typed, call};
 use super::tables::column_of;
-use super::wide::INT128;
+use super::wide::{INT128, widest};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
 use crate::plan::VarId;
-use crate::plan::expression::{Expr, Literal};
+use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::types::{Type, TypeSet};
 
 /// Calls whose value is one of their arguments, or of the elements of the first one.
@@ -103,6 +103,10 @@ impl Binder<'_> {
                 let results = branches.iter().map(|(_, result)| result);
                 self.common(results.chain(otherwise.as_deref()))
             }
+            ExprKind::Unary {
+                op: UnaryOp::Minus,
+                operand,
+            } if self.is_wide(operand) => Some(INT128.into()),
             ExprKind::Binary { op, left, right } if self.gives_wide(*op, left, right) => {
                 Some(INT128.into())
             }
@@ -155,10 +159,19 @@ impl Binder<'_> {
         Ok(Some(type_shown(&text).into()))
     }
 
-    /// The declared type that all expressions have, those aside that are null.
+    /// The declared type that all expressions have, those aside that are null; `INT128` of whole
+    /// numbers of which some have more than 64 bits.
     fn common<'e>(&self, all: impl Iterator<Item = &'e ast::Expr>) -> Option<Arc<str>> {
-        let all = all.filter(|it| it.kind != ExprKind::Null);
-        shared(all.map(|it| self.declared_type(it)))
+        let mut found = Vec::new();
+        let mut numbers = 0;
+        for it in all.filter(|it| it.kind != ExprKind::Null) {
+            match it.kind {
+                ExprKind::Integer(_) => numbers += 1,
+                _ => found.push(self.declared_type(it)),
+            }
+        }
+        let same = shared(found.iter().cloned()).filter(|_| numbers == 0);
+        same.or_else(|| widest(&found))
     }
 
     /// The column becomes that of all these.

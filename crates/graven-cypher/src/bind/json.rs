@@ -18,6 +18,8 @@ pub(super) const JSON: &str = "JSON";
 const OBJECT: &str = "graven.json.object";
 const ARRAY: &str = "graven.json.array";
 const OF: &str = "graven.json.of";
+/// Values of the type `JSON` stay as they are.
+const OF_TYPE: &str = "graven.json.of_type";
 
 /// Functions that give a text of JSON, by their lower-case names.
 pub(super) const GIVING: &[&str] = &["graven.json", "graven.json.mergepatch", ARRAY, OBJECT, OF];
@@ -88,14 +90,19 @@ impl Binder<'_> {
         Ok(match declared {
             Some(declared) if is_json(&declared) => (bound, ty),
             Some(declared) if declared.contains(['(', '[']) => {
-                made("graven.json.of_type", vec![bound, text(&declared)])
+                made(OF_TYPE, vec![bound, text(&declared)])
             }
             _ => made(OF, vec![bound]),
         })
     }
 
+    /// Whether the declared type of an expression is JSON.
+    pub(super) fn is_json(&self, of: &ast::Expr) -> bool {
+        self.declared_type(of).is_some_and(|it| is_json(&it))
+    }
+
     /// The operands of a comparison, one of which may be JSON: it is compared as a number or truth
-    /// with one of these, and the other one as JSON otherwise.
+    /// with one of these, and as its text with others, which become JSON if they are no texts.
     pub(super) fn json_compared(
         &self,
         op: BinaryOp,
@@ -107,7 +114,7 @@ impl Binder<'_> {
             op,
             Equal | NotEqual | Less | LessOrEqual | Greater | GreaterOrEqual
         );
-        let is = |of: &ast::Expr| compares && self.declared_type(of).is_some_and(|it| is_json(&it));
+        let is = |of: &ast::Expr| compares && self.is_json(of);
         match (is(left), is(right)) {
             (true, false) => beside(a, b),
             (false, true) => {
@@ -129,8 +136,11 @@ fn beside(json: Typed, other: Typed) -> (Typed, Typed) {
         (cast(json, "DOUBLE", TypeSet::FLOAT), other)
     } else if set.is(TypeSet::BOOLEAN) {
         (cast(json, "BOOL", TypeSet::BOOLEAN), other)
+    } else if set.is(TypeSet::STRING) {
+        // A text is compared as it is, whether it is one of JSON or not.
+        (json, other)
     } else {
-        (json, cast(other, JSON, TypeSet::STRING))
+        (json, made(OF_TYPE, vec![other.0, text(JSON)]))
     }
 }
 

@@ -5,8 +5,10 @@
 //! would join or order as a text. So where an operand has such a type, the operator becomes a call
 //! of `graven.wide`, which knows both forms.
 
+use std::sync::Arc;
+
 use super::load::{expr, named};
-use super::made::{Typed, call};
+use super::made::{Typed, binary, call};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::plan::expression::{BinaryOp, Expr, Literal};
@@ -14,6 +16,28 @@ use crate::types::{Type, TypeSet};
 
 /// The type of the results.
 pub(super) const INT128: &str = "INT128";
+
+/// Types of more than 64 bits.
+const WIDE: &[&str] = &[INT128, "HUGEINT", "UINT64"];
+
+/// Types of whole numbers of at most 64 bits.
+const WHOLE: &[&str] = &[
+    "BIGINT", "INT", "INT16", "INT32", "INT64", "INT8", "INTEGER", "SERIAL", "SMALLINT", "UINT16",
+    "UINT32", "UINT8",
+];
+
+fn is_one(declared: &str, of: &[&str]) -> bool {
+    of.iter().any(|name| declared.eq_ignore_ascii_case(name))
+}
+
+/// The type that values of all these types have if they are whole numbers, one of them of more than
+/// 64 bits.
+pub(super) fn widest(all: &[Option<Arc<str>>]) -> Option<Arc<str>> {
+    let is_wide = |of: &Option<Arc<str>>| of.as_ref().is_some_and(|of| is_one(of, WIDE));
+    let is_whole = |of: &Option<Arc<str>>| of.as_ref().is_some_and(|of| is_one(of, WHOLE));
+    let fits = all.iter().all(|of| is_wide(of) || is_whole(of));
+    (fits && all.iter().any(is_wide)).then(|| INT128.into())
+}
 
 /// The operator by its sign, if it is one of numbers, and whether it compares.
 fn sign(op: BinaryOp) -> Option<(&'static str, bool)> {
@@ -50,11 +74,7 @@ impl Binder<'_> {
             of.kind,
             ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::String(_)
         );
-        !is_plain
-            && self.declared_type(of).is_some_and(|declared| {
-                let is = |name: &&str| declared.eq_ignore_ascii_case(name);
-                [INT128, "HUGEINT", "UINT64"].iter().any(is)
-            })
+        !is_plain && self.declared_type(of).is_some_and(|it| is_one(&it, WIDE))
     }
 
     /// The operator as one of numbers of 128 bits; none if no operand has such a type.
@@ -74,6 +94,20 @@ impl Binder<'_> {
             false => TypeSet::NUMBER.or(TypeSet::STRING),
         };
         Some((computed(sign, &a.0, &b.0), Type::of(set)))
+    }
+
+    /// One comparison of a chain, as it is where it stands alone.
+    pub(super) fn link(
+        &self,
+        op: BinaryOp,
+        (left, a): (&ast::Expr, Typed),
+        (right, b): (&ast::Expr, Typed),
+    ) -> Expr {
+        if let Some((wide, _)) = self.wide(op, (left, &a), (right, &b)) {
+            return wide;
+        }
+        let ((a, _), (b, _)) = self.json_compared(op, (left, a), (right, b));
+        binary(op, a, b)
     }
 
     /// An aggregate of numbers of 128 bits as one of the list of them; none if it is another call.

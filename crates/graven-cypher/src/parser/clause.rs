@@ -112,8 +112,7 @@ impl Parser<'_> {
 
     fn single_query(&mut self, place: Place) -> Result<SingleQuery> {
         let mut clauses: Vec<Clause> = Vec::new();
-        let check = self.used_database()?;
-        let mut check = check;
+        let mut check = self.used_database()?;
         let mut reading = 0;
         while let Some(clause) = self.clause()? {
             if let Some(previous) = clauses.last() {

@@ -12,6 +12,7 @@ use crate::bind::made::unary;
 use crate::bind::{Binder, Columns, Result};
 use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, Literal, UnaryOp};
+use crate::plan::variables::is_volatile;
 use crate::plan::{CreateNode, CreateRelationship, Creation, RelType, SetItem, VarId, VarKind};
 use crate::token::Span;
 
@@ -293,6 +294,11 @@ impl Own {
         let mut entries = self.given[&read.0].iter().rev();
         let value = entries.find(|(key, _)| *key == read.1);
         let value = value.filter(|_| !self.open.contains(&read.0));
+        if value.is_some_and(|(_, value)| is_volatile(value)) {
+            // Its copy would have another value.
+            self.left = 0;
+            return;
+        }
         *expr = value.map_or(Expr::Literal(Literal::Null), |(_, value)| value.clone());
         self.open.push(read.0);
         self.give(expr);

@@ -6,6 +6,9 @@
 //! ([`JsonText`]). A path is keys and places in lists between `.` or `/`, behind `$` or not; where
 //! nothing is, the result is the empty text, as in Kuzu.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use graven_files::JsonText;
 use serde_json::Value as Json;
 
@@ -67,7 +70,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("graven.json.structure", (1, 1), |_, args| {
         with(&args[0], "json_structure", |read| {
             let mut text = Text::default();
-            Structure::of(&read).write(&mut text)?;
+            Structure::of(&read)?.write(&mut text)?;
             text.value()
         })
     }),
@@ -339,14 +342,51 @@ enum Structure {
     /// Whole numbers, whether with a sign, and their bits.
     Whole(bool, u32),
     List(Box<Structure>),
-    Struct(Vec<(String, Structure)>),
+    Struct(Fields),
+}
+
+/// Keys and types of an object, in the order in which they come.
+#[derive(Clone, Debug)]
+struct Fields {
+    list: Vec<(Arc<str>, Structure)>,
+    /// The first place of each key; empty until others come to these fields.
+    places: HashMap<Arc<str>, usize>,
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Fields) -> bool {
+        self.list == other.list
+    }
+}
+
+impl Fields {
+    /// The fields of both, these first.
+    fn with(mut self, more: Fields) -> Result<Fields> {
+        if self.places.is_empty() {
+            work(self.list.len())?;
+            for (at, (key, _)) in self.list.iter().enumerate() {
+                self.places.entry(key.clone()).or_insert(at);
+            }
+        }
+        for (key, of) in more.list {
+            if let Some(at) = self.places.get(&key) {
+                let known = &mut self.list[*at].1;
+                *known = std::mem::replace(known, Structure::Any).with(of)?;
+            } else {
+                self.places.insert(key.clone(), self.list.len());
+                self.list.push((key, of));
+            }
+        }
+        Ok(self)
+    }
 }
 
 const TEXT: Structure = Structure::Named("STRING");
 
 impl Structure {
-    fn of(json: &JsonText) -> Structure {
-        match json {
+    fn of(json: &JsonText) -> Result<Structure> {
+        work(1)?;
+        Ok(match json {
             JsonText::Plain(Json::Bool(_)) => Structure::Named("BOOL"),
             JsonText::Plain(Json::Number(number)) => match (number.as_u64(), number.as_i64()) {
                 (Some(number), _) => Structure::Whole(false, width(64 - number.leading_zeros())),
@@ -371,25 +411,28 @@ impl Structure {
             }
             JsonText::Plain(_) => Structure::Any,
             JsonText::List(items) => {
-                let of_all = items.iter().map(Structure::of);
-                let of_all = of_all.reduce(Structure::with).unwrap_or(Structure::Any);
+                let mut of_all = Structure::Any;
+                for item in items {
+                    of_all = of_all.with(Structure::of(item)?)?;
+                }
                 Structure::List(Box::new(of_all))
             }
             JsonText::Object(entries) => {
-                let entries = entries.iter();
-                Structure::Struct(
-                    entries
-                        .map(|(key, value)| (key.clone(), Structure::of(value)))
-                        .collect(),
-                )
+                let mut list = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    list.push((Arc::from(&**key), Structure::of(value)?));
+                }
+                let places = HashMap::new();
+                Structure::Struct(Fields { list, places })
             }
-        }
+        })
     }
 
     /// The type that holds values of both.
-    fn with(self, other: Structure) -> Structure {
+    fn with(self, other: Structure) -> Result<Structure> {
         use Structure as S;
-        match (self, other) {
+        work(1)?;
+        Ok(match (self, other) {
             (a, b) if a == b => a,
             (S::Any, other) | (other, S::Any) => other,
             (S::Whole(a, wide), S::Whole(b, wider)) if a == b => S::Whole(a, wide.max(wider)),
@@ -403,20 +446,10 @@ impl Structure {
             (S::Named("DATE" | "TIMESTAMP"), S::Named("DATE" | "TIMESTAMP")) => {
                 S::Named("TIMESTAMP")
             }
-            (S::List(a), S::List(b)) => S::List(Box::new(a.with(*b))),
-            (S::Struct(mut all), S::Struct(more)) => {
-                for (key, of) in more {
-                    match all.iter_mut().find(|(known, _)| *known == key) {
-                        Some((_, known)) => {
-                            *known = std::mem::replace(known, S::Any).with(of);
-                        }
-                        None => all.push((key, of)),
-                    }
-                }
-                S::Struct(all)
-            }
+            (S::List(a), S::List(b)) => S::List(Box::new(a.with(*b)?)),
+            (S::Struct(all), S::Struct(more)) => S::Struct(all.with(more)?),
             _ => TEXT,
-        }
+        })
     }
 
     fn write(&self, into: &mut Text) -> Result<()> {
@@ -433,7 +466,7 @@ impl Structure {
             }
             Structure::Struct(fields) => {
                 into.push("STRUCT(")?;
-                for (at, (name, of)) in fields.iter().enumerate() {
+                for (at, (name, of)) in fields.list.iter().enumerate() {
                     into.push(if at > 0 { ", " } else { "" })?;
                     into.push(name)?;
                     into.push(" ")?;

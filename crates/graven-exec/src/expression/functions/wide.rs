@@ -22,9 +22,6 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("graven.wideof", (2, 2), of_all),
 ];
 
-/// Bits of a number without its sign.
-const BITS_MAX: u64 = 127;
-
 fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
@@ -62,7 +59,8 @@ fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 /// A number in its form; none if it has more than 128 bits.
 fn value_of(number: &BigInt) -> Option<Value> {
-    (number.bits() <= BITS_MAX).then(|| match i64::try_from(number) {
+    let number = i128::try_from(number).ok()?;
+    Some(match i64::try_from(number) {
         Ok(number) => Value::Integer(number),
         Err(_) => Value::text(&number.to_string()),
     })

@@ -12,10 +12,11 @@ use super::super::inner::own_connection;
 use super::super::{DatabaseProcedures, Rows};
 use super::batches::{BATCH_ROWS, failed, inside, parameters, text};
 use crate::access::Access;
+use crate::cancel::CancelHandle;
 use crate::connection::Connection;
 use crate::database::WeakDatabase;
 use crate::error::Error;
-use crate::jobs::{Again, Job, Run, Work};
+use crate::jobs::{Again, Asker, Job, Run, Work};
 use crate::params::Params;
 use crate::right::Right;
 
@@ -31,7 +32,7 @@ const JOB: &[Field] = &[
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
         "apoc.periodic.cancel",
-        "takes a statement that runs in the background from the list; it does not run again",
+        "ends a statement in the background, one of the own user, or any if an admin asks",
         (&[("name", TypeSet::STRING)], 1),
         Right::Write,
         JOB,
@@ -54,7 +55,7 @@ pub(super) const TABLE: &[Procedure] = &[
     ),
     procedure(
         "apoc.periodic.list",
-        "statements that run in the background",
+        "statements in the background: those of the own user, or all if an admin asks",
         (&[], 0),
         Right::Read,
         JOB,
@@ -62,7 +63,7 @@ pub(super) const TABLE: &[Procedure] = &[
             Ok(caller
                 .database
                 .jobs
-                .list()
+                .list(&asker(caller))
                 .iter()
                 .map(|job| row(job))
                 .collect())
@@ -121,11 +122,12 @@ struct Statement {
 }
 
 impl Work for Statement {
-    fn run(&self) -> Run {
+    fn run(&self, cancel: &CancelHandle) -> Run {
         let Some(database) = self.database.upgrade() else {
             return Run::Gone;
         };
-        let connection = Connection::new(database).with_access(self.access.clone());
+        let connection = Connection::on(database, cancel.clone());
+        let connection = connection.with_access(self.access.clone());
         match self.sum(&connection.with_timeout(self.timeout)) {
             Ok(sum) => Run::Ended(sum),
             Err(error) if error.code() == "Database.Closed" => Run::Gone,
@@ -140,13 +142,23 @@ impl Work for Statement {
 
 impl Statement {
     fn sum(&self, connection: &Connection) -> Result<i64, Error> {
-        let mut result = connection.query(&*self.text, &self.params)?;
+        // Unlike a query, this heeds what was cancelled before it begins.
+        let inner = connection.database().inner()?;
+        let mut result = connection.run_within(inner, &self.text, &self.params)?;
         let mut sum = 0_i64;
         while let Some(row) = result.next_row()? {
             let first = row.values().first().and_then(crate::Value::as_integer);
             sum = sum.saturating_add(first.unwrap_or(0));
         }
         Ok(sum)
+    }
+}
+
+fn asker(caller: &DatabaseProcedures) -> Asker {
+    let access = caller.access();
+    Asker {
+        user: access.user.clone(),
+        is_admin: access.is_admin(&caller.database.store),
     }
 }
 
@@ -188,7 +200,7 @@ fn start(
         timeout: caller.connection.timeout(),
         database: caller.connection.weak_database(),
     });
-    let job = caller.database.jobs.start(name, again, work);
+    let job = caller.database.jobs.start(asker(caller), name, again, work);
     Ok(vec![row(&*job.map_err(|told| failed(procedure, told))?)])
 }
 
@@ -243,7 +255,7 @@ fn countdown(caller: &DatabaseProcedures, args: &[Value]) -> Answer {
 
 fn cancel(caller: &DatabaseProcedures, args: &[Value]) -> Answer {
     let name = text("apoc.periodic.cancel", &args[0])?;
-    let cancelled = caller.database.jobs.cancel(name);
+    let cancelled = caller.database.jobs.cancel(&asker(caller), name);
     Ok(cancelled.iter().map(|job| row(job)).collect())
 }
 

@@ -461,7 +461,7 @@ fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn More
     let found = call.on.access().files.existing(Path::new(file));
     let found = found.map_err(|refused| match refused {
         Refused::Policy(why) => ExecError::Forbidden {
-            message: format!("apoc.load.json: {name}: {why}"),
+            message: format!("{}: {name}: {why}", call.name),
         },
         Refused::System(why) => call.failed(format!("{name} cannot be read: {why}")),
     })?;
