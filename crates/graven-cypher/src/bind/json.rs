@@ -45,7 +45,7 @@ impl Binder<'_> {
             OF => self.as_json(&args[0]).map(Some),
             ARRAY => self.json_array(args).map(Some),
             OBJECT => {
-                if args.len() % 2 != 0 {
+                if !args.len().is_multiple_of(2) {
                     let message = "json_object takes a value for each key";
                     let code = Code::InvalidNumberOfArguments;
                     return Err(self.error(whole.span, code, message));

@@ -35,9 +35,10 @@ macro_rules! columns_of {
 }
 
 type Columns = [Field; SHOWN];
+type ValueOf = fn(&Value) -> Option<Value>;
 
 /// Columns of a kind, and the value that an element has there.
-const KINDS: [(Columns, fn(&Value) -> Option<Value>); 10] = [
+const KINDS: [(Columns, ValueOf); 10] = [
     (
         columns_of!(ANY, "_1" "_2" "_3" "_4" "_5" "_6" "_7" "_8" "_9" "_10"),
         |value| Some(value.clone()),
