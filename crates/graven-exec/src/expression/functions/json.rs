@@ -37,11 +37,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         })
     }),
     Function::new("graven.json.contains", (2, 2), |_, args| {
-        let name = "json_contains";
-        with(&args[0], name, |whole| {
-            with(&args[1], name, |part| {
-                Ok(Value::Boolean(contains(&whole, &part)?))
-            })
+        with_both(args, "json_contains", |whole, part| {
+            Ok(Value::Boolean(contains(&whole, &part)?))
         })
     }),
     Function::new("graven.json.extract", (2, 2), extract),
@@ -57,11 +54,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         })
     }),
     Function::new("graven.json.mergepatch", (2, 2), |_, args| {
-        let name = "json_merge_patch";
-        with(&args[0], name, |whole| {
-            with(&args[1], name, |patch| {
-                Ok(Value::text(&patched(Some(whole), patch)?.to_string()))
-            })
+        with_both(args, "json_merge_patch", |whole, patch| {
+            Ok(Value::text(&patched(Some(whole), patch)?.to_string()))
         })
     }),
     Function::new("graven.json.object", (0, MANY), object),
@@ -104,6 +98,20 @@ fn with(
         },
         other => Err(wrong(name, "a text of JSON", other)),
     }
+}
+
+/// A function of what two texts hold; null where one of them is.
+fn with_both(
+    args: &[Value],
+    name: &str,
+    function: impl FnOnce(JsonText, JsonText) -> Result<Value>,
+) -> Result<Value> {
+    if args[1].is_null() {
+        return Ok(Value::Null);
+    }
+    with(&args[0], name, |first| {
+        with(&args[1], name, |second| function(first, second))
+    })
 }
 
 /// A value as JSON, of a type if there is a second argument; its fields are in that order.
