@@ -1,4 +1,8 @@
 //! The texts by which other programs name nodes and relationships.
+//!
+//! # How it works
+//! The identity of the store in hexadecimal digits, a letter for the kind and the id, between
+//! colons: programs for Neo4j keep such texts and send them back, so one of another store is none.
 
 use std::fmt::Write as _;
 

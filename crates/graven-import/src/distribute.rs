@@ -25,8 +25,8 @@ use std::sync::Arc;
 use crate::error::ImportError;
 use crate::radix;
 use crate::scratch::{Scratch, ScratchFile};
-use crate::sort::{Key, Sorted, Sorter};
-use crate::value::{put_varint, take_varint};
+use crate::sort::{Key, Sorted, Sorter, usable};
+use crate::spool::{HEAD_BYTES, put_record, take_head};
 
 /// Cells of nodes, each with a weight, at most.
 const CELLS: usize = 1 << 16;
@@ -36,8 +36,6 @@ const CHUNK_MAX: usize = 64 << 10;
 const RANGES_MAX: usize = 2048;
 /// What a range is to take while it is sorted, in bytes.
 const RANGE_BYTES: u64 = 4 << 20;
-/// The most that three numbers before the bytes of a record take.
-const HEAD_BYTES: usize = 30;
 
 /// How many records nodes have, in cells of equally many ids.
 #[derive(Debug)]
@@ -124,9 +122,7 @@ impl Distributor {
         records: u64,
         bytes: u64,
     ) -> Self {
-        let limit = usize::try_from(limit.min(3 << 30))
-            .unwrap_or(3 << 30)
-            .max(256 << 10);
+        let limit = usable(limit);
         let most = (limit / 4 / CHUNK_MIN).clamp(1, RANGES_MAX);
         let in_memory = bytes + records * size_of::<Entry>() as u64;
         let wanted = (in_memory / RANGE_BYTES.min(limit as u64 / 8) + 1).min(most as u64);
@@ -167,10 +163,7 @@ impl Distributor {
         }
         let range = &mut self.ranges[number];
         let before = range.buffer.len();
-        put_varint(&mut range.buffer, key[0] - range.first);
-        put_varint(&mut range.buffer, key[1]);
-        put_varint(&mut range.buffer, bytes.len() as u64);
-        range.buffer.extend_from_slice(bytes);
+        put_record(&mut range.buffer, key[0] - range.first, key[1], bytes);
         range.records += 1;
         range.bytes += range.buffer.len() - before;
         self.seconds |= key[1];
@@ -234,12 +227,6 @@ struct Entry {
 
 fn bytes_of<'a>(arena: &'a [u8], entry: &Entry) -> &'a [u8] {
     &arena[entry.at as usize..entry.at as usize + entry.len as usize]
-}
-
-/// Takes the head of a record off the front: its key and the length of its bytes.
-fn take_head(rest: &mut &[u8]) -> (Key, usize) {
-    let key = [take_varint(rest), take_varint(rest)];
-    (key, take_varint(rest) as usize)
 }
 
 /// The sorted records of a range, read once.
@@ -349,7 +336,7 @@ impl Ranges {
             self.read(&chunk, &mut sorted.arena)?;
             let mut rest = &sorted.arena[before..];
             while !rest.is_empty() {
-                let ([first, second], len) = take_head(&mut rest);
+                let (first, second, len) = take_head(&mut rest);
                 sorted.entries.push(Entry {
                     key: first << self.second_bits | second,
                     at: (sorted.arena.len() - rest.len()) as u32,
@@ -375,7 +362,7 @@ impl Ranges {
             self.read(&chunk, &mut bytes)?;
             let mut rest = &bytes[..];
             while !rest.is_empty() {
-                let ([first, second], len) = take_head(&mut rest);
+                let (first, second, len) = take_head(&mut rest);
                 let (bytes, behind) = rest.split_at(len);
                 sorter.push([node + first, second], bytes)?;
                 rest = behind;

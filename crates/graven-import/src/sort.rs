@@ -19,6 +19,7 @@ use graven_pagecache::huge_pages;
 use crate::error::ImportError;
 use crate::radix;
 use crate::scratch::{FREED_BYTES, Scratch, ScratchFile};
+use crate::spool::HEAD_BYTES;
 use crate::value::{put_varint, take_varint};
 
 /// Runs of one level before they are merged: as many as have buffers of this size, and no more than
@@ -26,8 +27,6 @@ use crate::value::{put_varint, take_varint};
 const FAN_IN_BYTES: usize = 64 << 10;
 const FAN_IN_MAX: usize = 128;
 const WRITE_BYTES: usize = 64 << 10;
-/// The most that three numbers before the bytes of a record take.
-const HEAD_BYTES: usize = 30;
 
 pub(crate) type Key = [u64; 2];
 
@@ -36,6 +35,11 @@ struct Entry {
     key: Key,
     at: u32,
     len: u32,
+}
+
+/// The bytes that sorting takes of a limit: positions in them fit 32 bits, and there are a few buffers.
+pub(crate) fn usable(limit: u64) -> usize {
+    limit.clamp(256 << 10, 3 << 30) as usize
 }
 
 /// Collects records to be sorted.
@@ -52,9 +56,7 @@ pub(crate) struct Sorter {
 impl Sorter {
     /// A sorter that holds at most about `limit` bytes.
     pub(crate) fn new(scratch: &Arc<Scratch>, limit: u64) -> Self {
-        let limit = usize::try_from(limit.min(3 << 30))
-            .unwrap_or(3 << 30)
-            .max(256 << 10);
+        let limit = usable(limit);
         let scratch = Arc::clone(scratch);
         Self {
             scratch,

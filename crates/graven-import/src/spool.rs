@@ -37,13 +37,20 @@ impl Records {
 }
 
 /// The most that the three numbers of a record take.
-const HEAD_BYTES: usize = 30;
+pub(crate) const HEAD_BYTES: usize = 30;
 
-fn put_record(out: &mut Vec<u8>, a: u64, b: u64, bytes: &[u8]) {
+/// Appends a record.
+pub(crate) fn put_record(out: &mut Vec<u8>, a: u64, b: u64, bytes: &[u8]) {
     put_varint(out, a);
     put_varint(out, b);
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
+}
+
+/// Takes the numbers of a record off the front, and says how many bytes follow.
+pub(crate) fn take_head(rest: &mut &[u8]) -> (u64, u64, usize) {
+    let (a, b) = (take_varint(rest), take_varint(rest));
+    (a, b, take_varint(rest) as usize)
 }
 
 /// Records in the order they were appended.
@@ -212,15 +219,13 @@ impl SpoolReader<'_> {
         self.left -= 1;
         if self.spool.file.is_none() {
             let mut rest = &self.spool.tail[self.at..];
-            let (a, b) = (take_varint(&mut rest), take_varint(&mut rest));
-            let len = take_varint(&mut rest) as usize;
+            let (a, b, len) = take_head(&mut rest);
             self.at = self.spool.tail.len() - rest.len() + len;
             return Ok(Some((a, b, &rest[..len])));
         }
         self.want(HEAD_BYTES)?;
         let mut rest = &self.buffer[self.at..];
-        let (a, b) = (take_varint(&mut rest), take_varint(&mut rest));
-        let len = take_varint(&mut rest) as usize;
+        let (a, b, len) = take_head(&mut rest);
         self.at = self.buffer.len() - rest.len();
         self.want(len)?;
         self.at += len;

@@ -290,63 +290,6 @@ impl Binder<'_> {
         })
     }
 
-    /// `a < b <= c`. Where an operand is a number of 128 bits or JSON, each comparison stands by
-    /// itself.
-    fn chain(&mut self, first: &ast::Expr, rest: &[(BinaryOp, ast::Expr)]) -> Result<Expr> {
-        let (start, ty) = self.expression(first)?;
-        let mut bound = Vec::with_capacity(rest.len());
-        for (op, operand) in rest {
-            bound.push((*op, operand, self.expression(operand)?));
-        }
-        let mut operands = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
-        if operands.any(|of| self.is_wide(of) || self.is_json(of)) {
-            return Ok(self.links((first, (start, ty)), bound));
-        }
-        let rest = bound.into_iter().map(|(op, _, (operand, _))| (op, operand));
-        Ok(Expr::Chain {
-            first: Box::new(start),
-            rest: rest.collect(),
-            at: Span::default(),
-        })
-    }
-
-    /// The comparisons of a chain; an operand of two of them is computed once, where the first one
-    /// is judged.
-    fn links(
-        &mut self,
-        (mut left, mut a): (&ast::Expr, Typed),
-        rest: Vec<(BinaryOp, &ast::Expr, Typed)>,
-    ) -> Expr {
-        let last = rest.len() - 1;
-        let mut links = Vec::with_capacity(rest.len());
-        for (at, (op, right, (mut value, ty))) in rest.into_iter().enumerate() {
-            let mut once = None;
-            if at < last && !matches!(value, Expr::Literal(_) | Expr::Variable(_)) {
-                let var = self.new_variable("  operand", VarKind::Value);
-                once = Some((var, std::mem::replace(&mut value, Expr::Variable(var))));
-            }
-            let b = (value, ty);
-            let link = self.link(op, (left, a), (right, b.clone()));
-            links.push((once, link.standing_at(left.span.to(right.span))));
-            (left, a) = (right, b);
-        }
-        let all = links.into_iter().rev().fold(None, |later, (once, link)| {
-            let body = match later {
-                Some(later) => binary(BinaryOp::And, link, later),
-                None => link,
-            };
-            Some(match once {
-                Some((var, value)) => Expr::Let {
-                    var,
-                    value: Box::new(value),
-                    body: Box::new(body),
-                },
-                None => body,
-            })
-        });
-        all.expect("a chain has comparisons")
-    }
-
     /// Refuses what runs for each row where no rows are.
     fn has_rows(&self, span: Span) -> Result<()> {
         let Some(what) = self.constant_only else {

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use super::load::{expr, named};
-use super::made::{Typed, binary, call};
+use super::made::{Typed, call};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::plan::expression::{BinaryOp, Expr, Literal};
@@ -94,20 +94,6 @@ impl Binder<'_> {
             false => TypeSet::NUMBER.or(TypeSet::STRING),
         };
         Some((computed(sign, &a.0, &b.0), Type::of(set)))
-    }
-
-    /// One comparison of a chain, as it is where it stands alone.
-    pub(super) fn link(
-        &self,
-        op: BinaryOp,
-        (left, a): (&ast::Expr, Typed),
-        (right, b): (&ast::Expr, Typed),
-    ) -> Expr {
-        if let Some((wide, _)) = self.wide(op, (left, &a), (right, &b)) {
-            return wide;
-        }
-        let ((a, _), (b, _)) = self.json_compared(op, (left, a), (right, b));
-        binary(op, a, b)
     }
 
     /// An aggregate of numbers of 128 bits as one of the list of them; none if it is another call.

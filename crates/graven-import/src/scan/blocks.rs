@@ -265,8 +265,7 @@ impl Scan<'_, '_> {
 
     fn keep_block(&mut self, block: &ReadBlock) -> Result<(), ImportError> {
         for end in block.ends.as_flattened() {
-            let degree = &mut self.degrees[*end as usize];
-            *degree = degree.saturating_add(1);
+            self.count_end(*end as usize);
         }
         for (rel_type, records) in &block.types {
             let number = match rel_type {

@@ -175,11 +175,15 @@ impl Scan<'_, '_> {
         end: u64,
         properties: &[u8],
     ) -> Result<(), ImportError> {
-        for end in [start, end] {
-            let degree = &mut self.degrees[end as usize];
-            *degree = degree.saturating_add(1);
-        }
+        self.count_end(start as usize);
+        self.count_end(end as usize);
         self.staged.relationships[rel_type].push(start, end, properties)
+    }
+
+    /// A node has one relationship more.
+    pub(super) fn count_end(&mut self, node: usize) {
+        let degree = &mut self.degrees[node];
+        *degree = degree.saturating_add(1);
     }
 
     pub(super) fn list_table(&mut self, number_of_table: usize) -> Result<(), ImportError> {

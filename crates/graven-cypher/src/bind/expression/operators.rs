@@ -1,5 +1,7 @@
 //! Operators of expressions, `CASE` among them, and the types that they take and give.
 
+use std::ops::ControlFlow;
+
 use crate::ast::{self, ExprKind};
 use crate::bind::comprehension::needs_graph;
 use crate::bind::made::{Typed, binary, call, unary};
@@ -53,10 +55,11 @@ impl Binder<'_> {
             return Ok((bound, Type::of(TypeSet::BOOLEAN)));
         }
         let (a, b) = (self.expression(left)?, self.expression(right)?);
-        if let Some(wide) = self.wide(op, (left, &a), (right, &b)) {
-            return Ok(wide);
-        }
-        let ((a, left_ty), (b, right_ty)) = self.json_compared(op, (left, a), (right, b));
+        let ((a, left_ty), (b, right_ty)) = match self.by_declared_types(op, (left, a), (right, b))
+        {
+            ControlFlow::Break(done) => return Ok(done),
+            ControlFlow::Continue(operands) => operands,
+        };
         let ty = match op {
             Subtract | Multiply | Divide | Modulo | Power => {
                 let what = "an operand of arithmetic";
@@ -84,6 +87,84 @@ impl Binder<'_> {
             _ => Type::of(TypeSet::BOOLEAN),
         };
         Ok((binary(op, a, b), ty))
+    }
+
+    /// The operator where the declared type of an operand says what it does; otherwise the operands
+    /// as it takes them.
+    fn by_declared_types(
+        &self,
+        op: BinaryOp,
+        (left, a): (&ast::Expr, Typed),
+        (right, b): (&ast::Expr, Typed),
+    ) -> ControlFlow<Typed, (Typed, Typed)> {
+        match self.wide(op, (left, &a), (right, &b)) {
+            Some(wide) => ControlFlow::Break(wide),
+            None => ControlFlow::Continue(self.json_compared(op, (left, a), (right, b))),
+        }
+    }
+
+    /// `a < b <= c`. Where an operand is a number of 128 bits or JSON, each comparison stands by
+    /// itself.
+    pub(super) fn chain(
+        &mut self,
+        first: &ast::Expr,
+        rest: &[(BinaryOp, ast::Expr)],
+    ) -> Result<Expr> {
+        let (start, ty) = self.expression(first)?;
+        let mut bound = Vec::with_capacity(rest.len());
+        for (op, operand) in rest {
+            bound.push((*op, operand, self.expression(operand)?));
+        }
+        let mut operands = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
+        if operands.any(|of| self.is_wide(of) || self.is_json(of)) {
+            return Ok(self.links((first, (start, ty)), bound));
+        }
+        let rest = bound.into_iter().map(|(op, _, (operand, _))| (op, operand));
+        Ok(Expr::Chain {
+            first: Box::new(start),
+            rest: rest.collect(),
+            at: Span::default(),
+        })
+    }
+
+    /// The comparisons of a chain; an operand of two of them is computed once, where the first one
+    /// is judged.
+    fn links(
+        &mut self,
+        (mut left, mut a): (&ast::Expr, Typed),
+        rest: Vec<(BinaryOp, &ast::Expr, Typed)>,
+    ) -> Expr {
+        let last = rest.len() - 1;
+        let mut links = Vec::with_capacity(rest.len());
+        for (at, (op, right, (mut value, ty))) in rest.into_iter().enumerate() {
+            let mut once = None;
+            if at < last && !matches!(value, Expr::Literal(_) | Expr::Variable(_)) {
+                let var = self.new_variable("  operand", VarKind::Value);
+                once = Some((var, std::mem::replace(&mut value, Expr::Variable(var))));
+            }
+            let b = (value, ty);
+            let link = match self.by_declared_types(op, (left, a), (right, b.clone())) {
+                ControlFlow::Break((link, _)) => link,
+                ControlFlow::Continue(((a, _), (b, _))) => binary(op, a, b),
+            };
+            links.push((once, link.standing_at(left.span.to(right.span))));
+            (left, a) = (right, b);
+        }
+        let all = links.into_iter().rev().fold(None, |later, (once, link)| {
+            let body = match later {
+                Some(later) => binary(BinaryOp::And, link, later),
+                None => link,
+            };
+            Some(match once {
+                Some((var, value)) => Expr::Let {
+                    var,
+                    value: Box::new(value),
+                    body: Box::new(body),
+                },
+                None => body,
+            })
+        });
+        all.expect("a chain has comparisons")
     }
 
     /// Refuses arithmetic of two integers of the text that leaves the range.

@@ -48,6 +48,8 @@ fn charge_copy(value: &Value) -> Result<()> {
     const VALUE_BYTES: usize = 48;
     match value {
         Value::String(text) => charge(text.len()),
+        // As a text a byte takes four characters at most.
+        Value::Bytes(bytes) => charge(bytes.len().saturating_mul(4)),
         Value::List(items) => {
             charge(items.len() * VALUE_BYTES)?;
             items.iter().try_for_each(charge_copy)

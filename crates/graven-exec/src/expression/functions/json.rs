@@ -180,6 +180,10 @@ fn write_as(rt: &QueryContext, value: &Value, target: &Target, out: &mut Text) -
             out.push(&Json::from(*number).to_string())
         }
         (_, Value::Float(_) | Value::Stored(_) | Value::Bytes(_)) => {
+            if let Value::Bytes(bytes) = value {
+                // Four characters of each byte, and five where these are written as JSON.
+                charge(bytes.len().saturating_mul(9))?;
+            }
             out.push(&Json::from(shown(value)).to_string())
         }
         // Truths, whole numbers and texts; nodes, relationships and paths.

@@ -1,5 +1,9 @@
 //! `apoc.periodic.submit`, `repeat`, `countdown`, `list` and `cancel`: statements that run in the
 //! background, and `truncate`.
+//!
+//! # How it works
+//! A job of [`crate::jobs`] runs the statement on a connection of its own, with the rights, the
+//! timeout and the user of the caller. It has a weak reference to the database.
 
 use std::sync::Arc;
 use std::time::Duration;
