@@ -499,7 +499,7 @@ struct FunctionRow {
 }
 
 impl FunctionRow {
-    /// Not so are those of a library, as Neo4j sees it.
+    /// Functions of APOC are those of a library, as in Neo4j's lists.
     fn is_built_in(&self) -> bool {
         !self.name.starts_with("apoc.")
     }
