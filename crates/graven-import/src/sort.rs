@@ -37,7 +37,8 @@ struct Entry {
     len: u32,
 }
 
-/// The bytes that sorting takes of a limit: positions in them fit 32 bits, and there are a few buffers.
+/// The bytes that sorting takes of a limit: positions in them fit 32 bits, and there are a few
+/// buffers.
 pub(crate) fn usable(limit: u64) -> usize {
     limit.clamp(256 << 10, 3 << 30) as usize
 }
