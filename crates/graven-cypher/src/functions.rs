@@ -112,6 +112,10 @@ pub const MERGE_MAPS: &str = "graven.merge_maps";
 /// Notes a row that is left out: its source, a label, the key and its value; an empty map.
 pub(crate) const LEFT_OUT: &str = "graven.leftOut";
 
+/// Says that no node has a key, as an error, or as a note and `false` where such rows are left out:
+/// source, column, label, key, its value, and whether rows are left out.
+pub(crate) const MISSING_END: &str = "graven.missingEnd";
+
 /// Name of the internal function behind `a || b`.
 pub(crate) const CONCATENATE: &str = "graven.concatenate";
 

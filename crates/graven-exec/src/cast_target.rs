@@ -15,6 +15,7 @@ use graven_types::{DateTime, LocalDateTime};
 
 use crate::cast_shown;
 use crate::cast_text;
+use crate::column::Column;
 use crate::sources;
 use crate::value::convert::to_stored;
 use crate::value::{Map, Value};
@@ -231,6 +232,20 @@ impl Target {
                 let fits = !is_whole || to_stored(&found).is_some_and(|it| range.holds(&it));
                 fits.then_some(found)
             }
+        }
+    }
+
+    /// Whether all values of a column are of this type, where its form tells.
+    pub(crate) fn has_all(&self, column: &Column) -> bool {
+        match (self, column) {
+            (Target::Plain(Kind::Integer, range), Column::Integers(values)) => {
+                let ends = [values.iter().min(), values.iter().max()];
+                let mut ends = ends.into_iter().flatten();
+                ends.all(|value| range.holds(&PropertyValue::Integer(*value)))
+            }
+            (Target::Plain(Kind::Float, _), Column::Floats(_))
+            | (Target::Plain(Kind::Boolean, _), Column::Booleans(_)) => true,
+            _ => false,
         }
     }
 

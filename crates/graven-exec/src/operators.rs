@@ -45,6 +45,7 @@ pub(crate) mod procedure;
 pub(crate) mod project;
 pub(crate) mod reachable_count;
 pub(crate) mod reachable_expand;
+pub(crate) mod read_ahead;
 pub(crate) mod repeat;
 mod reverse_probe;
 mod row_expander;

@@ -81,9 +81,9 @@ impl ProfileTree {
 
 fn subtract_inputs(step: &Step, inclusive: &[OperatorProfile], own: &mut [OperatorProfile]) {
     for input in &step.inputs {
-        if matches!(step.operator, "Parallel" | "Exchange") {
-            // Below are the sums over all threads, here is one that mostly takes part in them; rows
-            // to be divided are made above.
+        if matches!(step.operator, "Parallel" | "Exchange" | "ReadAhead") {
+            // Below are the sums over all threads, here is one that mostly takes part in them, or
+            // waits for them; rows to be divided are made above.
             own[step.id as usize].time = Duration::ZERO;
             own[step.id as usize].pages = PerKind::default();
             subtract_inputs(input, inclusive, own);

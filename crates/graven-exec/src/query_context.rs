@@ -163,6 +163,11 @@ impl QueryContext {
             self.writer.is_none(),
             "CY-50: statements that write run on one thread"
         );
+        self.beside()
+    }
+
+    /// What a thread runs with that reads while this one may write.
+    pub(crate) fn beside(&self) -> Self {
         Self {
             snapshot: self.snapshot.clone(),
             is_snapshot_stable: self.is_snapshot_stable,

@@ -628,7 +628,9 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
             return Some("it takes a statement");
         }
         "apoc.map.fromNodes" => return Some("it takes a label and a property"),
-        "graven.leftOut" => return Some("it notes what a statement leaves out"),
+        "graven.leftOut" | "graven.missingEnd" => {
+            return Some("it notes what a statement leaves out");
+        }
         _ => {}
     }
     let mut calls = CALLS.iter();

@@ -3,9 +3,10 @@
 //!
 //! # How it works
 //! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
-//! that do the same: the source, for relationships a `MATCH` of each end by its key, and a
-//! `CREATE`; in transactions of its own, the last ones are a subquery in them. With `IGNORE_ERRORS`
-//! nodes of a table are made by a `MERGE` of their key, which notes a row that finds its node.
+//! that do the same: the source, for relationships an `OPTIONAL MATCH` of each end by its key and a
+//! condition that says which one was not found, and a `CREATE`; in transactions of its own, the
+//! last ones are a subquery in them. With `IGNORE_ERRORS` rows whose end was not found are noted,
+//! and nodes of a table are made by a `MERGE` of their key, which notes a row that finds its node.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::ast::{
     LoadFrom, Name, NodePattern, PathPattern, Query, RelationshipPattern, SingleQuery,
 };
 use crate::diagnostic::Code;
-use crate::functions::LEFT_OUT;
+use crate::functions::{LEFT_OUT, MISSING_END};
 use crate::plan::expression::{Literal, UnaryOp};
 use crate::plan::{BinaryOp, ColumnBound, Direction, Expr, FileNames, OptionValue, VarId, VarKind};
 use crate::schema_view::{SourceFault, TableView};
@@ -217,8 +218,14 @@ impl Binder<'_> {
             return Ok(vec![clause(ClauseKind::Create { patterns })]);
         };
         let mut clauses = Vec::new();
+        let mut found = None;
         for ((end, name), column) in [from, to].into_iter().zip(ENDS).zip(columns) {
             let key = self.key_of(end)?;
+            let this = is_found(copy, name, (end, &key, column));
+            found = Some(match found {
+                None => this,
+                Some(other) => binary(BinaryOp::And, other, this),
+            });
             let entry = (named(&key, end.at), variable(column, end.at));
             let node = NodePattern {
                 name: Some(named(name, end.at)),
@@ -227,7 +234,7 @@ impl Binder<'_> {
                 filter: None,
                 span: end.at,
             };
-            // A key that no node has is an error of the creation, not a row less.
+            // A key that no node has is an error, not a row less.
             clauses.push(clause(ClauseKind::Match {
                 optional: true,
                 patterns: vec![path(node, Vec::new(), end.at)],
@@ -235,6 +242,10 @@ impl Binder<'_> {
                 filter: None,
             }));
         }
+        clauses.push(clause(ClauseKind::With {
+            projection: ast::Projection::of_all(span),
+            filter: found,
+        }));
         let [first, last] = ENDS.map(|name| NodePattern {
             name: Some(named(name, span)),
             labels: None,
@@ -260,15 +271,7 @@ impl Binder<'_> {
 
     /// The key of a table whose nodes are copied with `IGNORE_ERRORS`.
     fn key_to_skip_by(&self, copy: &CopyFrom, table: Option<&TableView>) -> Option<Arc<str>> {
-        let CopySource::Files(load) = &copy.source else {
-            return None;
-        };
-        let ignores = |(name, value): &(Arc<str>, OptionValue)| {
-            name.eq_ignore_ascii_case("IGNORE_ERRORS")
-                && *value == OptionValue::One(Literal::Boolean(true))
-        };
-        let ignores = load.source.options.iter().any(ignores);
-        table.filter(|_| ignores)?.key.clone()
+        table.filter(|_| ignores_errors(copy))?.key.clone()
     }
 
     /// The clauses that create the nodes of a table whose key is new; rows without a key are left
@@ -281,10 +284,7 @@ impl Binder<'_> {
     ) -> Vec<Clause> {
         let at = copy.target.span;
         let clause = |kind| Clause { kind, span: at };
-        let source = match &copy.source {
-            CopySource::Files(load) => load.source.to_string(),
-            CopySource::Query(_) => String::new(),
-        };
+        let source = source_of(copy);
         let given = names.iter().zip(values);
         let given = given.map(|(name, column)| {
             let map = ExprKind::Map(vec![(named(name, at), variable(column, at))]);
@@ -319,7 +319,7 @@ impl Binder<'_> {
             name: node(),
             value: expr(kind, at),
         };
-        let text = |text: &str| expr(ExprKind::String(text.into()), at);
+        let text = |value: &str| text(value, at);
         let noted = ExprKind::Call {
             name: named(LEFT_OUT, at),
             distinct: false,
@@ -394,6 +394,52 @@ impl Binder<'_> {
     }
 }
 
+/// Whether rows with errors are noted and left out.
+fn ignores_errors(copy: &CopyFrom) -> bool {
+    let CopySource::Files(load) = &copy.source else {
+        return false;
+    };
+    let ignores = |(name, value): &(Arc<str>, OptionValue)| {
+        name.eq_ignore_ascii_case("IGNORE_ERRORS")
+            && *value == OptionValue::One(Literal::Boolean(true))
+    };
+    load.source.options.iter().any(ignores)
+}
+
+/// How faults name what is copied.
+fn source_of(copy: &CopyFrom) -> String {
+    match &copy.source {
+        CopySource::Files(load) => match &load.source.files {
+            FileNames::Texts(names) => names.join(", "),
+            FileNames::Parameter(name) => format!("${name}"),
+        },
+        CopySource::Query(_) => "the query".to_owned(),
+    }
+}
+
+/// Whether the end of this name was found by its key in a column: not found, it is noted or an
+/// error.
+fn is_found(copy: &CopyFrom, name: &str, (end, key, column): (&CopyEnd, &str, &str)) -> ast::Expr {
+    let at = end.at;
+    let operand = Box::new(variable(name, at));
+    let op = UnaryOp::IsNotNull;
+    let missing = ExprKind::Call {
+        name: named(MISSING_END, at),
+        distinct: false,
+        star: false,
+        args: vec![
+            text(&source_of(copy), at),
+            text(column, at),
+            text(&end.label, at),
+            text(key, at),
+            variable(column, at),
+            expr(ExprKind::Boolean(ignores_errors(copy)), at),
+        ],
+    };
+    let is_there = expr(ExprKind::Unary { op, operand }, at);
+    binary(BinaryOp::Or, is_there, expr(missing, at))
+}
+
 /// A condition as a file can use it.
 fn bound(condition: &Expr, yields: &[(Arc<str>, VarId)]) -> Option<ColumnBound> {
     let Expr::Binary {
@@ -444,6 +490,21 @@ pub(super) fn expr(kind: ExprKind, span: Span) -> ast::Expr {
         span,
         height: 2,
     }
+}
+
+fn text(value: &str, span: Span) -> ast::Expr {
+    expr(ExprKind::String(value.into()), span)
+}
+
+fn binary(op: BinaryOp, left: ast::Expr, right: ast::Expr) -> ast::Expr {
+    let height = left.height.max(right.height) + 1;
+    let span = left.span;
+    let kind = ExprKind::Binary {
+        op,
+        left: Box::new(left),
+        right: Box::new(right),
+    };
+    ast::Expr { kind, span, height }
 }
 
 fn variable(column: &str, span: Span) -> ast::Expr {

@@ -350,6 +350,13 @@ pub(super) const LANGUAGE: &[Function] = &[
         MAP,
     )),
     volatile(function(
+        super::MISSING_END,
+        "graven.missingend",
+        (6, 6),
+        STR,
+        BOOL,
+    )),
+    volatile(function(
         "graven.nextSerial",
         "graven.nextserial",
         (2, 2),

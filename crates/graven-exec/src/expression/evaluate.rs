@@ -17,6 +17,7 @@ use std::sync::Arc;
 use graven_cypher::plan::BinaryOp;
 use graven_cypher::types::TypeSet;
 
+use super::functions::cast::{self, CAST};
 use super::functions::list::COALESCE;
 use super::{Compiled, Rows, lazy, list_scope, property};
 use crate::column::Column;
@@ -156,6 +157,11 @@ fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Co
         }
         Compiled::Call(function, args, _) => {
             let args = all(args, rows, rt)?;
+            if function.name == CAST
+                && let Some(same) = cast::unchanged(&args)
+            {
+                return Ok(same);
+            }
             let mut scratch = vec![Value::Null; args.len()];
             let results = (0..n).map(|row| {
                 let mut bytes = 0;

@@ -393,7 +393,7 @@ impl<'a> Planner<'a> {
         else {
             unreachable!("only merges")
         };
-        let input = self.node(input)?;
+        let input = self.written_from(input)?;
         let mut layout = input.layout.clone();
         let inner = self.inner(inner, layout.clone())?;
         let creation = Arc::new(Creation::new(creation, &layout, self.rt)?);

@@ -298,7 +298,7 @@ fn files_are_copied_into_the_database() {
         ("COPY Person FROM '@/twice.csv'", "already"),
         (
             "COPY KNOWS FROM '@/lost.csv' (from = 'Person', to = 'Person')",
-            "is missing",
+            "lost.csv, column b: no node with the label Person has the id 99",
         ),
     ] {
         let said = place.rows(text).expect_err(text);
@@ -309,6 +309,33 @@ fn files_are_copied_into_the_database() {
             ok(&["2"])
         );
     }
+}
+
+/// Goal: with `IGNORE_ERRORS` relationships whose ends are not there are left out and listed, one
+/// row once.
+#[test]
+fn copies_leave_out_relationships_without_ends() {
+    let place = Place::new();
+    let run = |text: &str| place.rows(text).expect(text);
+    run("CREATE NODE TABLE P(id INT64, PRIMARY KEY(id))");
+    run("CREATE REL TABLE T(FROM P TO P, since INT64)");
+    run("UNWIND [1, 2] AS i CREATE (:P {id: i})");
+    place.file(
+        "t.csv",
+        "from,to,since\n1,2,7\n1,8,8\n9,8,9\n,1,10\n2,1,x\n2,2,11\n",
+    );
+    assert!(place.rows("COPY T FROM '@/t.csv'").is_err());
+    run("COPY T FROM '@/t.csv' (IGNORE_ERRORS = true)");
+    assert_eq!(
+        place.rows("MATCH (a)-[t:T]->(b) RETURN a.id, b.id, t.since ORDER BY t.since"),
+        ok(&["1|2|7", "2|2|11"])
+    );
+    assert_eq!(
+        place.rows(
+            "CALL graven.loadErrors() YIELD column, value RETURN column, value ORDER BY value"
+        ),
+        ok(&["to|8", "from|9", "from|null", "since|x"])
+    );
 }
 
 /// Goal: what a copy of many rows made is in the data file when the statement ends, so that the

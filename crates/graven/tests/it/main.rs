@@ -31,6 +31,7 @@ mod physical_plans;
 mod prepared;
 mod procedures;
 mod quantified;
+mod reading_ahead;
 mod results;
 mod rewrites;
 mod s3;

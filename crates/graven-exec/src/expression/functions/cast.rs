@@ -8,6 +8,7 @@
 //! them runs again.
 //!
 //! `graven.leftOut` notes a row of a `COPY` whose key exists, and gives a map without entries.
+//! `graven.missingEnd` says that an end of a relationship does not exist.
 
 use std::cell::RefCell;
 use std::ops::Bound;
@@ -18,15 +19,18 @@ use graven_storage::{PropertyValue, SchemaEntity};
 
 use super::{json, wrong};
 use crate::cast_target::Target;
+use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::charge;
 use crate::query_context::QueryContext;
 use crate::value::Value;
 
+pub(in crate::expression) const CAST: &str = "cast";
+
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
-        name: "cast",
+        name: CAST,
         arity: (2, 2),
         body: cast,
     },
@@ -39,6 +43,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "graven.leftout",
         arity: (4, 4),
         body: left_out,
+    },
+    Function {
+        name: "graven.missingend",
+        arity: (6, 6),
+        body: missing_end,
     },
 ];
 
@@ -64,6 +73,19 @@ fn charge_copy(value: &Value) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The values that a `cast` with these arguments gives, where it changes none of them.
+pub(in crate::expression) fn unchanged(args: &[Arc<Column>]) -> Option<Arc<Column>> {
+    let [values, target] = args else {
+        return None;
+    };
+    let Column::Constant(Value::String(target), _) = &**target else {
+        return None;
+    };
+    Target::read(target)?
+        .has_all(values)
+        .then(|| Arc::clone(values))
 }
 
 fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -117,6 +139,38 @@ fn left_out(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let left_out = (1, vec![fault]);
     rt.sources.leave_out(by, rt.user.as_ref(), left_out);
     Ok(Value::Map(Arc::default()))
+}
+
+fn missing_end(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    let [
+        Value::String(source),
+        Value::String(column),
+        Value::String(label),
+        Value::String(key),
+        value,
+        Value::Boolean(leaves_out),
+    ] = args
+    else {
+        let wanted = "the names of a source, of its column, of a label and of its key";
+        return Err(wrong("graven.missingEnd", wanted, &args[0]));
+    };
+    let value = Fault::shown(&value.to_string());
+    let why = format!("no node with the label {label} has the {key} {value}");
+    if !leaves_out {
+        let message = format!("{source}, column {column}: {why}");
+        return Err(ExecError::Argument { message });
+    }
+    let fault = Fault {
+        file: source.to_string(),
+        row: 0,
+        line: None,
+        column: Some(column.to_string()),
+        why,
+        value: Some(value),
+    };
+    let by = &rt.shared.leaves_out;
+    rt.sources.leave_out(by, rt.user.as_ref(), (1, vec![fault]));
+    Ok(Value::Boolean(false))
 }
 
 fn next_serial(rt: &QueryContext, args: &[Value]) -> Result<Value> {

@@ -7,9 +7,25 @@ use crate::error::{ExecError, Result};
 use crate::layout::Layout;
 use crate::operators::copy_to::CopyTo;
 use crate::operators::load_from::{Condition, LoadFrom};
-use graven_cypher::plan::Operator as P;
+use crate::operators::read_ahead::ReadAhead;
+use graven_cypher::plan::{Operator as P, PlanNode};
 
 impl Planner<'_> {
+    /// The input of an operator that writes: read ahead where its rows come from a file, and other
+    /// threads may help.
+    pub(super) fn written_from(&mut self, input: &PlanNode) -> Result<Node> {
+        let node = self.node(input)?;
+        let is_outermost = self.arguments.is_empty() && self.divided.is_none();
+        if !is_outermost || self.rt.tuning.threads < 2 || !is_read_from_file(input) {
+            return Ok(node);
+        }
+        let layout = node.layout.clone();
+        let ahead = Made::new([node], layout, |node, start| {
+            Ok(Box::new(ReadAhead::new(node.input(0, start)?)))
+        });
+        Ok(self.added(ahead, "ReadAhead", input.estimated_rows))
+    }
+
     /// `LOAD FROM` above `input`.
     pub(super) fn load_from(&self, op: &P, input: Node, mut layout: Layout) -> Result<Made> {
         let P::LoadFrom {
@@ -42,6 +58,13 @@ impl Planner<'_> {
             Ok(Box::new(load))
         }))
     }
+}
+
+/// Whether rows come from a file, and all that is done to them is reading.
+fn is_read_from_file(node: &PlanNode) -> bool {
+    let reads_file = |op: &P| matches!(op, P::LoadFrom { .. } | P::LoadCsv { .. });
+    let is_apart = |op: &P| matches!(op, P::Procedure { .. } | P::InTransactions { .. });
+    node.any(&reads_file) && !node.any(&is_apart) && !node.writes()
 }
 
 /// `COPY (query) TO` above `input`.

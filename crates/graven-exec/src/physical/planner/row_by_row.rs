@@ -36,7 +36,10 @@ impl Planner<'_> {
         };
         let shares = matches!(op, P::TopN { .. }) && std::mem::take(&mut self.shares_best);
         let exhaustive = below.writes();
-        let input = self.node(below)?;
+        let input = match op {
+            P::Create { .. } | P::Set { .. } | P::Delete { .. } => self.written_from(below)?,
+            _ => self.node(below)?,
+        };
         let mut layout = input.layout.clone();
         Ok(match op {
             P::Filter { predicate, .. } => {
