@@ -14,11 +14,13 @@ use std::sync::Arc;
 
 use crate::ast::{
     Clause, ClauseKind, Expr, ExprKind, Name, ProcedureCall, Projection, Query, SingleQuery,
+    Statement,
 };
 use crate::parser;
 use crate::parser::databases::{CHANGE, CHANGE_AND_WAIT, CHECK_HOME};
 use crate::parser::used_database::CHECK;
 use crate::plan::schema::SchemaCommand;
+use crate::stop::{self, Stop};
 
 /// What the text of a statement says of its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,32 +54,41 @@ const WITHOUT_GRAPH: &[&str] = &[
     "tx.",
 ];
 
-/// For which database the statement is; none for what cannot be parsed.
+/// For which database the statement is; none for what cannot be parsed, and where `stop`, which is
+/// asked from time to time, has ended the work.
 ///
 /// # Examples
 /// ```
 /// use graven_cypher::address_of;
-/// let address = address_of("USE ledger MATCH (n) RETURN n").expect("a statement");
+/// use std::rc::Rc;
+/// let of = |text| address_of(text, Rc::new(|| false));
+/// let address = of("USE ledger MATCH (n) RETURN n").expect("a statement");
 /// assert_eq!(address.used.as_deref(), Some("ledger"));
-/// assert!(address_of("CREATE DATABASE other").is_some_and(|it| it.administers));
+/// assert!(of("CREATE DATABASE other").is_some_and(|it| it.administers));
 /// ```
 #[must_use]
-pub fn address_of(text: &str) -> Option<Address> {
-    let statement = parser::parse(text).ok()?;
+pub fn address_of(text: &str, stop: Stop) -> Option<Address> {
+    stop::run(text, stop, || {
+        parser::parse(text).map(|statement| found(text, &statement))
+    })
+    .ok()
+}
+
+fn found(text: &str, statement: &Statement) -> Address {
     let query = &statement.query;
     let administers = query.first.clauses.iter().any(administers);
     let begins = query.first.clauses.first().map(|clause| clause.span.start);
     let reads_outside = reads_outside(query);
     let is_for_all = |name: &Name| !reads_outside || begins.is_none_or(|at| name.span.start < at);
     let used = statement.used.first().filter(|name| is_for_all(name));
-    Some(Address {
+    Address {
         used: used.map(|name| Arc::clone(&name.text)),
         computed: computed(query, !reads_outside)
             .filter(|name| !of_expression(name))
             .map(|name| (name.span.start, name.span.slice(text).into())),
         administers,
         needs_no_graph: administers || !reads(query),
-    })
+    }
 }
 
 fn administers(clause: &Clause) -> bool {
@@ -174,6 +185,11 @@ mod tests {
     //! Goal: what is for `system` is told from what reads a graph, wherever a pattern hides.
 
     use super::*;
+    use std::rc::Rc;
+
+    fn address_of(text: &str) -> Option<Address> {
+        super::address_of(text, Rc::new(|| false))
+    }
 
     #[test]
     fn what_reads_a_graph_is_known() {

@@ -233,6 +233,8 @@ pub(crate) struct ProcedureCall {
     pub filter: Option<Expr>,
     /// Written as `SHOW ...`: all columns may be taken also where more follows.
     pub shown: bool,
+    /// Written as `OPTIONAL CALL` without `YIELD`.
+    pub optional: bool,
 }
 
 impl ProcedureCall {
@@ -247,6 +249,7 @@ impl ProcedureCall {
             yields: Yields::None,
             filter: None,
             shown: false,
+            optional: false,
         }
     }
 }

@@ -77,7 +77,8 @@ pub(crate) fn bind(
         params,
         explains: statement.mode == PlanMode::Explain,
         missing: BTreeSet::new(),
-        created_later: Vec::new(),
+        created_later: BTreeSet::new(),
+        guarded: 0,
         scope: Scope::default(),
         variables: Vec::new(),
         subqueries: BTreeMap::new(),
@@ -129,7 +130,9 @@ struct Binder<'a> {
     /// Parameters that it does without.
     missing: BTreeSet<Arc<str>>,
     /// Names that the running `CREATE` has still to give: they are null so far.
-    created_later: Vec<Arc<str>>,
+    created_later: BTreeSet<Arc<str>>,
+    /// Parts of the guards of subqueries so far.
+    guarded: usize,
     scope: Scope,
     variables: Vec<Variable>,
     subqueries: BTreeMap<VarId, Subquery>,

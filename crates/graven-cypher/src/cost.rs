@@ -23,6 +23,13 @@ pub(crate) const MOST: f64 = 1e30;
 /// Share of values on one side of a bound that is not known yet.
 const UNKNOWN_BOUND: f64 = 0.3;
 
+/// Whether a hash table is worth more than trying all pairs of so many rows.
+pub(crate) fn join_pays(rows: f64, second_rows: f64) -> bool {
+    const ROWS_MIN: f64 = 2.0;
+    const PAIRS_MIN: f64 = 1000.0;
+    rows >= ROWS_MIN && rows * second_rows >= PAIRS_MIN
+}
+
 /// One end of a range: none; not known yet; this value.
 pub(crate) type Bound<'a> = Option<Option<&'a Literal>>;
 
@@ -33,6 +40,17 @@ pub(crate) enum Owner<'a> {
     Node(Option<&'a str>),
     /// A relationship's of this type.
     Relationship(&'a str),
+}
+
+impl<'a> Owner<'a> {
+    /// A property of its.
+    fn property(self, key: &'a str) -> Stored<'a> {
+        match self {
+            Owner::Node(Some(label)) => Stored::LabelProperty { label, key },
+            Owner::Node(None) => Stored::NodeProperty(key),
+            Owner::Relationship(rel_type) => Stored::RelationshipProperty { rel_type, key },
+        }
+    }
 }
 
 /// Statistics at hand.
@@ -141,19 +159,49 @@ impl Cost<'_> {
         total.min(MOST)
     }
 
-    /// Rows of an equality on an index of the label; `None` without an index.
-    pub(crate) fn seek(&self, label: &str, key: &str) -> Option<f64> {
+    /// Rows of an equality on an index of the label, with this value if it is known; `None` without
+    /// an index.
+    pub(crate) fn seek(&self, label: &str, key: &str, value: Option<&Literal>) -> Option<f64> {
         let index = self.schema.index(label, key)?;
         if index.unique {
             return Some(1.0);
         }
-        Some((self.nodes(Some(label)) / index.distinct.max(1) as f64).max(1.0))
+        let nodes = self.nodes(Some(label));
+        let share = self.equal_share(Owner::Node(Some(label)), key, value)?;
+        let of = Stored::LabelProperty { label, key };
+        Some((nodes * self.having(of, nodes) * share).max(1.0))
+    }
+
+    /// Share of the values of a property of `owner` that equal one, if anything is known of them.
+    /// Those of an index are counted for its label; statistics, which may be those of more labels,
+    /// tell whether a value is a frequent one, or one that is not there.
+    fn equal_share(&self, owner: Owner<'_>, key: &str, value: Option<&Literal>) -> Option<f64> {
+        let of = owner.property(key);
+        let of_any = self.schema.share_equal(of, None);
+        let of_value = value.and_then(|value| self.schema.share_equal(of, Some(value)));
+        let indexed = match owner {
+            Owner::Node(Some(label)) => self.schema.index(label, key).map(|index| {
+                let nodes = self.nodes(Some(label)).max(1.0);
+                1.0 / if index.unique {
+                    nodes
+                } else {
+                    index.distinct.max(1) as f64
+                }
+            }),
+            _ => None,
+        };
+        let usual = indexed.or(of_any)?;
+        Some(match of_any.zip(of_value) {
+            Some((any, own)) if own > any => usual.max(own),
+            Some((any, own)) if own < any => usual.min(own),
+            _ => usual,
+        })
     }
 
     /// Rows of a range on an index of the label; a bound that is not known yet is `Some(None)`.
     pub(crate) fn range(&self, label: &str, key: &str, low: Bound<'_>, high: Bound<'_>) -> f64 {
         let nodes = self.nodes(Some(label));
-        let of = Stored::NodeProperty(key);
+        let of = Stored::LabelProperty { label, key };
         nodes * self.having(of, nodes) * self.between(of, low, high)
     }
 
@@ -191,12 +239,10 @@ impl Cost<'_> {
     /// Different values of a property of `owner`, null included, if they were counted; at most one
     /// for each that has it.
     pub(crate) fn property_values(&self, owner: Owner<'_>, key: &str) -> Option<f64> {
-        let (of, all) = match owner {
-            Owner::Node(label) => (Stored::NodeProperty(key), self.nodes(label)),
-            Owner::Relationship(rel_type) => (
-                Stored::RelationshipProperty { rel_type, key },
-                self.relationships(rel_type)?,
-            ),
+        let of = owner.property(key);
+        let all = match owner {
+            Owner::Node(label) => self.nodes(label),
+            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
         };
         let counts = self.schema.values(of)?;
         Some((counts.distinct as f64 + 1.0).min(all))
@@ -211,24 +257,44 @@ impl Cost<'_> {
         op: BinaryOp,
         value: Option<&Literal>,
     ) -> Option<f64> {
-        let (of, all) = match owner {
-            Owner::Node(label) => (Stored::NodeProperty(key), self.nodes(label)),
-            Owner::Relationship(rel_type) => (
-                Stored::RelationshipProperty { rel_type, key },
-                self.schema.type_count(rel_type)? as f64,
-            ),
+        let of = owner.property(key);
+        let all = match owner {
+            Owner::Node(label) => self.nodes(label),
+            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
         };
-        self.schema.values(of)?;
-        // The values are those of all labels, while these nodes have at most as many as they are.
-        let equal = |share: f64| share.max(1.0 / all.max(1.0)).min(1.0);
+        // The values may be those of all labels, while these nodes have at most as many as they
+        // are.
+        let equal = || {
+            let share = self.equal_share(owner, key, value)?;
+            Some(share.max(1.0 / all.max(1.0)).min(1.0))
+        };
         let share = match op {
-            BinaryOp::Equal => equal(self.schema.share_equal(of, value)?),
-            BinaryOp::NotEqual => 1.0 - equal(self.schema.share_equal(of, value)?),
+            BinaryOp::Equal => equal()?,
+            BinaryOp::NotEqual => 1.0 - equal()?,
+            _ if self.schema.values(of).is_none() => return None,
             BinaryOp::Less | BinaryOp::LessOrEqual => self.between(of, None, Some(value)),
             BinaryOp::Greater | BinaryOp::GreaterOrEqual => self.between(of, Some(value), None),
             _ => return None,
         };
         Some(share * self.having(of, all))
+    }
+
+    /// Share of rows in which a property of `owner` lies between two values, of which one that is
+    /// not known yet is `None`; `None` if nothing is known of the property.
+    pub(crate) fn range_share(
+        &self,
+        owner: Owner<'_>,
+        key: &str,
+        low: Option<&Literal>,
+        high: Option<&Literal>,
+    ) -> Option<f64> {
+        let of = owner.property(key);
+        let all = match owner {
+            Owner::Node(label) => self.nodes(label),
+            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
+        };
+        self.schema.values(of)?;
+        Some(self.between(of, Some(low), Some(high)) * self.having(of, all))
     }
 
     /// Share of nodes that have the label.

@@ -163,6 +163,14 @@ pub enum Stored<'a> {
     Labels,
     /// A property of nodes.
     NodeProperty(&'a str),
+    /// A property of the nodes with a label. It is stored with that of all nodes; its values may be
+    /// known apart.
+    LabelProperty {
+        /// The label.
+        label: &'a str,
+        /// The property.
+        key: &'a str,
+    },
     /// A property of relationships.
     RelationshipProperty {
         /// Their type.

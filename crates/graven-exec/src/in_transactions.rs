@@ -5,12 +5,13 @@
 //! run on the state committed by then; its rows are taken in batches; each batch runs the subquery
 //! row by row in a transaction of its own ([`Batches::run`]), which is durable before the next row
 //! is taken. What the subquery returned is kept, spilling where it does not fit, and is the input
-//! of what lies above, which runs on the state that the last batch left. Operators are started
+//! of what lies above, which runs on the state that the last batch left; where it writes, in a last
+//! transaction, and again from those rows where that meets a conflict. Operators are started
 //! for every batch, of a plan that is made anew where a batch has created names.
 //!
 //! # Invariants
-//! * EX-46 No operator outside of the subquery writes, and none inside sees what other statements
-//!   commit meanwhile.
+//! * EX-46 No operator below a subquery in transactions writes, and none inside sees what other
+//!   statements commit meanwhile.
 //! * EX-23 Memory: one batch of input rows and what it returns, charged, besides what spills.
 
 use std::cell::{Cell, RefCell};
@@ -34,7 +35,7 @@ use crate::physical::PhysicalPlan;
 use crate::physical::node::{PhysicalNode, Start};
 use crate::profile::ProfileCells;
 use crate::query_context::{Params, QueryContext};
-use crate::spill::RowBuffer;
+use crate::spill::{KeptRows, RowBuffer};
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
 use crate::writing::{self, Needs, Writer};
@@ -59,16 +60,31 @@ pub trait Batches: Send + Sync {
     ) -> Result<u64>;
 }
 
-/// Runs the batches of `plan`, which has a subquery in transactions, and starts what is left of it.
+/// What is left of a statement once its batches have run.
+pub struct AfterBatches {
+    plan: Arc<Plan>,
+    params: Arc<Params>,
+    physical: Arc<PhysicalPlan>,
+    cells: Option<ProfileCells>,
+    rows: RowBuffer,
+}
+
+impl std::fmt::Debug for AfterBatches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AfterBatches").finish_non_exhaustive()
+    }
+}
+
+/// Runs the batches of `plan`, which has a subquery in transactions.
 ///
 /// # Errors
 /// What goes wrong while running; batches committed by then stay.
-pub fn execute_in_transactions(
+pub fn run_batches(
     plan: Arc<Plan>,
     params: Arc<Params>,
-    context: ExecContext,
+    context: &ExecContext,
     batches: &dyn Batches,
-) -> Result<Execution> {
+) -> Result<AfterBatches> {
     let top = plan.root.in_transactions().ok_or_else(|| ExecError::Plan {
         message: "no subquery in transactions".to_owned(),
     })?;
@@ -86,7 +102,7 @@ pub fn execute_in_transactions(
     let stage = Stage {
         plan: &plan,
         params: &params,
-        context: &context,
+        context,
         batches,
         cells: cells.as_ref(),
         begun: Cell::new(0),
@@ -94,13 +110,65 @@ pub fn execute_in_transactions(
         inner: RefCell::default(),
     };
     let ends = matches!(&plan.root.op, P::EmptyResult { input } if input.id == top.id);
-    let ready = stage.run(top, !ends)?;
-    let rt = stage.reading();
-    let physical = stage.known_by(&rt)?;
+    let mut rows = stage.run(top, !ends)?;
+    match plan.root.writes_after_transactions() {
+        true => rows.finish_to_repeat()?,
+        false => rows.finish()?,
+    }
+    let physical = stage.physical.into_inner();
+    Ok(AfterBatches {
+        plan,
+        params,
+        physical,
+        cells,
+        rows,
+    })
+}
+
+impl AfterBatches {
+    /// Starts what is left, which only reads, on the state that the last batch left.
+    ///
+    /// # Errors
+    /// What goes wrong while it is started.
+    pub fn read(self, context: ExecContext, snapshot: Snapshot) -> Result<Execution> {
+        let _metered = Metered::on(context.meter.as_ref());
+        let rt = runtime(context, self.params, snapshot, None);
+        let ready = Box::new(Replay(self.rows));
+        start((self.plan, self.physical, self.cells), rt, ready)
+    }
+
+    /// Starts what is left in the context's transaction; it may be started again in another one.
+    ///
+    /// # Errors
+    /// What goes wrong while it is started.
+    pub fn write(&self, context: ExecContext) -> Result<Execution> {
+        let transaction = context.transaction.clone();
+        let transaction = transaction.ok_or(ExecError::NoTransaction)?;
+        let _metered = Metered::on(context.meter.as_ref());
+        writing::intern(&self.plan.written_names(), &transaction)?;
+        let needs = Needs::of(&self.plan);
+        let writer = Writer::new(Arc::clone(&transaction), needs, &context.budget);
+        let (snapshot, params) = (transaction.snapshot(), Arc::clone(&self.params));
+        let rt = runtime(context, params, snapshot, Some(writer));
+        let (plan, physical) = (Arc::clone(&self.plan), Arc::clone(&self.physical));
+        let ready = Box::new(Again(self.rows.repeated()));
+        start((plan, physical, self.cells.clone()), rt, ready)
+    }
+}
+
+/// Starts the operators above the topmost subquery in transactions, whose rows are `ready`.
+fn start(
+    (plan, physical, cells): (Arc<Plan>, Arc<PhysicalPlan>, Option<ProfileCells>),
+    rt: QueryContext,
+    ready: BoxedOperator,
+) -> Result<Execution> {
+    let physical = match physical.fits(&rt) {
+        true => physical,
+        false => Arc::new(PhysicalPlan::new(&plan, &rt)?),
+    };
     let mut start = Start::new(&rt, cells.as_ref());
     start.ready = Some(ready);
     let root = physical.root.start(&mut start)?;
-    drop(stage);
     Ok(Execution::new(plan, physical, rt, root, cells))
 }
 
@@ -158,13 +226,17 @@ impl Stage<'_> {
         }
     }
 
-    /// Runs all batches of one subquery in transactions; keeps its rows if they are `wanted`.
-    fn run(&self, node: &PlanNode, wanted: bool) -> Result<BoxedOperator> {
+    /// Runs all batches of one subquery in transactions; its rows, if they are `wanted`.
+    fn run(&self, node: &PlanNode, wanted: bool) -> Result<RowBuffer> {
         let P::InTransactions { input, batches, .. } = &node.op else {
             unreachable!("only subqueries in transactions");
         };
-        let below = match input.in_transactions() {
-            Some(lower) => Some(self.run(lower, true)?),
+        let below: Option<BoxedOperator> = match input.in_transactions() {
+            Some(lower) => {
+                let mut rows = self.run(lower, true)?;
+                rows.finish()?;
+                Some(Box::new(Replay(rows)))
+            }
             None => None,
         };
         let rt = self.reading();
@@ -211,8 +283,7 @@ impl Stage<'_> {
             }
             memory.set(cutter.bytes())?;
         }
-        kept.finish()?;
-        Ok(Box::new(Replay(kept)))
+        Ok(kept)
     }
 
     /// Runs one batch in its transaction; what the subquery returned, joined to the rows.
@@ -448,6 +519,19 @@ impl Cutter {
     fn bytes(&self) -> usize {
         self.rest.as_ref().map_or(0, Batch::heap_bytes)
     }
+}
+
+/// Hands out rows that are there already, and stay.
+struct Again(KeptRows);
+
+impl PhysicalOperator for Again {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
+        rt.check_cancelled()?;
+        self.0.next(rt)
+    }
+
+    /// Never asked for: the rows stand at the bottom of the statement's own pipeline.
+    fn rewind(&mut self) {}
 }
 
 /// Hands out rows that are there already.

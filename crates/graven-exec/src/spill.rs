@@ -23,7 +23,7 @@ use foldhash::fast::FixedState;
 use graven_pagecache::{Budget, SizeClass, TemporaryPages};
 
 pub(crate) use id_run::{IdRun, IdWriter};
-pub(crate) use row_buffer::RowBuffer;
+pub(crate) use row_buffer::{KeptRows, RowBuffer};
 pub(crate) use row_format::{Out, put_list, put_value};
 pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 

@@ -30,6 +30,7 @@ pub use schema::IndexDescription;
 pub use statistics::{Statistics, TypeStatistics};
 pub(crate) use stores::Stores;
 pub use value_statistics::ValueStatistics;
+pub use value_statistics::sample::grown;
 
 /// What a store holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -446,10 +446,19 @@ impl IndexPart<'_> {
         (0x60, false),
     ];
 
-    /// The class of a value, if it has a key.
+    /// The class of a value, also of one that no index holds: of a list with null or NaN in it, and
+    /// of a point with NaN. Null and NaN have none.
     #[must_use]
     pub fn class_of(value: &PropertyValue) -> Option<u8> {
-        key_bytes(value).map(|key| class_bounds(&key).0)
+        let mut key = Vec::new();
+        key::put_key(&mut key, value);
+        (!key.is_empty()).then(|| class_bounds(&key).0)
+    }
+
+    /// Whether an index holds the value.
+    #[must_use]
+    pub fn has_key(value: &PropertyValue) -> bool {
+        key::put_key(&mut Vec::new(), value)
     }
 
     /// What is tested of each text that lies behind so many bytes of the key.

@@ -50,6 +50,7 @@ pub use backup::BackupReport;
 pub use builder::GraphBuilder;
 pub use catalog::{
     Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind, ValueStatistics,
+    grown,
 };
 pub use check::{Problem, Report};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};
@@ -75,6 +76,7 @@ pub use sequences::SequenceDescription;
 pub use snapshot::Snapshot;
 pub use snapshot_file::{PageWalk, SnapshotFile};
 pub use store::Store;
+pub use superblock::{BEGINNING_BYTES, is_of_database};
 pub use transaction::Transaction;
 pub use transaction::counters::WriteCounters;
 pub use transaction::options::{Committed, Durability, Durable, Isolation, TransactionOptions};

@@ -12,6 +12,7 @@
 mod columns;
 mod indexes;
 mod nodes;
+mod values;
 
 use crate::adjacency::Adjacency;
 use crate::catalog::Catalog;
@@ -142,6 +143,13 @@ impl Snapshot {
             Some(write_set) => count(&write_set.allocator().names()),
         };
         counts.iter().sum()
+    }
+
+    /// Bytes of all commits since the store was opened, also of what they replaced: a measure of
+    /// how much has changed.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.version.written_bytes
     }
 
     /// Place of the newest commit that is seen in the order of all commits.

@@ -4,12 +4,13 @@
 //! # How it works
 //! A batch that meets a conflict is run again, as a statement of its own would be; with
 //! `ON ERROR RETRY` for as long as that says, and also where memory or the disk were in the way.
-//! The statement as a whole is never run again: its batches have been committed.
+//! The statement as a whole is never run again: its batches have been committed. What it writes
+//! behind the subquery is in a last transaction, which is run again alone.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use graven_exec::{Batches, ExecError, execute_in_transactions};
+use graven_exec::{Batches, ExecError, run_batches};
 use graven_pagecache::Scope;
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
@@ -110,14 +111,7 @@ impl OwnTransactions<'_> {
     fn note(&self, commit: Commit, counters: &WriteCounters) {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         done.0 += *counters;
-        let before = done.1.unwrap_or_default();
-        done.1 = Some(Commit {
-            timestamp: commit.timestamp,
-            log_bytes: before.log_bytes + commit.log_bytes,
-            waited: before.waited + commit.waited,
-            group: commit.group,
-            checkpoint: before.checkpoint + commit.checkpoint,
-        });
+        done.1 = Some(commit.after(done.1.unwrap_or_default()));
     }
 }
 
@@ -146,14 +140,30 @@ impl Connection {
         };
         let context = self.context(database, &planned, None, &occasion);
         let values = Run::new(params).values;
-        let execution =
-            execute_in_transactions(Arc::clone(&planned.plan), values, context, &batches);
-        let execution = execution.map_err(|error| Error::running(error, &planned.text))?;
+        let rest = run_batches(Arc::clone(&planned.plan), values, &context, &batches);
+        let rest = rest.map_err(|error| Error::running(error, &planned.text))?;
         let done = batches.done.into_inner();
         let (counters, commit) = done.unwrap_or_else(PoisonError::into_inner);
-        let snapshot = execution.snapshot().clone();
-        let mut running = LocalCursor::start(planned, snapshot, begun, |_, _| Ok(execution))?;
-        running.batches_done(&scope.finish(), counters, commit);
+        let pages = scope.finish();
+        if planned.plan.root.writes_after_transactions() {
+            let mut ran = self.autocommit(database, planned.merges(), |transaction| {
+                let within = Some(Arc::clone(transaction));
+                let context = self.context(database, &planned, within, &occasion);
+                let snapshot = transaction.snapshot();
+                let cursor = LocalCursor::start(planned.clone(), snapshot, begun, |_, _| {
+                    rest.write(context)
+                })?;
+                let before = transaction.counters();
+                cursor.complete(&database.budget, &before, transaction)
+            })?;
+            ran.batches_done(&pages, counters, commit);
+            return Ok(ran);
+        }
+        let snapshot = database.store.snapshot();
+        let mut running = LocalCursor::start(planned, snapshot, begun, |_, snapshot| {
+            rest.read(context, snapshot)
+        })?;
+        running.batches_done(&pages, counters, commit);
         running.sits(guard);
         Ok(running)
     }

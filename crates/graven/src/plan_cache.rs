@@ -225,8 +225,9 @@ impl CachedPlan {
 pub(crate) struct Counted {
     labels: Vec<(Arc<str>, u64)>,
     types: Vec<(Arc<str>, u64)>,
-    /// Nodes when they were compared last with what is there.
+    /// Nodes, and bytes of all commits, when they were compared last with what is there.
     nodes: AtomicU64,
+    written: AtomicU64,
     /// Runs of the plan.
     runs: AtomicU64,
 }
@@ -241,24 +242,31 @@ impl Counted {
             labels,
             types,
             nodes: AtomicU64::new(nodes),
+            written: AtomicU64::default(),
             runs: AtomicU64::default(),
         }
     }
 
     fn apart(&self) -> Counted {
         let nodes = self.nodes.load(Ordering::Relaxed);
-        Counted::new(self.labels.clone(), self.types.clone(), nodes)
+        let counted = Counted::new(self.labels.clone(), self.types.clone(), nodes);
+        let written = self.written.load(Ordering::Relaxed);
+        counted.written.store(written, Ordering::Relaxed);
+        counted
     }
 
-    /// Whether they are still of the same size. They are compared when nodes have come or gone, and
-    /// for labels that these get and lose every few runs.
+    /// Whether they are still of the same size. They are compared when nodes have come or gone,
+    /// when much was written, labels and relationships for example, and every few runs.
     fn hold(&self, snapshot: &Snapshot, nodes: u64) -> bool {
-        /// So many nodes more or fewer change nothing.
+        /// So many nodes more or fewer change nothing, nor do so many bytes of commits.
         const NODES: u64 = 50;
+        const BYTES: u64 = 4096;
         /// Runs between two comparisons.
         const RUNS: u64 = 32;
         let runs = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
-        let near = self.nodes.load(Ordering::Relaxed).abs_diff(nodes) < NODES;
+        let written = snapshot.written_bytes();
+        let near = self.nodes.load(Ordering::Relaxed).abs_diff(nodes) < NODES
+            && self.written.load(Ordering::Relaxed).abs_diff(written) < BYTES;
         if near && !runs.is_multiple_of(RUNS) {
             return true;
         }
@@ -273,6 +281,7 @@ impl Counted {
             });
         if hold {
             self.nodes.store(nodes, Ordering::Relaxed);
+            self.written.store(written, Ordering::Relaxed);
         }
         hold
     }
@@ -299,22 +308,37 @@ const PLANS_SHARE: u64 = 8;
 /// Texts of fewer bytes are not charged with their plans.
 const LONG_TEXT: usize = 512;
 
-/// Bytes that a byte of text takes as tokens, tree, plan and operators.
-pub(crate) const PLAN_BYTES: u64 = 64;
+/// Bytes that a byte of text takes, and a word or a sign of it more, as tokens, tree, plan and
+/// operators.
+const BYTE_BYTES: u64 = 64;
+const TOKEN_BYTES: u64 = 128;
 
-/// Reserves what a text and its plan take: so many bytes for each of the text.
+/// Bytes that a text and its plan take, about.
+pub(crate) fn plan_bytes(text: &str) -> u64 {
+    let mut tokens = 0_u64;
+    let mut in_word = false;
+    for byte in text.bytes() {
+        let is_word = byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+        tokens += u64::from(!(byte.is_ascii_whitespace() || is_word && in_word));
+        in_word = is_word;
+    }
+    let of_bytes = (text.len() as u64).saturating_mul(BYTE_BYTES);
+    of_bytes.saturating_add(tokens.saturating_mul(TOKEN_BYTES))
+}
+
+/// Reserves what a text and its plan take.
 ///
 /// # Errors
 /// `Memory.Limit`.
 pub(crate) fn reserved(
     text: &str,
-    each: u64,
+    bytes: impl FnOnce(&str) -> u64,
     budget: &Arc<Budget>,
 ) -> Result<Option<Reservation>, Error> {
     if text.len() < LONG_TEXT {
         return Ok(None);
     }
-    let bytes = (text.len() as u64).saturating_mul(each);
+    let bytes = bytes(text);
     let reserved = budget.reserve("statement texts and plans", bytes);
     reserved.map(Some).map_err(|refusal| {
         let retry = match bytes > budget.limit() / 2 {

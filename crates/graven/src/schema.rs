@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use graven_cypher::plan::macros::Macro;
@@ -16,8 +17,8 @@ use graven_exec::sources::{self, Reach};
 use graven_exec::{Tuning, UserFunctions};
 use graven_files::Frame;
 use graven_storage::{
-    Catalog, Direction, IndexDescription, IndexKind as StoredKind, LabelId, PropertyValue,
-    SchemaEntity, Snapshot, StoreKind, ValueStatistics,
+    Catalog, Direction, IndexDescription, IndexKind as StoredKind, KeyId, LabelId, PropertyValue,
+    SchemaEntity, Snapshot, StoreKind, TypeId, ValueStatistics, grown,
 };
 
 use crate::database_manager::{DatabaseManager, is_meant};
@@ -80,9 +81,18 @@ pub(crate) fn describe(
     })
 }
 
-/// Labels and types whose counts the planner has asked for.
+/// A property of nodes with a label, or of all, or of relationships.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Sampled {
+    Nodes(Option<LabelId>, KeyId),
+    Relationships(TypeId, KeyId),
+}
+
+/// What the planner has asked for: labels and types whose counts it knows, and what was found out
+/// for it.
 #[derive(Default)]
 pub(crate) struct Asked {
+    sampled: RefCell<BTreeMap<Sampled, Option<Rc<ValueStatistics>>>>,
     labels: RefCell<BTreeMap<Arc<str>, u64>>,
     types: RefCell<BTreeMap<Arc<str>, u64>>,
     /// A function of the connection was looked up and is there.
@@ -121,7 +131,9 @@ impl Schema<'_> {
     fn property(&self, what: Stored<'_>) -> Option<StoreKind> {
         let catalog = self.catalog();
         match what {
-            Stored::NodeProperty(key) => Some(StoreKind::NodeColumn(catalog.key(key)?)),
+            Stored::NodeProperty(key) | Stored::LabelProperty { key, .. } => {
+                Some(StoreKind::NodeColumn(catalog.key(key)?))
+            }
             Stored::RelationshipProperty { rel_type, key } => {
                 let rel_type = catalog.rel_type(rel_type)?;
                 Some(StoreKind::RelationshipColumn(rel_type, catalog.key(key)?))
@@ -130,22 +142,55 @@ impl Schema<'_> {
         }
     }
 
-    /// Distinct values of an index: as many of a node as when they were counted.
+    /// Distinct values of an index: those of the label's newest nodes, or as many as those that
+    /// were counted have become.
     fn distinct(&self, index: &IndexDescription, label: LabelId) -> u64 {
         let now = self.catalog().label_count(label);
+        if let [key] = index.keys[..]
+            && let Some(new) = self.values_of_new(Sampled::Nodes(Some(label), key))
+        {
+            return new.distinct();
+        }
         let store = self.catalog().store(StoreKind::Index(index.number));
         match (index.distinct, store.map_or(0, |store| store.entries)) {
             (0, _) => now.div_ceil(NODES_PER_VALUE),
-            (counted, entries) if entries > 0 && now > entries => {
-                let grown = u128::from(counted) * u128::from(now) / u128::from(entries);
-                u64::try_from(grown).unwrap_or(u64::MAX)
-            }
+            (counted, entries) if entries > 0 => grown(counted, entries, now),
             (counted, _) => counted,
         }
     }
 
-    fn value_statistics(&self, of: Stored<'_>) -> Option<&ValueStatistics> {
-        self.catalog().values(self.property(of)?)
+    /// What the values of a property are like: of the label or type, where most of its nodes or
+    /// relationships are new, or as they were at the newest checkpoint.
+    fn value_statistics(&self, of: Stored<'_>) -> Option<Rc<ValueStatistics>> {
+        let catalog = self.catalog();
+        let known = catalog.values(self.property(of)?);
+        let sampled = match of {
+            Stored::LabelProperty { label, key } => {
+                Sampled::Nodes(Some(catalog.label(label)?), catalog.key(key)?)
+            }
+            Stored::NodeProperty(key) => Sampled::Nodes(None, catalog.key(key)?),
+            Stored::RelationshipProperty { rel_type, key } => {
+                Sampled::Relationships(catalog.rel_type(rel_type)?, catalog.key(key)?)
+            }
+            Stored::Labels | Stored::Lists { .. } | Stored::Index { .. } => return None,
+        };
+        let new = self.values_of_new(sampled);
+        new.or_else(|| known.map(|known| Rc::new(known.clone())))
+    }
+
+    /// What the values of new nodes or relationships are like, if most of them are new; looked at
+    /// once for a plan.
+    fn values_of_new(&self, of: Sampled) -> Option<Rc<ValueStatistics>> {
+        if let Some(known) = self.3.sampled.borrow().get(&of) {
+            return known.clone();
+        }
+        let sampled = match of {
+            Sampled::Nodes(label, key) => self.0.values_of_new_nodes(label, key),
+            Sampled::Relationships(of, key) => self.0.values_of_new_relationships(of, key),
+        };
+        let sampled = sampled.map(Rc::new);
+        self.3.sampled.borrow_mut().insert(of, sampled.clone());
+        sampled
     }
 
     fn catalog(&self) -> &Catalog {
@@ -329,9 +374,9 @@ impl SchemaView for Schema<'_> {
         };
         match what {
             Stored::Labels => size(StoreKind::NodeLabels),
-            Stored::NodeProperty(_) | Stored::RelationshipProperty { .. } => {
-                size(self.property(what)?)
-            }
+            Stored::NodeProperty(_)
+            | Stored::LabelProperty { .. }
+            | Stored::RelationshipProperty { .. } => size(self.property(what)?),
             Stored::Lists { rel_type, forward } => {
                 let direction = match forward {
                     true => Direction::Out,

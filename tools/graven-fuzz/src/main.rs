@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use graven_fuzz::{
-    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, print, run,
+    Hunt, Job, PER_GRAPH, crafted, damage, examples, functions, keywords, noise, plans, print, run,
     transactions,
 };
 
@@ -20,6 +20,8 @@ Usage: cargo xtask fuzz [OPTIONS]
   --coverage       print what the queries exercised; a cell at zero is a failure
   --mutants        instead: rules of the planner without a side condition, all to be found by
                    --queries N (20000) statements
+  --plans N        instead: N databases whose labels are filled, grow and shrink; no plan may do more
+                   than twice as much as one that chance makes
   --print          instead: --queries N statements and all function calls as lines of JSON, with
                    what makes their graphs, for bench/neo4j/compare.py
   --seed S         first seed (1); each graph has its own, counted up from it
@@ -47,6 +49,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
     };
     let (mut queries, mut statements, mut begun) = (100_000, 200_000, 50_000);
     let mut files = 100_000;
+    let mut lives = None;
     let (mut coverage, mut hunts, mut prints, mut budget) = (false, false, false, 20_000);
     let mut features = graven_tck::suite::kit().join("features");
     while let Some(name) = args.next() {
@@ -80,6 +83,7 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         match name.as_str() {
             "--queries" => (queries, budget) = (number()?, number()?),
             "--statements" => statements = number()?,
+            "--plans" => lives = Some(number()?),
             "--crafted" => files = number()?,
             "--transactions" => begun = number()?,
             "--differences" => job.differences_max = number()?.max(1) as usize,
@@ -88,6 +92,9 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
             "--features" => features = value.into(),
             _ => return Err(HELP.to_owned()),
         }
+    }
+    if let Some(lives) = lives {
+        return judge(&job, lives);
     }
     if hunts {
         return hunt(&job, budget);
@@ -204,6 +211,27 @@ fn fuzz(mut args: impl Iterator<Item = String>) -> Result<bool, String> {
         && forms
         && tally.differences.is_empty()
         && panics)
+}
+
+/// Compares plans with others for the same statements.
+fn judge(job: &Job, lives: u64) -> Result<bool, String> {
+    let start = Instant::now();
+    let report = plans(job, lives)?;
+    for bad in &report.bad {
+        println!("BAD {bad}\n");
+    }
+    println!(
+        "plans from seed {}: {} statements, {} plans; another one does less for {} statements, and \
+            more than twice as much for {}; {} bad, {:.0} s",
+        job.seed,
+        report.asked,
+        report.ran,
+        report.beaten,
+        report.beats,
+        report.bad.len(),
+        start.elapsed().as_secs_f64()
+    );
+    Ok(report.bad.is_empty())
 }
 
 /// Looks for all mutants, by some statements after the others until all are found.

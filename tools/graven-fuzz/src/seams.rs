@@ -1,4 +1,4 @@
-//! Seams of the planner: the record of its rules and their faults.
+//! Seams of the planner: the record of its rules, their faults, and plans that chance makes.
 //!
 //! # How it works
 //! They exist in builds with debug assertions and in those with the feature `mutants`, which
@@ -6,6 +6,7 @@
 
 #[cfg(any(debug_assertions, feature = "mutants"))]
 mod there {
+    pub(crate) use graven_cypher::plan::forced::force;
     pub(crate) use graven_cypher::plan::mutant::{activate, asked};
     pub(crate) use graven_cypher::plan::trace::{plans, start, take};
 
@@ -14,10 +15,13 @@ mod there {
 
 #[cfg(not(any(debug_assertions, feature = "mutants")))]
 mod there {
+    use graven_cypher::plan::forced::Forced;
     use graven_cypher::plan::mutant::Mutant;
     use graven_cypher::plan::trace::Fired;
 
     pub(crate) const ARE_THERE: bool = false;
+
+    pub(crate) fn force(_: Option<Forced>) {}
 
     pub(crate) fn activate(_: Option<Mutant>) {}
 
@@ -36,4 +40,5 @@ mod there {
     }
 }
 
-pub(crate) use there::{ARE_THERE, activate, asked, plans, start, take};
+pub(crate) use graven_cypher::plan::forced::Forced;
+pub(crate) use there::{ARE_THERE, activate, asked, force, plans, start, take};

@@ -17,7 +17,7 @@ pub(super) enum Aggregating {
         calls: Vec<(VarId, AggregateCall)>,
         keys: Vec<(ast::Expr, VarId, Type)>,
     },
-    /// Sorting or filtering after `DISTINCT` or aggregation.
+    /// Sorting or filtering by what a projection gives.
     Sorting {
         columns: Vec<(ast::Expr, VarId, Type)>,
         aggregate: bool,

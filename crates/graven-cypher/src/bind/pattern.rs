@@ -9,6 +9,7 @@
 mod hints;
 mod relationships;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::graph::{Edge, QueryGraph, Step};
@@ -428,12 +429,16 @@ impl Binder<'_> {
             conditions.extend(self.path_part_conditions(graph, parts, edge)?);
         }
         if length.is_some() {
+            let of_path = |condition: &Expr| {
+                let mut variables = condition.variables().into_iter();
+                variables.any(|var| graph.paths.iter().any(|(path, _)| *path == var))
+            };
+            if conditions.iter().any(of_path) {
+                return Err(self.path_read_inside(pattern.span));
+            }
             let unready = |condition: &Expr| {
                 let mut variables = condition.variables().into_iter();
-                variables.any(|var| {
-                    graph.edges.iter().any(|e| e.made().any(|made| made == var))
-                        || graph.paths.iter().any(|(path, _)| *path == var)
-                })
+                variables.any(|var| graph.edges.iter().any(|e| e.made().any(|made| made == var)))
             };
             let (late, early): (Vec<_>, Vec<_>) = conditions.into_iter().partition(unready);
             let asks = |condition: &Expr| {
@@ -443,8 +448,8 @@ impl Binder<'_> {
             let searched = !late.is_empty() && graph.edges[edge].shortest.is_some();
             if searched || early.iter().chain(&late).any(asks) {
                 let message = "a condition inside a variable-length relationship cannot use \
-                    subqueries, nor in a shortest path relationships and paths of the same MATCH, \
-                    in this build";
+                    subqueries, nor in a shortest path relationships of the same MATCH, in this \
+                    build";
                 return Err(self
                     .error(pattern.span, Code::FeatureNotAvailable, message)
                     .with_hint("move the condition to WHERE"));
@@ -536,11 +541,12 @@ pub(super) fn alternatives(types: &LabelExpr) -> Option<Vec<Arc<str>>> {
         LabelExpr::Label(name) => Some(vec![name.text.clone()]),
         LabelExpr::Or(items) => {
             let mut names: Vec<Arc<str>> = Vec::new();
+            let mut known = BTreeSet::new();
             for item in items {
                 let LabelExpr::Label(name) = item else {
                     return None;
                 };
-                if !names.contains(&name.text) {
+                if known.insert(&name.text) {
                     names.push(name.text.clone());
                 }
             }

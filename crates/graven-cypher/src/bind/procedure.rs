@@ -30,6 +30,9 @@ impl Binder<'_> {
                 None => error,
             });
         };
+        if call.optional {
+            self.check_optional(call, &view)?;
+        }
         let args = self.procedure_arguments(call, &view, standalone)?;
         let yields = self.procedure_yields(call, &view, standalone)?;
         if call.shown {
@@ -54,6 +57,22 @@ impl Binder<'_> {
             at: call.name.span,
         });
         Ok(standalone.then_some(columns))
+    }
+
+    /// `OPTIONAL CALL` without names of columns: it changes nothing where there are none.
+    fn check_optional(&mut self, call: &ast::ProcedureCall, view: &ProcedureView) -> Result<()> {
+        if !view.columns.is_empty() {
+            let message = "`OPTIONAL CALL` of a procedure needs `YIELD` with the result columns";
+            return Err(self
+                .error(call.name.span, Code::UnexpectedSyntax, message)
+                .with_hint("add `YIELD name, ...`"));
+        }
+        let message = format!(
+            "OPTIONAL changes nothing here: `{}` returns no columns",
+            call.name.text
+        );
+        self.notice_at(call.name.span, "RedundantOptionalProcedure", &message);
+        Ok(())
     }
 
     pub(super) fn procedure_arguments(

@@ -3,9 +3,10 @@
 //! # How it works
 //! Items without aggregates are the grouping keys when any item has one. In an item with an
 //! aggregate, whatever stands outside the aggregate must be a key that is a variable or a property
-//! of one, a constant or a parameter; everything else is ambiguous. `ORDER BY` sees the row before
-//! the projection and the new columns; after `DISTINCT` or aggregation only the columns, where an
-//! expression equal to an item means that column.
+//! of one, a constant or a parameter; everything else is ambiguous. `ORDER BY`, and `WHERE` behind
+//! `WITH`, see the row before the projection and the new columns, which hide older variables of
+//! their names; after `DISTINCT` or aggregation only the columns. An expression equal to an item
+//! means that column, also where a variable that it reads is hidden.
 
 use crate::bind::aggregate::Aggregating;
 use crate::bind::aggregate::contains_aggregate;
@@ -39,6 +40,28 @@ fn reads(expr: &ast::Expr, name: &str) -> bool {
     let mut found = false;
     expr.children(&mut |child| found |= reads(child, name));
     found
+}
+
+/// Columns that an expression equal to their own means. Where the row before is still there, those
+/// that any other place could compute as well are left out.
+fn meant(
+    mut columns: Vec<(ast::Expr, VarId, Type)>,
+    narrow: bool,
+) -> Vec<(ast::Expr, VarId, Type)> {
+    let constant = |expr: &ast::Expr| {
+        matches!(
+            expr.kind,
+            ExprKind::Null
+                | ExprKind::Boolean(_)
+                | ExprKind::Integer(_)
+                | ExprKind::Float(_)
+                | ExprKind::String(_)
+                | ExprKind::Parameter(_)
+                | ExprKind::Variable(_)
+        )
+    };
+    columns.retain(|(expr, ..)| narrow || !constant(expr));
+    columns
 }
 
 impl Binder<'_> {
@@ -153,13 +176,13 @@ impl Binder<'_> {
             self.scope.row = outputs.clone();
         }
         if let Some(filter) = filter
-            && (aggregated || narrow && !contains_aggregate(filter))
+            && (aggregated || !contains_aggregate(filter))
         {
             self.aggregating = Aggregating::Sorting {
-                columns,
+                columns: meant(columns, narrow),
                 aggregate: contains_aggregate(filter),
                 keys: Vec::new(),
-                lost: before,
+                lost: if narrow { before } else { Vec::new() },
             };
         }
         let filter = filter.map(|f| self.condition(f)).transpose();
@@ -322,9 +345,11 @@ impl Binder<'_> {
                 if matches!(&expr.kind, ExprKind::Variable(name) if is_column(name)) {
                     return Ok(None);
                 }
+                let locals = &self.scope.locals;
                 let found = columns.iter().find(|(column, _, _)| {
                     column == expr
                         && (!aggregate || is_simple(column) || contains_aggregate(column))
+                        && !locals.iter().any(|local| reads(expr, &local.name))
                 });
                 if let Some((_, var, ty)) = found {
                     return Ok(Some((Expr::Variable(*var), *ty)));
@@ -416,14 +441,13 @@ impl Binder<'_> {
                 let message = "an aggregate in ORDER BY needs aggregation in the same clause";
                 return Err(self.error(expr.span, Code::InvalidAggregation, message));
             }
-            if narrow {
-                self.aggregating = Aggregating::Sorting {
-                    columns: columns.to_vec(),
-                    aggregate,
-                    keys: keys.clone(),
-                    lost: before.iter().map(|e| e.name.clone()).collect(),
-                };
-            }
+            let lost = before.iter().filter(|_| narrow);
+            self.aggregating = Aggregating::Sorting {
+                columns: meant(columns.to_vec(), narrow),
+                aggregate,
+                keys: keys.clone(),
+                lost: lost.map(|e| e.name.clone()).collect(),
+            };
             let bound = self.expression(expr);
             self.aggregating = Aggregating::Refused;
             match bound {

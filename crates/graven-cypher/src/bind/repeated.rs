@@ -12,8 +12,9 @@ use super::graph::{Edge, QueryGraph, Repeated};
 use super::scope::Entry;
 use super::{Binder, Result};
 use crate::ast::{Name, PathPattern, RelationshipPattern};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Expr, VarId, VarKind};
+use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
 /// Names inside a path.
@@ -145,15 +146,18 @@ impl Binder<'_> {
         for condition in repeated.conditions() {
             for var in self.read_by(condition) {
                 if !found.contains(&var) && var.0 as usize >= self.before_pattern {
-                    let message = "a condition inside a quantified pattern cannot use a path of \
-                        the same MATCH";
-                    return Err(self
-                        .error(pattern.span, Code::UndefinedVariable, message)
-                        .with_hint("move the condition to WHERE, or the path to a MATCH before"));
+                    return Err(self.path_read_inside(pattern.span));
                 }
             }
         }
         Ok(())
+    }
+
+    /// A condition inside of what is repeated reads a path of the same `MATCH`.
+    pub(super) fn path_read_inside(&self, span: Span) -> Diagnostic {
+        let message = "a condition inside a quantified pattern cannot use a path of the same MATCH";
+        self.error(span, Code::UndefinedVariable, message)
+            .with_hint("move the condition to WHERE, or the path to a MATCH before")
     }
 
     /// Of quantified patterns that read lists of each other one must be found first.

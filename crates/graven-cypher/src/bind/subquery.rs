@@ -154,8 +154,16 @@ impl Binder<'_> {
             let mut reads = guard.variables().into_iter();
             !is_volatile(guard) && reads.all(|var| kept(&var) && !self.scope.is_local(var))
         };
-        let guards = self.guards.iter().filter(judged).cloned();
-        let guard = conjunction(guards.collect());
+        let guards: Vec<Expr> = self.guards.iter().filter(judged).cloned().collect();
+        self.guarded += guards.iter().map(parts).sum::<usize>();
+        if self.guarded > GUARDS_MAX {
+            let message = "the statement has too many subqueries of which each depends on those \
+                before it";
+            return Err(self
+                .error(self.clause_span, Code::StatementTooLong, message)
+                .with_hint("test a list with any() or all(), or send several statements"));
+        }
+        let guard = conjunction(guards);
         if let Some(lost) = imports.iter().find(|var| !kept(var)) {
             let name = &self.variables[lost.0 as usize].name;
             let message = format!(
@@ -189,6 +197,16 @@ impl Binder<'_> {
         );
         Ok(var)
     }
+}
+
+/// Parts of guards that a statement may have: that of a subquery has all conditions before it.
+const GUARDS_MAX: usize = 1 << 16;
+
+/// How many parts an expression has.
+fn parts(expr: &Expr) -> usize {
+    let mut all = 1;
+    expr.for_each_child(&mut |child| all += parts(child));
+    all
 }
 
 fn single_match(graph: QueryGraph) -> BoundQuery {

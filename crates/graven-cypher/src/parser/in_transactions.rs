@@ -112,25 +112,22 @@ impl Parser<'_> {
     pub(super) fn check_transactions(&self, query: &Query) -> Result<()> {
         let parts = || std::iter::once(&query.first).chain(query.unions.iter().map(|u| &u.query));
         for part in parts() {
-            let mut own = None;
+            let mut writes = false;
             for clause in &part.clauses {
                 if let Some(nested) = nested(clause) {
                     return Err(self.misplaced(nested, "inside another subquery"));
                 }
                 if in_transactions(clause) {
-                    own = Some(clause);
+                    if !query.unions.is_empty() {
+                        return Err(self.misplaced(clause, "in a part of a `UNION`"));
+                    }
+                    if writes {
+                        let error = self.misplaced(clause, "behind a clause that writes");
+                        let hint = "write within the subquery, or in a statement of its own";
+                        return Err(error.with_hint(hint));
+                    }
                 }
-            }
-            let Some(own) = own else { continue };
-            if !query.unions.is_empty() {
-                return Err(self.misplaced(own, "in a part of a `UNION`"));
-            }
-            if part.clauses.iter().any(changes) {
-                let place = "next to a clause that writes outside of it";
-                let error = self.misplaced(own, place);
-                return Err(
-                    error.with_hint("write within the subquery, or in a statement of its own")
-                );
+                writes |= changes(clause);
             }
         }
         Ok(())

@@ -206,6 +206,7 @@ impl Parser<'_> {
             yields,
             filter,
             shown: true,
+            optional: false,
         };
         Ok(Some(ClauseKind::Call(call)))
     }

@@ -474,6 +474,7 @@ impl Parser<'_> {
             yields,
             filter,
             shown: true,
+            optional: false,
         };
         let clause = |kind| Clause { kind, span };
         if call.filter.is_some()
@@ -528,6 +529,7 @@ impl Parser<'_> {
             yields,
             filter: only,
             shown: true,
+            optional: false,
         }))];
         if filter.is_some() || bounds.is_some() {
             let all = Projection::of_all(span);

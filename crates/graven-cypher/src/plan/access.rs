@@ -118,7 +118,7 @@ pub(crate) fn candidates(
             Subject::Id(_) => {}
             Subject::Key(key) => {
                 for (label_condition, label) in labels {
-                    let Some(rows) = cost.seek(label, &key) else {
+                    let Some(rows) = cost.seek(label, &key, literal(&value)) else {
                         continue;
                     };
                     let covers = vec![idx, *label_condition];
@@ -260,7 +260,12 @@ fn by_index(
             rows,
         ),
         BinaryOp::In => {
-            let rows = rows * list_length(&value);
+            let each = |item: &Expr| cost.seek(&label, &key, literal(item)).unwrap_or(rows);
+            let rows = match &value {
+                Expr::List(items) => items.iter().map(each).sum(),
+                _ => rows * LIST_LENGTH,
+            };
+            let rows = rows.min(cost.nodes(Some(&label)).max(1.0));
             (
                 Access::Index {
                     label,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::expression::{AggregateCall, AggregateFunction, Expr};
-use super::order::{Owners, share};
+use super::share::{Owners, share};
 use super::variables::also;
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
 use crate::bind::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery};

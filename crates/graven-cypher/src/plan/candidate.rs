@@ -45,6 +45,37 @@ pub(crate) enum Access {
     },
 }
 
+impl Access {
+    /// What it reads of the rows that it is looked for with.
+    pub(crate) fn reads(&self) -> BTreeSet<VarId> {
+        let mut exprs: Vec<&Expr> = Vec::new();
+        match self {
+            Access::All | Access::Label(_) => {}
+            Access::Index { value, .. } | Access::Id { value, .. } => exprs.push(value),
+            Access::Range { low, high, .. } => {
+                exprs.extend(low.iter().chain(high).map(|(bound, _)| bound));
+            }
+            Access::Scan { equal, part, .. } => {
+                exprs.extend(equal);
+                match part {
+                    IndexPart::All => {}
+                    IndexPart::Range { low, high } => {
+                        exprs.extend(low.iter().chain(high).map(|(bound, _)| bound));
+                    }
+                    IndexPart::StartsWith(text)
+                    | IndexPart::Contains(text)
+                    | IndexPart::EndsWith(text) => exprs.push(text),
+                }
+            }
+            Access::Computed { names, equal } => {
+                exprs.push(names);
+                exprs.extend(equal.iter().map(|(_, value)| value));
+            }
+        }
+        exprs.into_iter().flat_map(Expr::variables).collect()
+    }
+}
+
 /// An access path with what it costs and which conditions it already ensures.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {

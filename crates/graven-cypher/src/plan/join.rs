@@ -3,10 +3,11 @@
 //!
 //! # How it works
 //! An order of steps that begins anew in the middle, with a node found without anything known
-//! before, falls into two parts. If nothing after that place looks back, and conditions say
-//! `left = right` with one side computable from either part, both sides become variables to join
-//! on. The conditions stay and judge the joined rows, so that what a hash table takes for equal and
-//! the language does not (null, not a number) is told apart.
+//! before, falls into parts. If conditions say `left = right` with one side computable from what is
+//! before that place, and one from the steps behind it that do not look back, both sides become
+//! variables to join on. What follows these steps goes on from the joined rows, and may be joined
+//! again; so may the steps of a part. The conditions stay and judge the joined rows, so that what a
+//! hash table takes for equal and the language does not (null, not a number) is told apart.
 //!
 //! In an inner tree (`OPTIONAL MATCH`, a subquery) the rows that are handed in, and what is found
 //! from them, are such a first part: the second one is found once and joined with all of them,
@@ -25,15 +26,12 @@ use std::sync::Arc;
 use super::VarId;
 use super::builder::{Builder, Partial};
 use super::expression::{BinaryOp, Expr};
+use super::forced::Joins;
 use super::mutant::{self, Mutant};
 use super::order::{OrderStep, Ordered};
 use super::variables::is_volatile;
 use crate::bind::graph::QueryGraph;
-use crate::plan::candidate::Access;
-
-/// Rows on both sides from which a hash table is worth more than trying all pairs.
-const ROWS_MIN: f64 = 2.0;
-const PAIRS_MIN: f64 = 1000.0;
+use crate::cost::join_pays;
 
 /// Conditions not applied yet, with the variables they wait for.
 pub(super) struct Pending {
@@ -73,10 +71,12 @@ pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
     a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
 }
 
-/// Where an order falls into two parts, and what must be equal.
+/// Where an order falls into parts, and what must be equal.
 pub(super) struct Split {
     /// First step of the second part.
     pub at: usize,
+    /// The step behind it.
+    pub to: usize,
     /// Expressions over the first and the second part.
     pub keys: Vec<(Expr, Expr)>,
     /// Whether the first part is expected to be the smaller one.
@@ -84,23 +84,35 @@ pub(super) struct Split {
 }
 
 impl Builder<'_> {
-    /// The place where the order is to be split, if there is one.
-    pub(super) fn join_split(
-        &self,
-        partial: &Partial,
-        graph: &QueryGraph,
-        pending: &Pending,
-        way: &[Ordered],
-    ) -> Option<Split> {
-        let always = self.cost.schema.joins_always();
+    /// Rows that are handed in to the pattern, where a part that is found once may serve them all;
+    /// `None` where no part may be found apart from the others.
+    pub(super) fn joins(&self, partial: &Partial, pending: &Pending, always: bool) -> Option<f64> {
         let is_inner = !partial.bound.is_empty() && (self.handed_in > 1.0 || always);
-        let handed_in = if is_inner { self.handed_in } else { 1.0 };
         let mut conditions = pending.conditions.iter().flatten();
         let changes = self.writes || conditions.any(is_volatile);
         let depends_on_time = is_inner && changes || partial.root.writes();
         if depends_on_time && !mutant::active(Mutant::HashJoinVolatile) {
             return None;
         }
+        Some(if is_inner { self.handed_in } else { 1.0 })
+    }
+
+    /// The first place where the order is to be split, if there is one; `solved` are the edges that
+    /// were found before, `free`: nothing was.
+    pub(super) fn join_split(
+        &self,
+        partial: &Partial,
+        graph: &QueryGraph,
+        pending: &Pending,
+        way: &[Ordered],
+        solved: &[usize],
+        (joins, free): (Joins, bool),
+    ) -> Option<Split> {
+        let always = joins == Joins::Always;
+        if joins == Joins::Never {
+            return None;
+        }
+        let handed_in = self.joins(partial, pending, always)?;
         let mut before: BTreeSet<VarId> = partial.bound.clone();
         let mut rows = partial.rows();
         for at in 0..way.len() {
@@ -110,36 +122,96 @@ impl Builder<'_> {
             }
             let begins_anew = matches!(
                 &way[at].step,
-                OrderStep::Find { by, .. } if matches!(by.access, Access::All | Access::Label(_))
+                OrderStep::Find { by, .. } if by.access.reads().is_empty()
             );
-            if !begins_anew || rows * handed_in < ROWS_MIN && !always {
+            let is_first = at == 0 && before.is_empty();
+            if !begins_anew || is_first {
                 continue;
             }
-            let after: BTreeSet<VarId> = way[at..]
-                .iter()
-                .flat_map(|ordered| found(graph, &ordered.step))
-                .collect();
+            let Some((to, after, keys)) = self.second_part(graph, pending, way, at, &before) else {
+                continue;
+            };
             // What conditions leave already contains the equality to be joined on: pairs are tried
             // before it.
-            let second_rows = way[at..].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
-            if rows * handed_in * second_rows < PAIRS_MIN && !always {
+            let second_rows = way[at..to].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
+            if !join_pays(rows * handed_in, second_rows) && !always {
                 continue;
             }
-            let alone = way[at..]
-                .iter()
-                .all(|ordered| stands_alone(graph, &ordered.step, &after))
-                && after.is_disjoint(&before)
-                && !shares_relationships(graph, &way[..at], &way[at..]);
-            let keys = self.keys(pending, &before, &after);
-            if alone && !keys.is_empty() {
+            if after.is_disjoint(&before)
+                && !shares_relationships(graph, solved, &way[..at], &way[at..to])
+            {
                 return Some(Split {
                     at,
+                    to,
                     keys,
-                    first_is_smaller: partial.bound.is_empty() && rows < second_rows,
+                    first_is_smaller: free && rows < second_rows,
                 });
             }
         }
         None
+    }
+
+    /// The steps from `at` on that need nothing of those before: up to the next node that is found
+    /// anew, or where the order says so, or further while nothing joins them with what is before.
+    /// The step behind them, what they find, and the equalities.
+    #[expect(clippy::type_complexity, reason = "three results of one walk")]
+    fn second_part(
+        &self,
+        graph: &QueryGraph,
+        pending: &Pending,
+        way: &[Ordered],
+        at: usize,
+        before: &BTreeSet<VarId>,
+    ) -> Option<(usize, BTreeSet<VarId>, Vec<(Expr, Expr)>)> {
+        let mut after = BTreeSet::new();
+        let mut best = None;
+        for (to, ordered) in way.iter().enumerate().skip(at) {
+            let is_find = matches!(ordered.step, OrderStep::Find { .. });
+            if is_find && best.is_some() {
+                break;
+            }
+            after.extend(found(graph, &ordered.step));
+            if !stands_alone(graph, &ordered.step, &after) || !after.is_disjoint(before) {
+                break;
+            }
+            let keys = self.keys(pending, before, &after);
+            if !keys.is_empty() {
+                best = Some((to + 1, after.clone(), keys));
+                if ordered.ends_part {
+                    break;
+                }
+            }
+        }
+        best
+    }
+
+    /// Equalities that rows may be joined on, of two sides that both read something.
+    fn equal_sides<'p>(&self, pending: &'p Pending) -> Vec<(&'p Expr, &'p Expr)> {
+        let mut sides = Vec::new();
+        for condition in pending.conditions.iter().flatten() {
+            if let Expr::Binary {
+                op: BinaryOp::Equal,
+                left,
+                right,
+                ..
+            } = condition
+                && !self.has_subquery(condition)
+                && !is_volatile(condition)
+                && !left.variables().is_empty()
+                && !right.variables().is_empty()
+            {
+                sides.push((&**left, &**right));
+            }
+        }
+        sides
+    }
+
+    /// What both sides of each such equality read.
+    pub(super) fn equalities(&self, pending: &Pending) -> Vec<(BTreeSet<VarId>, BTreeSet<VarId>)> {
+        let sides = self.equal_sides(pending).into_iter();
+        sides
+            .map(|(left, right)| (left.variables(), right.variables()))
+            .collect()
     }
 
     /// Equalities between the two parts.
@@ -150,27 +222,12 @@ impl Builder<'_> {
         after: &BTreeSet<VarId>,
     ) -> Vec<(Expr, Expr)> {
         let mut keys = Vec::new();
-        for condition in pending.conditions.iter().flatten() {
-            let Expr::Binary {
-                op: BinaryOp::Equal,
-                left,
-                right,
-                ..
-            } = condition
-            else {
-                continue;
-            };
-            if self.has_subquery(condition) || is_volatile(condition) {
-                continue;
-            }
+        for (left, right) in self.equal_sides(pending) {
             let (of_left, of_right) = (left.variables(), right.variables());
-            if of_left.is_empty() || of_right.is_empty() {
-                continue;
-            }
             if of_left.is_subset(before) && of_right.is_subset(after) {
-                keys.push(((**left).clone(), (**right).clone()));
+                keys.push((left.clone(), right.clone()));
             } else if of_right.is_subset(before) && of_left.is_subset(after) {
-                keys.push(((**right).clone(), (**left).clone()));
+                keys.push((right.clone(), left.clone()));
             }
         }
         keys
@@ -194,9 +251,7 @@ fn found(graph: &QueryGraph, step: &OrderStep) -> Vec<VarId> {
 /// Whether a step of the second part needs nothing of the first.
 fn stands_alone(graph: &QueryGraph, step: &OrderStep, after: &BTreeSet<VarId>) -> bool {
     match step {
-        OrderStep::Find { node, by } => {
-            after.contains(node) && matches!(by.access, Access::All | Access::Label(_))
-        }
+        OrderStep::Find { by, .. } => by.access.reads().is_subset(after),
         OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => {
             let edge = &graph.edges[*edge];
             let filters = edge.filters.iter();
@@ -214,8 +269,13 @@ fn stands_alone(graph: &QueryGraph, step: &OrderStep, after: &BTreeSet<VarId>) -
     }
 }
 
-/// CY-55; relationships that are bound already belong to the first part.
-fn shares_relationships(graph: &QueryGraph, first: &[Ordered], second: &[Ordered]) -> bool {
+/// CY-55; relationships that are bound or solved already belong to the first part.
+fn shares_relationships(
+    graph: &QueryGraph,
+    solved: &[usize],
+    first: &[Ordered],
+    second: &[Ordered],
+) -> bool {
     let edges = |part: &[Ordered]| -> Vec<usize> {
         let steps = part.iter().filter_map(|ordered| match ordered.step {
             OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => Some(edge),
@@ -224,6 +284,7 @@ fn shares_relationships(graph: &QueryGraph, first: &[Ordered], second: &[Ordered
         steps.collect()
     };
     let mut one = edges(first);
+    one.extend(solved);
     one.extend((0..graph.edges.len()).filter(|idx| graph.edges[*idx].bound));
     let other = edges(second);
     if mutant::active(Mutant::HashJoinSharedRelationships) {

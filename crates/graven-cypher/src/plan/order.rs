@@ -8,18 +8,24 @@
 //! large ones fast. A node in no connection with what is solved is scanned only when nothing else
 //! is left or a seek finds it.
 //!
+//! A node that is found by itself and joined to what was found before by an equality begins a
+//! *part* (`plan/join.rs`): its steps cost what they cost alone, once.
+//!
 //! # Costs
-//! The cost of a way is the sum of the rows its steps produce before conditions thin them out.
+//! The cost of a way is the sum of the rows its steps produce before conditions thin them out, of
+//! something for each look-up, and of what subqueries of conditions do.
+
+mod at_random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::access::{self, LIST_LENGTH};
-use super::expression::{BinaryOp, Expr};
-use super::{Direction, VarId, VarKind, Variable};
+use super::access;
+use super::expression::Expr;
+use super::{Direction, VarId, forced};
 use crate::bind::graph::{Edge, QueryGraph};
-use crate::cost::{Cost, Hop, Owner};
-use crate::plan::candidate::Candidate;
+use crate::cost::{Cost, Hop, join_pays};
+use crate::plan::candidate::{Access, Candidate};
 use crate::stop;
 
 /// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
@@ -31,8 +37,9 @@ const SMALL: usize = 40;
 /// A seek that yields at most this many rows may start a second way into a connected pattern.
 const SEEK_ROWS_MAX: f64 = 16.0;
 
-/// What it takes to look for one relationship between two nodes, in rows.
-const CHECK_WORK: f64 = 0.3;
+/// What it takes to look for one relationship between two nodes, or to look for what is perhaps not
+/// there, in rows.
+const LOOK_UP: f64 = 0.3;
 
 /// One step of the chosen order.
 #[derive(Clone, Debug)]
@@ -60,12 +67,26 @@ pub(crate) struct Ordered {
     pub rows: f64,
     /// After them.
     pub left: f64,
+    /// The part that it belongs to is joined right behind it: fewer rows go on from there.
+    pub ends_part: bool,
 }
 
 /// What a condition waits for.
 pub(crate) struct Waiting {
     pub variables: BTreeSet<VarId>,
     pub share: f64,
+    /// Rows that deciding it for one row takes: those of subqueries.
+    pub work: f64,
+}
+
+/// Where parts may be found apart and joined.
+pub(crate) struct Joinable {
+    /// Rows that are handed in to the pattern.
+    pub handed_in: f64,
+    /// They are joined though that does not pay.
+    pub always: bool,
+    /// What both sides of each equality read.
+    pub equalities: Vec<(BTreeSet<VarId>, BTreeSet<VarId>)>,
 }
 
 /// A pattern prepared for the search.
@@ -83,6 +104,8 @@ pub(crate) struct Problem<'a> {
     /// Edges that are solved already (their relationship is bound).
     pub solved_edges: &'a [usize],
     pub rows: f64,
+    /// None where all is found from what is there.
+    pub joinable: Option<&'a Joinable>,
 }
 
 /// What the search asks about a node again and again.
@@ -110,6 +133,18 @@ struct State {
     rows: f64,
     cost: f64,
     way: Vec<Ordered>,
+    part: Option<Part>,
+}
+
+/// Steps that are found apart.
+#[derive(Clone)]
+struct Part {
+    /// What was there before it.
+    before: Arc<BTreeSet<VarId>>,
+    /// Its own rows.
+    rows: f64,
+    /// An equality joins it.
+    joined: bool,
 }
 
 impl Problem<'_> {
@@ -141,8 +176,12 @@ impl Problem<'_> {
             rows: self.rows.max(1.0),
             cost: 0.0,
             way: Vec::new(),
+            part: None,
         };
         let goal = self.graph.nodes.len() + self.graph.edges.len();
+        if let Some(dice) = forced::dice() {
+            return search.walk(start, goal, dice);
+        }
         let beam = match goal {
             0..=12 => BEAM[0],
             13..=SMALL => BEAM[1],
@@ -160,7 +199,7 @@ impl Problem<'_> {
                 if seen.len() >= beam || !seen.insert((state.nodes.clone(), state.edges.clone())) {
                     continue;
                 }
-                for next in search.successors(&state) {
+                for next in search.successors(&state, false) {
                     by_size
                         .entry(next.nodes.len() + next.edges.len())
                         .or_default()
@@ -237,7 +276,8 @@ impl Search<'_> {
         available
     }
 
-    fn successors(&self, state: &State) -> Vec<State> {
+    /// States after one more step; `any`: also by steps that cannot be worth it.
+    fn successors(&self, state: &State, any: bool) -> Vec<State> {
         let available = self.available(state);
         let mut next = Vec::new();
         for (idx, edge) in self.problem.graph.edges.iter().enumerate() {
@@ -261,13 +301,13 @@ impl Search<'_> {
                 (false, false) => {}
             }
         }
-        let stuck = next.is_empty();
+        let stuck = next.is_empty() || any;
         for &node in &self.problem.graph.nodes {
             let tried = stuck || (self.small && self.info[&node].sought);
             if state.nodes.contains(&node) || !tried {
                 continue;
             }
-            for candidate in self.candidates(node, &available) {
+            for candidate in self.candidates(node, &available, any) {
                 let seek = candidate.access.is_seek();
                 if stuck || (seek && candidate.rows <= SEEK_ROWS_MAX) {
                     next.push(self.find(state, node, candidate, &available));
@@ -277,7 +317,7 @@ impl Search<'_> {
         next
     }
 
-    fn candidates(&self, node: VarId, available: &BTreeSet<VarId>) -> Vec<Candidate> {
+    fn candidates(&self, node: VarId, available: &BTreeSet<VarId>, any: bool) -> Vec<Candidate> {
         let labels = &self.info[&node].labels;
         let found = access::candidates(
             &self.problem.cost,
@@ -286,25 +326,60 @@ impl Search<'_> {
             labels,
             available,
         );
-        access::hinted(found, node, &self.problem.graph.hints)
+        let mut found = match any {
+            true => found,
+            false => access::hinted(found, node, &self.problem.graph.hints),
+        };
+        // What the value is equal to may have more values than the index.
+        for candidate in &mut found {
+            if let (Access::Index { label, .. }, [condition, ..]) =
+                (&candidate.access, &candidate.covers[..])
+            {
+                let share = self.problem.waiting[*condition].share;
+                let rows = self.problem.cost.nodes(Some(label)) * share;
+                candidate.rows = candidate.rows.min(rows);
+            }
+        }
+        found
     }
 
     fn find(&self, state: &State, node: VarId, by: Candidate, before: &BTreeSet<VarId>) -> State {
         let rows = state.rows * by.rows.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(node);
+        next.part = None;
+        let mut work = rows;
+        if self.begins_part(state, &by, before) {
+            // It is found once; then all rows look for it.
+            next.part = Some(Part {
+                before: Arc::new(before.clone()),
+                rows: 1.0,
+                joined: false,
+            });
+            next.cost += state.rows;
+        } else if by.access.is_seek() {
+            work += state.rows * LOOK_UP;
+        }
         let covered = by.covers.clone();
-        self.finish(
-            next,
-            OrderStep::Find {
-                node,
-                by: Box::new(by),
-            },
-            rows,
-            rows,
-            before,
-            &covered,
-        )
+        let step = OrderStep::Find {
+            node,
+            by: Box::new(by),
+        };
+        self.finish(next, step, (rows, work), before, &covered)
+    }
+
+    /// Whether a node that is found so is joined to what is there.
+    fn begins_part(&self, state: &State, by: &Candidate, before: &BTreeSet<VarId>) -> bool {
+        let Some(joinable) = self.problem.joinable else {
+            return false;
+        };
+        let pays = joinable.always || join_pays(state.rows * joinable.handed_in, by.rows);
+        let joins = |one: &BTreeSet<VarId>, other: &BTreeSet<VarId>| {
+            one.is_subset(before) && other.is_disjoint(before)
+        };
+        let mut equalities = joinable.equalities.iter();
+        pays && by.access.reads().is_empty()
+            && equalities.any(|(left, right)| joins(left, right) || joins(right, left))
     }
 
     fn follow(&self, state: &State, idx: usize, forward: bool, before: &BTreeSet<VarId>) -> State {
@@ -327,14 +402,10 @@ impl Search<'_> {
         let mut next = state.clone();
         next.nodes.insert(far);
         next.edges.insert(idx);
-        self.finish(
-            next,
-            OrderStep::Follow { edge: idx, forward },
-            rows,
-            rows,
-            before,
-            &covered,
-        )
+        next.part.take_if(|part| part.before.contains(&near));
+        let work = rows + state.rows * LOOK_UP;
+        let step = OrderStep::Follow { edge: idx, forward };
+        self.finish(next, step, (rows, work), before, &covered)
     }
 
     fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>) -> State {
@@ -350,44 +421,75 @@ impl Search<'_> {
         let work = if edge.length.is_some() {
             state.rows * (1.0 + fan / 2.0)
         } else {
-            state.rows * CHECK_WORK
+            state.rows * LOOK_UP
         };
         let mut next = state.clone();
         next.edges.insert(idx);
-        self.finish(
-            next,
-            OrderStep::Check { edge: idx },
-            rows,
-            work,
-            before,
-            &[],
-        )
+        let ends = [edge.from, edge.to];
+        next.part
+            .take_if(|part| ends.iter().any(|end| part.before.contains(end)));
+        let step = OrderStep::Check { edge: idx };
+        self.finish(next, step, (rows, work), before, &[])
     }
 
+    /// The state after a step, which has the rows of the one before it: these become `rows`, by so
+    /// much `work`, before conditions are applied.
     fn finish(
         &self,
         mut next: State,
         step: OrderStep,
-        rows: f64,
-        work: f64,
+        (rows, work): (f64, f64),
         before: &BTreeSet<VarId>,
         covered: &[usize],
     ) -> State {
-        next.cost += work;
+        stop::ask();
+        let came = next.rows;
+        let handed_in = self.problem.joinable.map_or(1.0, |it| it.handed_in);
+        let alone = next.part.as_ref().map_or(1.0, |part| {
+            // As many times less as it is done.
+            part.rows / came / handed_in
+        });
+        next.cost += work * alone;
         let after = self.available(&next);
-        let mut share = 1.0;
-        for (idx, waiting) in self.problem.waiting.iter().enumerate() {
-            let decidable =
-                waiting.variables.is_subset(&after) && !waiting.variables.is_subset(before);
-            if decidable && !covered.contains(&idx) {
-                share *= waiting.share;
+        // Of the part itself, and of what it is joined to.
+        let (mut own, mut share) = (1.0, 1.0);
+        let mut joined = false;
+        for asks in [false, true] {
+            for (idx, waiting) in self.problem.waiting.iter().enumerate() {
+                let decidable = waiting.variables.is_subset(&after)
+                    && !waiting.variables.is_subset(before)
+                    && (waiting.work > 0.0) == asks;
+                if !decidable || covered.contains(&idx) {
+                    continue;
+                }
+                let crosses = next
+                    .part
+                    .as_ref()
+                    .is_some_and(|part| !waiting.variables.is_disjoint(&part.before));
+                let times = if crosses { 1.0 } else { alone };
+                next.cost += rows * own * share * waiting.work * times;
+                match crosses {
+                    true => share *= waiting.share,
+                    false => own *= waiting.share,
+                }
+                joined |= crosses;
             }
         }
-        next.rows = (rows * share).max(1e-3);
+        next.rows = (rows * own * share).max(1e-3);
+        if let Some(part) = &mut next.part {
+            part.rows = (part.rows * (rows / came) * own).max(1e-3);
+            part.joined |= joined;
+            if joined {
+                next.cost += next.rows;
+            }
+        }
+        let fewer = |part: &mut Part| part.joined && next.rows * handed_in < part.rows;
+        let ends_part = next.part.take_if(fewer).is_some();
         next.way.push(Ordered {
             step,
             rows,
             left: next.rows,
+            ends_part,
         });
         next
     }
@@ -438,156 +540,4 @@ pub(crate) fn label_conditions(conditions: &[Expr], node: VarId) -> Vec<(usize, 
         }
     }
     found
-}
-
-/// What variables are, as far as shares depend on it.
-pub(crate) struct Owners<'a> {
-    pub variables: &'a [Variable],
-    /// Labels that nodes are known to have.
-    pub labels: &'a BTreeMap<VarId, Vec<Arc<str>>>,
-    /// The pattern at hand.
-    pub pattern: Option<Pattern<'a>>,
-}
-
-/// What a pattern says of its variables.
-pub(crate) struct Pattern<'a> {
-    /// The first label of each test of a node.
-    tested: BTreeMap<VarId, Vec<&'a str>>,
-    edges: &'a [Edge],
-}
-
-impl<'a> Pattern<'a> {
-    pub(crate) fn of(graph: &'a QueryGraph) -> Pattern<'a> {
-        let mut tested: BTreeMap<VarId, Vec<&str>> = BTreeMap::new();
-        for condition in &graph.predicates {
-            if let Expr::HasLabels { base, labels, .. } = condition
-                && let Expr::Variable(var) = **base
-                && let Some(label) = labels.first()
-            {
-                tested.entry(var).or_default().push(label);
-            }
-        }
-        Pattern {
-            tested,
-            edges: &graph.edges,
-        }
-    }
-}
-
-impl Owners<'_> {
-    fn of<'o>(&'o self, cost: &Cost<'_>, var: VarId) -> Option<Owner<'o>> {
-        match self.variables.get(var.0 as usize)?.kind {
-            VarKind::Node => {
-                let known = self.labels.get(&var).into_iter().flatten();
-                let known = known.map(|label| &**label);
-                let tested = self.pattern.as_ref().and_then(|it| it.tested.get(&var));
-                let tested = tested.into_iter().flatten().copied();
-                Some(Owner::Node(cost.rarest(known.chain(tested))))
-            }
-            VarKind::Relationship => {
-                let edge = self.pattern.as_ref()?.edges.iter().find(|edge| {
-                    [Some(edge.rel), Some(edge.each), edge.single].contains(&Some(var))
-                })?;
-                match &edge.types[..] {
-                    [only] => Some(Owner::Relationship(only)),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    /// How many different values an expression has, if that is known.
-    pub(crate) fn domain(&self, cost: &Cost<'_>, expr: &Expr) -> Option<f64> {
-        match expr {
-            Expr::Variable(var) => match self.of(cost, *var)? {
-                Owner::Node(label) => Some(cost.nodes(label)),
-                Owner::Relationship(rel_type) => cost.relationships(rel_type),
-            },
-            Expr::Property { base, key, .. } => {
-                let Expr::Variable(var) = **base else {
-                    return None;
-                };
-                cost.property_values(self.of(cost, var)?, key)
-            }
-            Expr::Literal(_) | Expr::Parameter(..) => Some(1.0),
-            _ => None,
-        }
-    }
-
-    /// Share of rows that a comparison with a property leaves, if anything is known of the
-    /// property.
-    fn compared(&self, cost: &Cost<'_>, op: BinaryOp, left: &Expr, right: &Expr) -> Option<f64> {
-        let (var, key, op, value) = match (left, right) {
-            (Expr::Property { base, key, .. }, value) => (base, key, op, value),
-            (value, Expr::Property { base, key, .. }) => (base, key, turned(op)?, value),
-            _ => return None,
-        };
-        let Expr::Variable(var) = **var else {
-            return None;
-        };
-        let value = match value {
-            Expr::Literal(value) => Some(value),
-            // Neither side is known.
-            Expr::Property { .. } if op != BinaryOp::Equal => return None,
-            _ => None,
-        };
-        let owner = self.of(cost, var)?;
-        if op == BinaryOp::In {
-            let values = match right {
-                Expr::List(items) => items.len() as f64,
-                _ => LIST_LENGTH,
-            };
-            let one = cost.property_share(owner, key, BinaryOp::Equal, None)?;
-            return Some((one * values).min(1.0));
-        }
-        cost.property_share(owner, key, op, value)
-    }
-}
-
-/// The comparison seen from the other side.
-fn turned(op: BinaryOp) -> Option<BinaryOp> {
-    Some(match op {
-        BinaryOp::Equal | BinaryOp::NotEqual => op,
-        BinaryOp::Less => BinaryOp::Greater,
-        BinaryOp::LessOrEqual => BinaryOp::GreaterOrEqual,
-        BinaryOp::Greater => BinaryOp::Less,
-        BinaryOp::GreaterOrEqual => BinaryOp::LessOrEqual,
-        _ => return None,
-    })
-}
-
-/// Share of rows a condition leaves.
-pub(crate) fn share(cost: &Cost<'_>, owners: &Owners<'_>, condition: &Expr) -> f64 {
-    stop::tick();
-    if let Expr::Binary {
-        op, left, right, ..
-    } = condition
-        && let Some(share) = owners.compared(cost, *op, left, right)
-    {
-        return share;
-    }
-    let share = |condition: &Expr| share(cost, owners, condition);
-    match condition {
-        Expr::HasLabels { labels, .. } => labels.iter().map(|l| cost.label_share(l)).product(),
-        Expr::Binary {
-            op, left, right, ..
-        } => match op {
-            BinaryOp::Equal => 0.1,
-            BinaryOp::In => 0.2,
-            BinaryOp::Less
-            | BinaryOp::LessOrEqual
-            | BinaryOp::Greater
-            | BinaryOp::GreaterOrEqual => 0.3,
-            BinaryOp::NotEqual => 0.9,
-            BinaryOp::StartsWith
-            | BinaryOp::EndsWith
-            | BinaryOp::Contains
-            | BinaryOp::RegexMatch => 0.1,
-            BinaryOp::And => share(left) * share(right),
-            BinaryOp::Or => (share(left) + share(right)).min(1.0),
-            _ => 0.5,
-        },
-        _ => 0.5,
-    }
 }

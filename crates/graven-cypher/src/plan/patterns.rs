@@ -17,9 +17,11 @@ use std::collections::BTreeSet;
 
 use super::builder::{Builder, Partial, node};
 use super::expression::{Expr, UnaryOp};
+use super::forced::{self, Joins};
 use super::join::Split;
 use super::mutant::{self, Mutant};
-use super::order::{self, OrderStep, Ordered, Owners, Pattern, Problem, Waiting};
+use super::order::{self, Joinable, OrderStep, Ordered, Problem, Waiting};
+use super::share::{Owners, Pattern, shares};
 use super::{Operator, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::unary;
@@ -45,22 +47,9 @@ impl Builder<'_> {
                 self.decidable(partial, &mut pending);
             }
         }
-        let mut way = self.order(partial, &graph, &pending, &solved);
-        let split = self.join_split(partial, &graph, &pending, &way);
-        match split {
-            None => self.steps(partial, &graph, way, &mut solved, &mut pending),
-            Some(split) => {
-                let second = way.split_off(split.at);
-                self.joined(
-                    partial,
-                    &graph,
-                    (way, second),
-                    split,
-                    &mut solved,
-                    &mut pending,
-                );
-            }
-        }
+        let joins = forced::joins(self.cost.schema.joins_always());
+        let way = self.order(partial, &graph, &pending, &solved, joins);
+        self.parts(partial, &graph, way, &mut solved, &mut pending, joins);
         for (path, parts) in graph.paths {
             let rows = partial.rows();
             partial.push(rows, |input| Operator::BuildPath { input, path, parts });
@@ -82,7 +71,35 @@ impl Builder<'_> {
         }
     }
 
+    /// The steps of an order, with a hash join wherever a part begins that is found by itself.
+    fn parts(
+        &mut self,
+        partial: &mut Partial,
+        graph: &QueryGraph,
+        mut way: Vec<Ordered>,
+        solved: &mut Vec<usize>,
+        pending: &mut Pending,
+        joins: Joins,
+    ) {
+        let free = partial.bound.is_empty();
+        loop {
+            let how = (joins, free);
+            let split = self.join_split(partial, graph, pending, &way, solved, how);
+            let Some(split) = split else {
+                return self.steps(partial, graph, way, solved, pending);
+            };
+            let rest = way.split_off(split.to);
+            let second = way.split_off(split.at);
+            self.joined(partial, graph, (way, second), split, solved, pending, joins);
+            way = rest;
+        }
+    }
+
     /// Two parts of the pattern, each by itself, and the hash join of their rows.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two parts of the order with everything they touch"
+    )]
     fn joined(
         &mut self,
         partial: &mut Partial,
@@ -91,9 +108,13 @@ impl Builder<'_> {
         split: Split,
         solved: &mut Vec<usize>,
         pending: &mut Pending,
+        joins: Joins,
     ) {
         let rows_before = first.last().map_or(partial.rows(), |last| last.left);
-        let rows = second.last().map_or(rows_before, |last| last.rows);
+        let (rows, left) = match second.last() {
+            Some(last) => (last.rows, last.left),
+            None => (rows_before, rows_before),
+        };
         let second = second.into_iter().map(|ordered| Ordered {
             rows: ordered.rows / rows_before.max(1.0),
             left: ordered.left / rows_before.max(1.0),
@@ -104,7 +125,7 @@ impl Builder<'_> {
             bound: BTreeSet::new(),
         };
         self.steps(partial, graph, first, solved, pending);
-        self.steps(&mut build, graph, second.collect(), solved, pending);
+        self.parts(&mut build, graph, second.collect(), solved, pending, joins);
         let (mut own, mut others, mut on) = (Vec::new(), Vec::new(), Vec::new());
         for (left, right) in split.keys {
             let key = self.new_variable("  joined on", VarKind::Value);
@@ -131,6 +152,7 @@ impl Builder<'_> {
         });
         partial.bound.extend(bound);
         self.decidable(partial, pending);
+        partial.root.estimated_rows = left;
     }
 
     /// One operator for each step, and every condition as soon as it is decidable.
@@ -142,7 +164,10 @@ impl Builder<'_> {
         solved: &mut Vec<usize>,
         pending: &mut Pending,
     ) {
-        for Ordered { step, rows, left } in way {
+        for Ordered {
+            step, rows, left, ..
+        } in way
+        {
             match step {
                 OrderStep::Find { node, by } => {
                     let by = *by;
@@ -188,21 +213,33 @@ impl Builder<'_> {
         graph: &QueryGraph,
         pending: &Pending,
         solved: &[usize],
+        joins: Joins,
     ) -> Vec<Ordered> {
         let owners = Owners {
             variables: &self.variables,
             labels: &self.labels,
             pattern: Some(Pattern::of(graph)),
         };
-        let waiting: Vec<Waiting> = graph
-            .predicates
-            .iter()
+        let waiting: Vec<Waiting> = shares(&self.cost, &owners, &graph.predicates)
+            .into_iter()
             .zip(&pending.needs)
-            .map(|(condition, needs)| Waiting {
+            .zip(&graph.predicates)
+            .map(|((share, needs), condition)| Waiting {
                 variables: needs.clone(),
-                share: order::share(&self.cost, &owners, condition),
+                share,
+                work: self.work_of_subqueries(condition),
             })
             .collect();
+        let always = joins == Joins::Always;
+        let handed_in = match joins {
+            Joins::Never => None,
+            _ => self.joins(partial, pending, always),
+        };
+        let joinable = handed_in.map(|handed_in| Joinable {
+            handed_in,
+            always,
+            equalities: self.equalities(pending),
+        });
         let found = graph.variables();
         let inside = graph.edges.iter().map(|edge| {
             let repeated = edge.repeated.iter();
@@ -222,6 +259,7 @@ impl Builder<'_> {
             inside: &inside,
             solved_edges: solved,
             rows: partial.rows(),
+            joinable: joinable.as_ref(),
         };
         problem
             .solve()

@@ -17,7 +17,7 @@ mod top_n;
 mod uniqueness_by_endpoints;
 
 use super::trace::Rule;
-use super::{Plan, valid};
+use super::{Plan, forced, valid};
 use crate::schema_view::SchemaView;
 use crate::stop;
 
@@ -25,7 +25,9 @@ use crate::stop;
 pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
     let mut rule = |rule: Rule, apply: fn(&mut Plan, &dyn SchemaView)| {
         stop::ask();
-        valid::watched(plan, rule, |plan| apply(plan, schema));
+        if forced::applies(rule) {
+            valid::watched(plan, rule, |plan| apply(plan, schema));
+        }
     };
     rule(Rule::TopN, |plan, _| top_n::apply(plan));
     rule(Rule::ColumnPruning, |plan, _| column_pruning::apply(plan));

@@ -14,7 +14,9 @@ use super::builder::{Builder, Partial, aggregate_call, node};
 use super::expression::{AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
 use super::{Operator, VarId, VarKind};
 use crate::bind::binary;
-use crate::bind::graph::{Subquery, SubqueryValue};
+use crate::bind::graph::{BoundQuery, Step, Subquery, SubqueryValue};
+use crate::cost::Hop;
+use crate::plan::Direction;
 use crate::token::Span;
 
 impl Builder<'_> {
@@ -42,6 +44,37 @@ impl Builder<'_> {
         expr.variables()
             .iter()
             .any(|var| self.subqueries.contains_key(var))
+    }
+
+    /// Rows that the subqueries of a condition are expected to find for one row, along each
+    /// relationship from what is known.
+    pub(crate) fn work_of_subqueries(&self, condition: &Expr) -> f64 {
+        let variables = condition.variables();
+        let asked = variables.iter().filter_map(|var| self.subqueries.get(var));
+        asked.map(|subquery| self.work_of(&subquery.query)).sum()
+    }
+
+    fn work_of(&self, query: &BoundQuery) -> f64 {
+        /// No subquery is taken for more expensive.
+        const WORK_MAX: f64 = 1000.0;
+        let steps = query.branches.iter().flat_map(|branch| &branch.steps);
+        let mut work = 1.0;
+        for step in steps {
+            let (Step::Match(graph) | Step::OptionalMatch(graph)) = step else {
+                continue;
+            };
+            let mut rows = 1.0;
+            for edge in &graph.edges {
+                rows *= self.cost.fanout(Hop {
+                    types: &edge.types,
+                    direction: Direction::Both,
+                    near: None,
+                    far: None,
+                });
+                work += rows;
+            }
+        }
+        work.min(WORK_MAX)
     }
 
     /// Handles a condition that is `EXISTS` or `NOT EXISTS` alone.

@@ -161,6 +161,22 @@ impl PlanNode {
         }
     }
 
+    /// Whether an operator of the pipeline that ends here writes after its topmost subquery in
+    /// transactions.
+    #[must_use]
+    pub fn writes_after_transactions(&self) -> bool {
+        let children = self.op.children();
+        let Some((input, others)) = children.split_first() else {
+            return false;
+        };
+        if matches!(self.op, Operator::InTransactions { .. }) || self.in_transactions().is_none() {
+            return false;
+        }
+        self.op.writes()
+            || others.iter().any(|inner| inner.writes())
+            || input.writes_after_transactions()
+    }
+
     /// The node with this id, if it is this one or one below it.
     #[must_use]
     pub fn find(&self, id: u32) -> Option<&PlanNode> {

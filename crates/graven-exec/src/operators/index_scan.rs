@@ -7,12 +7,14 @@
 //! `ORDER BY`; lists, points and durations, which an index orders in its own way, are collected and
 //! sorted, and so are neighbours whose keys the index has cut. Nodes without the property, or with
 //! NaN, are in no index: the label is read for them, at the end of an ascending order or before a
-//! descending one, unless the index is known to hold all nodes of the label. Without the index,
+//! descending one, unless the index is known to hold all nodes of the label. Lists and points that
+//! contain NaN are in no index either. Their places are among those that are in one: where an
+//! ascending order meets any of these, the label is read at once. Without the index,
 //! which a plan may outlive, the label is scanned and sorted; and where the bounds are lists, which
 //! compare item by item as far as their items compare, while an index has an order over all lists.
 
 use std::collections::VecDeque;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 
 use graven_cypher::plan::{Inclusion, IndexOrder, SortOrder};
@@ -169,7 +171,7 @@ impl Sought {
 enum Section {
     /// All that is sought, in the order of the index.
     Whole,
-    /// A class of values; whether it must be sorted.
+    /// A class of values; whether it must be sorted (lists, points and durations).
     Class(u8, bool),
     /// Nodes without the property (`true`), or with NaN.
     Outside(bool),
@@ -188,6 +190,10 @@ struct Stream {
     ready: VecDeque<u64>,
     /// Ranges of the label still to be read for nodes that are in no index.
     outside: Option<(bool, VecDeque<(u64, u64)>)>,
+    /// The index may lack nodes of the label, and their order is asked for.
+    lacks: bool,
+    /// Nodes whose values have a class but no key; none before they are looked for.
+    keyless: Option<Vec<(u8, u64)>>,
 }
 
 impl Stream {
@@ -202,6 +208,8 @@ impl Stream {
             range: None,
             ready: VecDeque::new(),
             outside: None,
+            lacks: false,
+            keyless: None,
         };
         let (Some(label), false) = (sought.label, values.iter().any(Value::is_null)) else {
             return Ok(stream);
@@ -253,7 +261,9 @@ impl Stream {
             }
         }
         stream.index = index;
-        stream.sections = sections(sought, stream.holds_all(label, rt));
+        let orders = sought.order.is_some() && stream.equal.is_empty();
+        stream.lacks = orders && !stream.holds_all(label, rt);
+        stream.sections = sections(sought, stream.lacks);
         Ok(stream)
     }
 
@@ -302,25 +312,43 @@ impl Stream {
         rt: &QueryContext,
     ) -> Result<()> {
         let index = self.index.as_ref().expect("sections are of an index");
-        let (part, sorts) = match section {
+        let part = match section {
             Section::Outside(null) => {
-                let ranges = match sought.label {
-                    Some(label) => rt.label_ranges(label)?,
-                    None => Vec::new(),
-                };
-                self.outside = Some((*null, ranges.into()));
+                match Self::descending(sought) {
+                    true if !null => self.keyless = Some(Vec::new()),
+                    true => {}
+                    // Those of classes that were passed before any were looked for.
+                    false => {
+                        let keyless = self.keyless_of(None);
+                        self.ready.extend(keyless);
+                    }
+                }
+                self.outside = Some((*null, outside_ranges(sought, rt)?));
                 return Ok(());
             }
-            Section::Class(class, sorts) => (IndexPart::Class(*class), *sorts),
-            Section::Whole => (self.part(sought), false),
+            Section::Class(class, true) => {
+                let range = index.within(&self.equal, &IndexPart::Class(*class))?;
+                let ids: storage::Result<Vec<u64>> = range.map(|id| Ok(id?.0)).collect();
+                let mut ids = ids?;
+                if self.lacks && !ids.is_empty() && self.keyless.is_none() {
+                    let mut keyless = Vec::new();
+                    for (from, to) in outside_ranges(sought, rt)? {
+                        for from in (from..to).step_by(BATCH_ROWS) {
+                            let until = to.min(from + BATCH_ROWS as u64);
+                            keyless.extend(in_no_index(from..until, false, sought, rt)?.keyless);
+                        }
+                    }
+                    self.keyless = Some(keyless);
+                }
+                ids.extend(self.keyless_of(Some(*class)));
+                let ids = self.sorted(ids, sought, memory, rt)?;
+                self.ready.extend(ids);
+                return Ok(());
+            }
+            Section::Class(class, false) => IndexPart::Class(*class),
+            Section::Whole => self.part(sought),
         };
         let mut range = index.within(&self.equal, &part)?;
-        if sorts {
-            let ids: storage::Result<Vec<u64>> = range.map(|id| Ok(id?.0)).collect();
-            let ids = self.sorted(ids?, sought, memory, rt)?;
-            self.ready.extend(ids);
-            return Ok(());
-        }
         if Self::descending(sought) {
             range = range.descending();
         }
@@ -407,20 +435,26 @@ impl Stream {
         if until < to {
             ranges.push_front((until, to));
         }
-        let ids: Vec<u64> = (from..until).collect();
-        let column = rt.node_properties(&ids, sought.ordered_key())?;
-        let wanted = |row: usize| match &*column.get(row) {
-            Value::Null => *null,
-            Value::Float(f) => !*null && f.is_nan(),
-            // A list with a null or NaN in it has no key.
-            list @ Value::List(_) => {
-                !*null && to_stored(list).is_some_and(|v| IndexPart::class_of(&v).is_none())
-            }
-            _ => false,
-        };
-        let found = ids.iter().enumerate().filter(|(row, _)| wanted(*row));
-        self.ready.extend(found.map(|(_, id)| *id));
+        let found = in_no_index(from..until, *null, sought, rt)?;
+        self.ready.extend(found.here);
+        match &mut self.keyless {
+            None => self
+                .ready
+                .extend(found.keyless.into_iter().map(|(_, id)| id)),
+            Some(keyless) if Self::descending(sought) => keyless.extend(found.keyless),
+            // An ascending order has found them before.
+            Some(_) => {}
+        }
         Ok(())
+    }
+
+    /// Takes the nodes of a class, or all, out of those that were kept apart.
+    fn keyless_of(&mut self, class: Option<u8>) -> Vec<u64> {
+        let Some(keyless) = &mut self.keyless else {
+            return Vec::new();
+        };
+        let taken = keyless.extract_if(.., |(own, _)| class.is_none_or(|class| class == *own));
+        taken.map(|(_, id)| id).collect()
     }
 
     /// Scans the label instead.
@@ -497,8 +531,50 @@ fn within(
         })
 }
 
+/// Nodes that are in no index.
+struct InNoIndex {
+    /// Without the property, or with NaN.
+    here: Vec<u64>,
+    /// Class and node of values that have a class but no key.
+    keyless: Vec<(u8, u64)>,
+}
+
+/// Of these nodes those without the property (`null`), or those whose values have no key.
+fn in_no_index(
+    ids: Range<u64>,
+    null: bool,
+    sought: &Sought,
+    rt: &QueryContext,
+) -> Result<InNoIndex> {
+    rt.check_cancelled()?;
+    let ids: Vec<u64> = ids.collect();
+    let column = rt.node_properties(&ids, sought.ordered_key())?;
+    let (mut here, mut keyless) = (Vec::new(), Vec::new());
+    for (row, id) in ids.into_iter().enumerate() {
+        match &*column.get(row) {
+            Value::Null if null => here.push(id),
+            Value::Float(f) if !null && f.is_nan() => here.push(id),
+            value @ (Value::List(_) | Value::Stored(_)) if !null => {
+                let stored = to_stored(value).filter(|value| !IndexPart::has_key(value));
+                let class = stored.and_then(|value| IndexPart::class_of(&value));
+                keyless.extend(class.map(|class| (class, id)));
+            }
+            _ => {}
+        }
+    }
+    Ok(InNoIndex { here, keyless })
+}
+
+/// Where nodes of the label lie.
+fn outside_ranges(sought: &Sought, rt: &QueryContext) -> Result<VecDeque<(u64, u64)>> {
+    Ok(match sought.label {
+        Some(label) => rt.label_ranges(label)?.into(),
+        None => VecDeque::new(),
+    })
+}
+
 /// What is read, in order.
-fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
+fn sections(sought: &Sought, lacks: bool) -> VecDeque<Section> {
     let Some(order) = sought.order else {
         return VecDeque::from([Section::Whole]);
     };
@@ -510,9 +586,7 @@ fn sections(sought: &Sought, holds_all: bool) -> VecDeque<Section> {
     let mut all: Vec<Section> = classes
         .map(|(class, sorts)| Section::Class(*class, *sorts))
         .collect();
-    if !holds_all && sought.equal.is_empty() {
-        // A list without a key comes where no list with one is; it is rare enough to stand with
-        // NaN.
+    if lacks {
         all.push(Section::Outside(false));
         if order.nulls {
             all.push(Section::Outside(true));

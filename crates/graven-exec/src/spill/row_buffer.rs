@@ -7,8 +7,9 @@
 //! and gives back as it goes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::{RowReader, RowWriter, Spill};
+use super::{RowReader, RowRun, RowWriter, Spill};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::error::Result;
 use crate::memory::Memory;
@@ -25,6 +26,27 @@ pub(crate) struct RowBuffer {
     bytes: usize,
     writer: Option<RowWriter>,
     reader: Option<RowReader>,
+    /// Rows that are read more than once.
+    run: Option<Arc<RowRun>>,
+}
+
+/// The rows of a buffer, which keeps them.
+pub(crate) struct KeptRows {
+    batches: std::vec::IntoIter<Batch>,
+    reader: Option<RowReader>,
+}
+
+impl KeptRows {
+    /// The next rows.
+    ///
+    /// # Errors
+    /// Temporary pages cannot be read.
+    pub(crate) fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
+        match &mut self.reader {
+            Some(reader) => reader.next_batch(BATCH_ROWS, READ_BYTES.min(rt.batch_bytes())),
+            None => Ok(self.batches.next()),
+        }
+    }
 }
 
 impl RowBuffer {
@@ -37,6 +59,7 @@ impl RowBuffer {
             bytes: 0,
             writer: None,
             reader: None,
+            run: None,
         }
     }
 
@@ -81,6 +104,26 @@ impl RowBuffer {
         Ok(())
     }
 
+    /// As [`RowBuffer::finish`], for rows that are read more than once.
+    ///
+    /// # Errors
+    /// No room for temporary pages.
+    pub(crate) fn finish_to_repeat(&mut self) -> Result<()> {
+        if let Some(writer) = self.writer.take() {
+            self.run = Some(Arc::new(writer.finish()?));
+        }
+        Ok(())
+    }
+
+    /// All rows, from the first one on; they stay here.
+    pub(crate) fn repeated(&self) -> KeptRows {
+        let batches: Vec<Batch> = self.batches.iter().cloned().collect();
+        KeptRows {
+            batches: batches.into_iter(),
+            reader: self.run.as_ref().map(RowRun::reader),
+        }
+    }
+
     /// The next rows, which are gone from here then.
     ///
     /// # Errors
@@ -110,6 +153,7 @@ impl RowBuffer {
         self.bytes = 0;
         self.writer = None;
         self.reader = None;
+        self.run = None;
         self.memory.clear();
     }
 

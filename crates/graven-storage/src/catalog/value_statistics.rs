@@ -27,6 +27,8 @@
 //! estimation algorithm", 2007; Piatetsky-Shapiro and Connell, "Accurate estimation of the number
 //! of tuples satisfying a condition", 1984 (bounds of equal shares).
 
+pub(crate) mod sample;
+
 use crate::bytes::{Decoded, Malformed, Reader, put_varint};
 use crate::value::encode;
 use graven_types::PropertyValue;

@@ -33,16 +33,31 @@ fn near(estimate: f64, truth: f64) {
 fn conditions_are_estimated_from_values() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config: Config = small();
-    config.create = true;
+    // What the statement creates stays in memory.
+    (config.create, config.memory) = (true, 32 << 20);
     let db = Database::open(folder.path().join("values.graven"), config).expect("created");
     let connection = db.connect();
     let create = "UNWIND range(1, 2000) AS i CREATE (n:P {x: i, c: i % 4, name: 'n' + i}) \
         FOREACH (j IN CASE WHEN i % 2 = 0 THEN [i] ELSE [] END | SET n.half = j) \
         CREATE (n)-[:R {w: i % 100}]->(n)";
     connection.query(create, &Params::new()).expect("created");
-    // The values were not counted yet: usual shares.
-    let plan = explain(&connection, "MATCH (p:P) WHERE p.x < 200 RETURN p");
-    near(rows(&plan, "Filter"), 600.0);
+    // The values were not counted yet: some of the new nodes and relationships are looked at.
+    for (condition, truth) in [
+        ("p.x < 200", 200.0),
+        ("p.x >= 200 AND p.x < 600", 400.0),
+        ("p.c = 2", 500.0),
+        ("p.c IN [1, 2]", 1000.0),
+        ("p.x = 77", 1.0),
+        ("p.half > 0", 1000.0),
+    ] {
+        let plan = explain(
+            &connection,
+            &format!("MATCH (p:P) WHERE {condition} RETURN p"),
+        );
+        near(rows(&plan, "Filter"), truth);
+    }
+    let plan = explain(&connection, "MATCH ()-[r:R]->(q) WHERE r.w < 25 RETURN q");
+    near(rows(&plan, "Expand"), 500.0);
     db.checkpoint().expect("checkpoint");
     for (condition, truth) in [
         ("p.x < 200", 200.0),

@@ -141,7 +141,6 @@ fn they_are_refused_where_they_cannot_stand() {
         "CALL { CALL { CREATE (:A) } IN TRANSACTIONS } IN TRANSACTIONS",
         "CALL { CALL { CREATE (:A) } IN TRANSACTIONS }",
         "CREATE (a:A) WITH a CALL (a) { SET a.x = 1 } IN TRANSACTIONS",
-        "UNWIND [1] AS i CALL (i) { CREATE (:A) } IN TRANSACTIONS CREATE (:B)",
         "CALL { CREATE (a:A) RETURN 1 AS a } IN TRANSACTIONS RETURN a UNION RETURN 2 AS a",
         "RETURN EXISTS { CALL { MATCH (n) RETURN n } IN TRANSACTIONS RETURN n }",
     ];

@@ -225,6 +225,9 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
     let connection = db.connect();
     let hub = "CREATE (h:Hub) WITH h UNWIND range(1, 60000) AS x CREATE (h)-[:R]->(:Leaf)";
     value(&connection, hub).expect("made");
+    let long = "UNWIND range(1, 60) AS x CREATE (:Long {l: range(1, 50000)})";
+    value(&connection, long).expect("made");
+    db.checkpoint().expect("in the file");
     let ors: Vec<String> = (0..100_000).map(|n| format!("x = {n}")).collect();
     let slow = [
         // Each of them is one evaluation for one row.
@@ -253,6 +256,14 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
             many("n.x + {} AS c{}", ", ")
         ),
         format!("MATCH (n:Hub) SET {}", many("n.k{} = {}", ", ")),
+        format!("MATCH (n:{}) RETURN count(*)", many("L{}", "&")),
+        format!("MATCH (n:Hub) SET {}", many("n:L{}", ", ")),
+        format!("CREATE {}", many("(:C), (c{})", ", ")),
+        // Long values of the file.
+        "MATCH (n:Long) RETURN count(n.l)".to_owned(),
+        "MATCH (n:Long) RETURN count(properties(n))".to_owned(),
+        "MATCH (n:Long) RETURN n".to_owned(),
+        "MATCH (n:Long) SET n.m = n.l".to_owned(),
     ];
     let hurried = connection.with_timeout(Some(Duration::from_millis(15)));
     for text in &slow {
@@ -262,6 +273,35 @@ fn a_deadline_is_kept_within_expressions_texts_and_deletions() {
     }
     let count = value(&db.connect(), "MATCH (:Hub)-[r]->() RETURN count(r)");
     assert_eq!(count.expect("counted"), Value::Integer(60_000));
+}
+
+/// Goal: what the parts of a text make of each other is bounded, and told.
+#[test]
+fn parts_that_depend_on_all_before_them_are_bounded() {
+    let (_folder, _, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let text = |count: usize| {
+        let parts = vec!["EXISTS { (n)--() }"; count].join(" OR ");
+        format!("MATCH (n) WHERE {parts} RETURN count(*)")
+    };
+    assert_eq!(
+        value(&connection, &text(40)).expect("few"),
+        Value::Integer(0)
+    );
+    let error = value(&connection, &text(2000)).expect_err("too many");
+    assert_eq!(error.code(), "SyntaxError.StatementTooLong", "{error}");
+    // Labels that come one by one leave no trace of those in between.
+    let one = value(&connection, "CREATE (n:N) RETURN 1");
+    assert_eq!(one.expect("made"), Value::Integer(1));
+    let labels: Vec<String> = (0..3000).map(|n| format!("n:L{n}")).collect();
+    let set = format!(
+        "MATCH (n:N) SET {} RETURN size(labels(n))",
+        labels.join(", ")
+    );
+    assert_eq!(value(&connection, &set).expect("set"), Value::Integer(3001));
+    db.checkpoint().expect("in the file");
+    let bytes = std::fs::metadata(db.path()).expect("a file").len();
+    assert!(bytes < 2 * MIB, "{bytes}");
 }
 
 /// A list that nests deeper than the file holds is refused by every way that stores it; one that is

@@ -74,6 +74,57 @@ fn a_closed_database_is_one_file_and_its_copy_a_database() {
 }
 
 #[test]
+fn a_log_that_was_being_made_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    killed(folder.path());
+    for length in [0, 100, 5000, 2_101_248] {
+        std::fs::copy(at("live"), at("begun")).expect("copied");
+        std::fs::write(at("begun-wal"), vec![0; length]).expect("zeros");
+        for read_only in [true, false] {
+            let found = seen(&at("begun"), |config| config.read_only = read_only);
+            assert_eq!(found.expect("whole"), [number(1), number(2)], "{length}");
+        }
+        let db = open(&at("begun"), |_| ()).expect("opened");
+        run(&db, "CREATE (:A {x: 3})").expect("committed");
+        db.close().expect("closed");
+        let found = seen(&at("begun"), |_| ()).expect("a database");
+        assert_eq!(found.len(), 3, "{length}");
+        // One that has the commit needs its log.
+        std::fs::copy(at("killed"), at("begun")).expect("copied");
+        std::fs::write(at("begun-wal"), vec![0; length]).expect("zeros");
+        assert!(seen(&at("begun"), |_| ()).is_err(), "{length}");
+        std::fs::remove_file(at("begun-wal")).expect("removed");
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_off_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    killed(folder.path());
+    let log = std::fs::read(at("killed-wal")).expect("a log");
+    let data = std::fs::read(at("killed")).expect("a data file");
+    let used = log.iter().rposition(|byte| *byte != 0).expect("records");
+    for length in [4096, 8192, used / 2, used + 100] {
+        std::fs::write(at("killed-wal"), &log[..length]).expect("cut");
+        for read_only in [true, false] {
+            let refused = seen(&at("killed"), |config| config.read_only = read_only);
+            let refused = refused.expect_err("commits may be missing").to_string();
+            let told = match length < 4096 {
+                true => "no Graven log",
+                false => "cut off",
+            };
+            assert!(refused.contains(told), "{length}: {refused}");
+        }
+    }
+    assert!(std::fs::read(at("killed")).expect("a data file") == data);
+    std::fs::write(at("killed-wal"), &log).expect("put back");
+    let found = seen(&at("killed"), |_| ()).expect("whole");
+    assert_eq!(found, [number(1), number(2)]);
+}
+
+#[test]
 fn a_database_that_only_became_shorter_needs_no_log() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);

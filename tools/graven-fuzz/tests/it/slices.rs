@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::Instant;
 
-use graven_fuzz::{Hunt, Job, functions, noise, print, run, transactions};
+use graven_fuzz::{Hunt, Job, functions, noise, plans, print, run, transactions};
 
 pub(crate) fn job(seed: u64) -> Job {
     Job {
@@ -129,4 +129,16 @@ fn printed_statements_are_the_same_each_time_and_bring_their_graph() {
         );
         assert!(line["statement"].as_str().is_some_and(|s| !s.is_empty()));
     }
+}
+
+#[test]
+fn no_plan_does_more_than_twice_as_much_as_another_one() {
+    const LIVES: u64 = 4;
+    let start = Instant::now();
+    let report = plans(&job(3), LIVES).expect("the machine works");
+    assert!(report.bad.is_empty(), "{}", report.bad.join("\n"));
+    // It would be worth nothing if all plans did the same, or few ran.
+    assert!(report.ran > report.asked * 15, "{report:?}");
+    assert!(report.beats > report.asked / 4, "{report:?}");
+    took("plans", start);
 }

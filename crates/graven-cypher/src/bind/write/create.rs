@@ -5,6 +5,8 @@
 //! bound already. Properties may read what an earlier part of the same clause creates: the creation
 //! is then split there in two.
 
+use std::collections::BTreeMap;
+
 use crate::ast::{self, NodePattern, PathPattern, RelationshipPattern};
 use crate::bind::graph::Step;
 use crate::bind::labels::Labels;
@@ -13,6 +15,7 @@ use crate::diagnostic::Code;
 use crate::plan::expression::Expr;
 use crate::plan::{CreateNode, CreateRelationship, Creation, Direction, RelType, VarId, VarKind};
 use crate::schema_view::TableView;
+use crate::stop;
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -61,9 +64,19 @@ impl Binder<'_> {
         group: &mut Group,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
+        // Where each name stands last.
+        let mut last = BTreeMap::new();
         for (number, pattern) in patterns.iter().enumerate() {
-            let later = patterns[number + 1..].iter().flat_map(PathPattern::names);
-            self.created_later = later.map(|name| name.text.clone()).collect();
+            last.extend(pattern.names().map(|name| (name.text.clone(), number)));
+        }
+        self.created_later = last.keys().cloned().collect();
+        for (number, pattern) in patterns.iter().enumerate() {
+            stop::ask();
+            for name in pattern.names() {
+                if last.get(&name.text) == Some(&number) {
+                    self.created_later.remove(&name.text);
+                }
+            }
             self.no_shortest(pattern)?;
             self.no_filter(pattern.filter.as_deref())?;
             let alone = pattern.steps.is_empty();
@@ -244,6 +257,9 @@ impl Binder<'_> {
     /// Ends the creation so far if the expression reads a part of it.
     fn split_at(&self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
         let read = self.read_by(expr);
+        if read.is_empty() {
+            return;
+        }
         let paths = group.paths.iter().map(|(path, _)| *path);
         let reads_own = (group.creation.variables().chain(paths)).any(|own| read.contains(&own));
         if reads_own {

@@ -48,6 +48,7 @@ impl Parser<'_> {
             yields,
             filter,
             shown: false,
+            optional,
         };
         match optional {
             true => self.optional_procedure(call, start),
@@ -56,14 +57,13 @@ impl Parser<'_> {
     }
 
     /// `OPTIONAL CALL procedure() YIELD a`, as
-    /// `OPTIONAL CALL (*) { CALL procedure() YIELD a RETURN a }`.
-    fn optional_procedure(&mut self, call: ProcedureCall, span: Span) -> Result<ClauseKind> {
+    /// `OPTIONAL CALL (*) { CALL procedure() YIELD a RETURN a }`. Without `YIELD` it is right for a
+    /// procedure without result columns alone, which the binder knows.
+    fn optional_procedure(&mut self, mut call: ProcedureCall, span: Span) -> Result<ClauseKind> {
         let Yields::Items(yielded) = &call.yields else {
-            let message = "`OPTIONAL CALL` of a procedure needs `YIELD` with the result columns";
-            return Err(self
-                .error(call.name.span, Code::UnexpectedSyntax, message)
-                .with_hint("add `YIELD name, ...`"));
+            return Ok(ClauseKind::Call(call));
         };
+        call.optional = false;
         let mut projection = Projection {
             star: None,
             ..Projection::of_all(span)

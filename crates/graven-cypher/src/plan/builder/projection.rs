@@ -10,7 +10,7 @@ use crate::cost::MOST;
 use crate::plan::Literal;
 use crate::plan::SortOrder;
 use crate::plan::expression::{AggregateCall, Expr};
-use crate::plan::order::Owners;
+use crate::plan::share::Owners;
 use crate::plan::variables;
 use crate::plan::variables::{is_volatile, substitute};
 use crate::plan::{Operator, VarId};
