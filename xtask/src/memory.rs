@@ -19,6 +19,7 @@
 //! program that the tests have built (`--program target/debug/graven`): continuous integration runs
 //! these, with one seed.
 
+mod calls;
 mod generate;
 
 use std::fs;
@@ -30,6 +31,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::graphs::{released_program, target};
+use calls::{Calls, calls};
 use generate::Generator;
 
 /// Memory of the process beside its budget, in KiB.
@@ -167,6 +169,7 @@ pub(crate) fn memory(args: &[String]) -> Result<(), String> {
         fs::create_dir_all(place).map_err(|e| format!("{}: {e}", place.display()))?;
         files(place)?;
     }
+    let known = calls(&program, &places[0])?;
     println!("seed {}, {} statements", options.seed, options.statements);
     let begun = Instant::now();
     let processes = options.statements.div_ceil(options.weight().together);
@@ -182,7 +185,7 @@ pub(crate) fn memory(args: &[String]) -> Result<(), String> {
             if number >= numbers.end {
                 return Ok(());
             }
-            process(number, &options, (&program, place), &outcome)?;
+            process(number, &options, &known, (&program, place), &outcome)?;
         }
     };
     std::thread::scope(|scope| {
@@ -221,13 +224,18 @@ pub(crate) fn memory(args: &[String]) -> Result<(), String> {
 fn process(
     number: usize,
     options: &Options,
+    known: &Calls,
     (program, folder): (&Path, &Path),
     outcome: &Mutex<Outcome>,
 ) -> Result<(), String> {
     let at = number % BUDGETS.len();
     let (budget, weight) = (BUDGETS[at], options.weight());
     let of_process = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut generator = Generator::new(options.seed ^ of_process, options.light);
+    // The functions of a process follow those of the one before; another day begins elsewhere.
+    let day = usize::try_from(options.seed % 1000).unwrap_or(0);
+    let first = number * weight.together / 5 + day * 37;
+    let seed = options.seed ^ of_process;
+    let mut generator = Generator::new(seed, options.light, known, first);
     let statements = (0..weight.together).map(|_| generator.statement());
     let statements: Vec<String> = statements.collect();
     if options.show {

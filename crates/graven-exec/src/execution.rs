@@ -307,6 +307,14 @@ impl Execution {
         &self.rt.budget
     }
 
+    /// Whether the statement may go on.
+    ///
+    /// # Errors
+    /// It was cancelled, or its time is over.
+    pub fn check_cancelled(&self) -> Result<()> {
+        self.rt.check_cancelled()
+    }
+
     /// The plan being run.
     #[must_use]
     pub fn plan(&self) -> &Arc<Plan> {

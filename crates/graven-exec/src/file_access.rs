@@ -13,15 +13,19 @@
 //!   anything is opened for reading.
 //! * FA-2 Below a folder no name is resolved twice: what was checked is what is used, through its
 //!   descriptor.
+//! * FA-3 Files of the server itself, such as the database and the first password, are neither read
+//!   nor written, also where they lie below the folder ([`Opened::kept`]).
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use graven_objects::{Allowed, is_url};
+use graven_storage::{BEGINNING_BYTES, is_of_database};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -41,6 +45,52 @@ pub struct Opened {
     pub folder: Option<Arc<Path>>,
     /// URLs.
     pub urls: Allowed,
+    /// Files of the server, by their whole names: these stay closed, and those whose names go on
+    /// with `-`, as that of a log does. Of a folder: the databases in it, and what is theirs.
+    pub kept: Arc<[PathBuf]>,
+}
+
+/// Endings of files that lie beside a database and hold what it holds, or secrets.
+const BESIDE: [&str; 3] = ["", "-wal", "-password"];
+
+impl Opened {
+    /// This folder, and no URL.
+    #[must_use]
+    pub fn below(folder: impl Into<Arc<Path>>) -> Opened {
+        Opened {
+            folder: Some(folder.into()),
+            urls: Allowed::none(),
+            kept: Arc::default(),
+        }
+    }
+
+    /// Refuses files of the server: by their real names, and by what they are.
+    fn check_kept(&self, real: &Path, found: Option<(u64, u64)>) -> Result<(), Refused> {
+        let of_name = |own: &Path| {
+            let rest = real
+                .as_os_str()
+                .as_encoded_bytes()
+                .strip_prefix(own.as_os_str().as_encoded_bytes());
+            let name = real.file_name().unwrap_or_default().to_string_lossy();
+            let is_beside = |rest: &[u8]| rest[0] == b'-' && !rest.contains(&b'/');
+            rest.is_some_and(|rest| rest.is_empty() || is_beside(rest))
+                || real.parent() == Some(own) && name.contains(".graven")
+        };
+        let is_one = |own: &Path| {
+            BESIDE.iter().any(|ending| {
+                let mut path = own.as_os_str().to_owned();
+                path.push(ending);
+                let known = std::fs::metadata(path);
+                known.is_ok_and(|known| found == Some((known.dev(), known.ino())))
+            })
+        };
+        match self.kept.iter().find(|own| of_name(own) || is_one(own)) {
+            None => Ok(()),
+            Some(_) => Err(Refused::Policy(
+                "it is a file of the server, closed to clients".to_owned(),
+            )),
+        }
+    }
 }
 
 impl Default for FileAccess {
@@ -97,6 +147,11 @@ impl NamedFile {
 
 fn through(descriptor: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))
+}
+
+/// The name of what is open.
+fn real(descriptor: &OwnedFd) -> io::Result<PathBuf> {
+    std::fs::read_link(through(descriptor))
 }
 
 fn closed() -> Refused {
@@ -192,16 +247,14 @@ impl FileAccess {
         FileAccess::Opened(Opened {
             folder: None,
             urls: Allowed::none(),
+            kept: Arc::default(),
         })
     }
 
     /// What lies below this folder, and no URL.
     #[must_use]
     pub fn below(folder: impl Into<Arc<Path>>) -> FileAccess {
-        FileAccess::Opened(Opened {
-            folder: Some(folder.into()),
-            urls: Allowed::none(),
-        })
+        FileAccess::Opened(Opened::below(folder))
     }
 
     /// The URLs that a statement may name.
@@ -234,11 +287,16 @@ impl FileAccess {
         })
     }
 
-    /// Names of what lies in a folder; none where there is no such folder.
+    /// Hands out the names of what lies in a folder, until that is refused; none where there is no
+    /// such folder.
     ///
     /// # Errors
-    /// As [`FileAccess::open`].
-    pub fn names_in(&self, folder: &Path) -> Result<Vec<String>, Refused> {
+    /// As [`FileAccess::open`]; what is told instead of taking a name.
+    pub fn names_in(
+        &self,
+        folder: &Path,
+        take: &mut dyn FnMut(String) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
         check_local(folder)?;
         let place = match self {
             FileAccess::Any(from) => {
@@ -260,15 +318,16 @@ impl FileAccess {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
                 ) =>
             {
-                return Ok(Vec::new());
+                return Ok(());
             }
             Err(refused) => return Err(refused),
         };
-        let mut names = Vec::new();
         for entry in entries {
-            names.extend(entry?.file_name().into_string());
+            if let Ok(name) = entry?.file_name().into_string() {
+                take(name)?;
+            }
         }
-        Ok(names)
+        Ok(())
     }
 
     /// The regular file of this name.
@@ -289,6 +348,10 @@ impl FileAccess {
             }
         };
         check_regular(&place, name)?;
+        if let FileAccess::Opened(opened) = self {
+            let found = rustix::fs::fstat(&place)?;
+            opened.check_kept(&real(&place)?, Some((found.st_dev, found.st_ino)))?;
+        }
         Ok(place)
     }
 
@@ -314,8 +377,11 @@ impl FileAccess {
                 };
                 let folder = resolve(root, folder)?;
                 let path = through(&folder).join(last);
+                let found = std::fs::symlink_metadata(&path);
+                let known = found.as_ref().ok().map(|it| (it.dev(), it.ino()));
+                opened.check_kept(&real(&folder)?.join(last), known)?;
                 // A link that is there would lead elsewhere.
-                match std::fs::symlink_metadata(&path) {
+                match found {
                     Ok(found) if found.is_symlink() => Err(outside(name)),
                     _ => Ok(NamedFile {
                         path,
@@ -323,6 +389,35 @@ impl FileAccess {
                     }),
                 }
             }
+        }
+    }
+}
+
+impl NamedFile {
+    /// Refuses what a file may not take the place of: a database or its log, and what is no file.
+    ///
+    /// # Errors
+    /// [`Refused::Policy`] for these.
+    pub fn check_replaceable(&self) -> Result<(), Refused> {
+        let told = |what: &str| {
+            let said = format!("{what} is there, which no file takes the place of: name another");
+            Err(Refused::Policy(said))
+        };
+        match std::fs::metadata(&self.path) {
+            Ok(found) if !found.is_file() => return told("no regular file"),
+            Ok(_) => {}
+            // What there is not is made.
+            Err(_) => return Ok(()),
+        }
+        let mut beginning = Vec::new();
+        let read = File::open(&self.path).and_then(|file| {
+            let mut beginning_of = file.take(BEGINNING_BYTES as u64);
+            beginning_of.read_to_end(&mut beginning)
+        });
+        match read {
+            Ok(_) if is_of_database(&beginning) => told("a file of a database"),
+            // Whether it may be replaced is for the system to say.
+            _ => Ok(()),
         }
     }
 }

@@ -48,7 +48,7 @@ pub use element_id::{element_id, of_element_id};
 pub use error::{ExecError, Result};
 pub use execution::{ExecContext, Execution, execute, execute_kept};
 pub use file_access::{FileAccess, NamedFile, Opened, Refused};
-pub use in_transactions::{Batches, execute_in_transactions};
+pub use in_transactions::{AfterBatches, Batches, run_batches};
 pub use physical::{PhysicalPlan, PhysicalPlans};
 pub use procedures::{Caller, MoreRows, NoProcedures, ProcedureResult, ProcedureRows, Procedures};
 pub use profile::{OperatorProfile, ProfileTree};

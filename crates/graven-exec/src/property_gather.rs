@@ -43,7 +43,7 @@ struct Room {
 impl Room {
     fn ask(&mut self, bytes: u64) -> bool {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        match charge(bytes) {
+        match charge(bytes).and_then(|()| work(1 + bytes / 64)) {
             Ok(()) => self.charged += bytes,
             Err(error) => self.refused = Some(error),
         }

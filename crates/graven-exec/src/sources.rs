@@ -13,6 +13,7 @@
 mod inputs;
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -229,8 +230,19 @@ pub fn inspect(names: &[String], options: &Options) -> Result<Description, Error
     graven_files::describe(&Source::Files(all), &open, options, None)
 }
 
-/// The local files that a name means, in order.
-fn matching(name: &str, files: &FileAccess) -> Result<Vec<String>, Error> {
+/// Names that are looked at between two questions whether they are still wanted.
+const LOOKS: u32 = 256;
+
+/// What a path takes beside its bytes, here and in the plan.
+const PATH_BYTES: usize = 64;
+
+/// The local files that a name means, in order: their names take at most `most` bytes, and `stop`
+/// says whether they are still wanted.
+fn matching(
+    name: &str,
+    files: &FileAccess,
+    (most, stop): (usize, &dyn Fn() -> bool),
+) -> Result<Vec<String>, Error> {
     let is_pattern = |part: &str| part.contains(['*', '?', '[']);
     // A file may be called so.
     if !is_pattern(name) || files.open(Path::new(name)).is_ok() {
@@ -243,10 +255,29 @@ fn matching(name: &str, files: &FileAccess) -> Result<Vec<String>, Error> {
             continue;
         }
         let mut next = Vec::new();
+        let (mut held, mut looked) = (0, 0_u32);
         for folder in found {
-            let names = files.names_in(&folder).map_err(|why| refused(name, why))?;
-            let fits = names.into_iter().filter(|name| fits(part, name));
-            next.extend(fits.map(|name| folder.join(name)));
+            let mut take = |own: String| {
+                looked = looked.wrapping_add(1);
+                if looked.is_multiple_of(LOOKS) && stop() {
+                    return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+                }
+                if fits(part, &own) {
+                    let path = folder.join(own);
+                    held += path.as_os_str().len() + PATH_BYTES;
+                    if held > most {
+                        let told = "more files have such names than there is memory for";
+                        return Err(io::Error::other(told).into());
+                    }
+                    next.push(path);
+                }
+                Ok(())
+            };
+            let taken = match stop() {
+                true => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+                false => files.names_in(&folder, &mut take),
+            };
+            taken.map_err(|why| refused(name, why))?;
         }
         next.sort();
         found = next;
@@ -261,32 +292,50 @@ fn matching(name: &str, files: &FileAccess) -> Result<Vec<String>, Error> {
     Ok(found.into_iter().map(text).collect())
 }
 
+/// How many characters at the beginning of a pattern stand for this one of a name; none if they
+/// stand for another, or for any number.
+fn one(pattern: &[char], c: char) -> Option<usize> {
+    match pattern {
+        [] | ['*', ..] => None,
+        ['?', ..] => Some(1),
+        ['[', rest @ ..] => {
+            let Some(end) = rest.iter().position(|c| *c == ']') else {
+                return (c == '[').then_some(1);
+            };
+            let set = &rest[..end];
+            let mut windows = set.windows(3);
+            let ranged = windows.any(|w| w[1] == '-' && w[0] <= c && c <= w[2]);
+            (ranged || set.contains(&c)).then_some(end + 2)
+        }
+        [wanted, ..] => (*wanted == c).then_some(1),
+    }
+}
+
 /// Whether a name fits a pattern; names that begin with a point are meant by patterns that do only.
 fn fits(pattern: &str, name: &str) -> bool {
-    fn from(pattern: &[char], name: &[char]) -> bool {
-        match (pattern, name) {
-            ([], rest) => rest.is_empty(),
-            (['*', pattern @ ..], _) => (0..=name.len()).any(|at| from(pattern, &name[at..])),
-            (['?', pattern @ ..], [_, name @ ..]) => from(pattern, name),
-            (['[', rest @ ..], [c, name @ ..]) => {
-                let Some(end) = rest.iter().position(|c| *c == ']') else {
-                    return *c == '[' && from(rest, name);
-                };
-                let (set, pattern) = (&rest[..end], &rest[end + 1..]);
-                let ranged = set
-                    .windows(3)
-                    .any(|w| w[1] == '-' && w[0] <= *c && *c <= w[2]);
-                (ranged || set.contains(c)) && from(pattern, name)
-            }
-            ([p, pattern @ ..], [c, name @ ..]) => p == c && from(pattern, name),
-            (_, []) => false,
-        }
-    }
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
     }
     let pattern: Vec<char> = pattern.chars().collect();
-    from(&pattern, &name.chars().collect::<Vec<_>>())
+    let name: Vec<char> = name.chars().collect();
+    let (mut at, mut met) = (0, 0);
+    // Behind the last star, and how much of the name comes before that: what earlier stars stand
+    // for need not change any more.
+    let mut star = None;
+    while met < name.len() {
+        if let Some(taken) = one(&pattern[at..], name[met]) {
+            (at, met) = (at + taken, met + 1);
+        } else if pattern.get(at) == Some(&'*') {
+            at += 1;
+            star = Some((at, met));
+        } else if let Some((behind, before)) = star {
+            (at, met) = (behind, before + 1);
+            star = Some((behind, met));
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|c| *c == '*')
 }
 
 /// What values of a column may be, to the planner.
@@ -403,10 +452,17 @@ mod tests {
             ("a?[0-9].csv", "ab7.csv", true),
             ("a?[0-9].csv", "abx.csv", false),
             ("[xy]*", "y", true),
+            ("*a*b", "xaxbxab", true),
+            ("*a*b", "xaxbxa", false),
+            ("a*b*?", "abb", true),
+            ("**", "", true),
+            ("[", "[", true),
             ("a", "ab", false),
         ] {
             assert_eq!(fits(pattern, name), wanted, "{pattern} {name}");
         }
+        // Not one try for each way to divide the name among the stars.
+        assert!(!fits(&format!("{}c", "*a".repeat(40)), &"a".repeat(250)));
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("open");
         std::fs::create_dir_all(root.join("d1")).expect("made");
@@ -415,6 +471,8 @@ mod tests {
             std::fs::write(folder.path().join(name), "1").expect("written");
         }
         let below = FileAccess::below(root.clone());
+        let at_all: (usize, &dyn Fn() -> bool) = (1 << 20, &|| false);
+        let matching = |name: &str, files: &FileAccess| matching(name, files, at_all);
         let found = matching("d*/*.csv", &below).expect("found");
         assert_eq!(found, ["d1/a.csv", "d1/b.csv", "d2/a.csv"]);
         let found = matching("d?/a.csv", &FileAccess::Any(Some(root.into()))).expect("found");

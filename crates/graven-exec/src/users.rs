@@ -14,9 +14,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+use argon2::{Argon2, Params};
 use graven_cypher::plan::users::{Given, UserCommand, UserSettings};
 use graven_storage::{Role, SchemaClash, UserDescription};
 
@@ -26,6 +26,11 @@ use crate::value::Value;
 
 /// Hashes that are computed at a time.
 const AT_ONCE: usize = 2;
+
+/// What a hash may ask for to be compared with, in KiB and in passes over these: that of a file
+/// from elsewhere may ask for anything.
+const MEMORY_KIB_MAX: u32 = 64 << 10;
+const PASSES_MAX: u32 = 16;
 
 /// Longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1024;
@@ -85,7 +90,9 @@ pub fn is_password(hash: &str, password: &str) -> bool {
     let Ok(hash) = PasswordHash::new(hash) else {
         return false;
     };
-    if password.len() > PASSWORD_BYTES_MAX {
+    let is_usual = Params::try_from(&hash)
+        .is_ok_and(|asked| asked.m_cost() <= MEMORY_KIB_MAX && asked.t_cost() <= PASSES_MAX);
+    if password.len() > PASSWORD_BYTES_MAX || !is_usual {
         return false;
     }
     let _turn = Turn::take();
@@ -300,6 +307,10 @@ mod tests {
             "salted"
         );
         assert!(!is_password("no hash", "x"));
+        // One that asks for four gigabytes is not computed.
+        let costly = hash.replace("m=19456", "m=4194304");
+        assert_ne!(costly, &*hash);
+        assert!(!is_password(&costly, "correct horse"));
         assert!(hash_password("").is_err());
     }
 }

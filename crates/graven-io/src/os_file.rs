@@ -13,7 +13,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +47,7 @@ impl OsFile {
                 return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, text)));
             }
         };
+        check_kind(path).map_err(failed)?;
         let builder = builder(options);
         if direct && let Ok((file, alignment)) = open_direct(path, &builder).map_err(failed)? {
             return Ok(OsFile::new(
@@ -241,6 +242,22 @@ impl File for OsFile {
     }
 }
 
+/// Refuses what is no file: opening a pipe would wait for its other end.
+fn check_kind(path: &Path) -> io::Result<()> {
+    let Ok(found) = fs::metadata(path).map(|found| found.file_type()) else {
+        // What there is not, and what cannot be looked at, is for opening to tell.
+        return Ok(());
+    };
+    let what = match () {
+        () if found.is_fifo() => "a pipe",
+        () if found.is_socket() => "a socket",
+        () if found.is_char_device() => "a device",
+        () => return Ok(()),
+    };
+    let told = format!("it is {what}, no regular file");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, told))
+}
+
 fn builder(options: &OpenOptions) -> fs::OpenOptions {
     let mut builder = fs::OpenOptions::new();
     builder
@@ -333,4 +350,30 @@ fn read_full(file: &fs::File, buf: &mut [u8], offset: u64, alignment: usize) -> 
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: what is no file is refused at once, also where opening it would wait.
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("mkfifo runs").success());
+        for path in [path.as_path(), Path::new("/dev/null")] {
+            for read_only in [true, false] {
+                let options = OpenOptions {
+                    read_only,
+                    ..OpenOptions::default()
+                };
+                let refused = OsFile::open(path, &options).expect_err("no file");
+                let refused = refused.to_string();
+                assert!(refused.contains("no regular file"), "{refused}");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 pub(crate) const GREETING_BYTES_MAX: usize = 16 << 10;
 
 /// Longest chunk that is written.
-const CHUNK_BYTES: usize = 0xffff;
+pub(crate) const CHUNK_BYTES: usize = 0xffff;
 
 /// Why a message was not read.
 #[derive(Debug)]
@@ -100,16 +100,25 @@ pub(crate) async fn read(
     }
 }
 
-/// Writes a message.
+/// Writes a part of a message that goes on.
 ///
 /// # Errors
 /// The connection broke off.
-pub(crate) fn write(to: &mut impl Write, message: &[u8]) -> io::Result<()> {
-    for chunk in message.chunks(CHUNK_BYTES) {
+pub(crate) fn write_part(to: &mut impl Write, part: &[u8]) -> io::Result<()> {
+    for chunk in part.chunks(CHUNK_BYTES) {
         let length = u16::try_from(chunk.len()).expect("chunks have two bytes of length");
         to.write_all(&length.to_be_bytes())?;
         to.write_all(chunk)?;
     }
+    Ok(())
+}
+
+/// Writes a message, or what is left of one.
+///
+/// # Errors
+/// The connection broke off.
+pub(crate) fn write(to: &mut impl Write, rest: &[u8]) -> io::Result<()> {
+    write_part(to, rest)?;
     to.write_all(&[0, 0])
 }
 

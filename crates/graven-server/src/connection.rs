@@ -44,7 +44,7 @@ const ASKED_EVERY: Duration = Duration::from_millis(5);
 /// the answer.
 const DROPPED_FOR: Duration = Duration::from_secs(5);
 
-/// Messages of at most so many bytes are not counted in the budget.
+/// Messages that wait are not counted in the budget up to so many bytes in all.
 const SMALL: usize = 64 << 10;
 
 /// What the two sides of a connection know of each other.
@@ -326,7 +326,12 @@ impl Limits for Room<'_> {
     }
 
     fn make_room(&mut self, bytes: usize) -> Result<(), String> {
-        let Some(budget) = self.budget.filter(|_| bytes > SMALL) else {
+        let all = self
+            .state
+            .waiting
+            .load(Ordering::SeqCst)
+            .saturating_add(bytes);
+        let Some(budget) = self.budget.filter(|_| all > SMALL) else {
             return Ok(());
         };
         let own = self

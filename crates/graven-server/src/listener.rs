@@ -18,7 +18,7 @@ use crate::folder::DatabaseFolder;
 use crate::login_throttle::LoginThrottle;
 use crate::metrics::{self, Counters, Endpoint};
 use crate::opened::Opened;
-use crate::options::Options;
+use crate::options::{Options, Tls};
 use crate::served::Databases;
 use crate::service::Service;
 use crate::stage::Stage;
@@ -94,6 +94,25 @@ fn folder(files: &Path) -> Result<Arc<Path>, Error> {
     }
 }
 
+/// The whole names of files that clients may not name: as they are called, and as what they lead
+/// to is.
+fn whole_names(files: impl Iterator<Item = PathBuf>) -> Arc<[PathBuf]> {
+    let mut names = Vec::new();
+    for file in files {
+        if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
+            let folder = match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            };
+            names.extend(std::fs::canonicalize(folder).map(|folder| folder.join(name)));
+        }
+        names.extend(std::fs::canonicalize(&file));
+    }
+    names.sort();
+    names.dedup();
+    names.into()
+}
+
 impl Server {
     /// Starts to accept connections for a database.
     ///
@@ -143,6 +162,9 @@ impl Server {
             open_to_all: options.open_to_all,
         });
         let files = options.files.as_deref().map(folder).transpose()?;
+        let key = options.tls.as_ref().map(Tls::key);
+        let kept = [path.clone()].into_iter().chain(key);
+        let kept = whole_names(kept.chain(options.secret_files));
         // Before the first client asks.
         Access::without_files(Role::Reader).with_urls_below(&options.urls)?;
         allow_descriptors(options.connections_max);
@@ -165,6 +187,7 @@ impl Server {
             user: options.user,
             open_to_all: options.open_to_all,
             files,
+            kept,
             urls: options.urls,
             attempts: LoginThrottle::default(),
             timeouts: Timeouts {

@@ -9,8 +9,7 @@
 //! Neo4j 5.26: status codes for notifications, GQLSTATUS codes of successes, warnings and
 //! information (ISO/IEC 39075).
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use graven::{Notice, Value};
 
@@ -154,6 +153,15 @@ const KINDS: &[Kind] = &[
         condition: "info: redundant optional subquery.",
     },
     Kind {
+        own: "RedundantOptionalProcedure",
+        code: "RedundantOptionalProcedure",
+        title: "The use of `OPTIONAL` is redundant when `CALL` is a void procedure.",
+        severity: Severity::Information,
+        category: "GENERIC",
+        gql: "03N61",
+        condition: "info: redundant optional procedure.",
+    },
+    Kind {
         own: "UnsatisfiableRelationshipType",
         code: "UnsatisfiableRelationshipTypeExpression",
         title: "The query contains a relationship type expression that cannot be satisfied.",
@@ -246,7 +254,7 @@ fn kind(own: &str) -> &'static Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Filter {
     least: Severity,
-    without: Vec<Arc<str>>,
+    without: Vec<&'static str>,
 }
 
 impl Default for Filter {
@@ -280,15 +288,18 @@ impl Filter {
             "notifications_disabled_classifications",
         ] {
             if let Some(Value::List(names)) = options.get(name) {
-                let names = names.iter().filter_map(Value::as_str);
-                filter.without = names.map(Arc::from).collect();
+                // Of those that there are: a client may name any number.
+                let kinds = KINDS.iter().chain([&OTHER]);
+                let mut without: BTreeSet<_> = kinds.map(|kind| kind.category).collect();
+                without.retain(|known| names.iter().any(|name| name.as_str() == Some(known)));
+                filter.without = without.into_iter().collect();
             }
         }
         filter
     }
 
     fn wants(&self, kind: &Kind) -> bool {
-        kind.severity >= self.least && !self.without.iter().any(|it| **it == *kind.category)
+        kind.severity >= self.least && !self.without.contains(&kind.category)
     }
 }
 

@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Name of the private key in a folder with a certificate that the server made.
+pub(crate) const KEY: &str = "key.pem";
+
 /// How long a client may leave something open without asking for anything, unless the options say
 /// so.
 const IDLE: Duration = Duration::from_secs(600);
@@ -68,6 +71,16 @@ pub enum Tls {
     },
 }
 
+impl Tls {
+    /// The file of the private key.
+    pub(crate) fn key(&self) -> PathBuf {
+        match self {
+            Tls::Files { key, .. } => key.clone(),
+            Tls::SelfSigned { folder, .. } => folder.join(KEY),
+        }
+    }
+}
+
 /// How a server is started. Start from [`Options::default`] and change fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -81,6 +94,9 @@ pub struct Options {
     pub open_to_all: bool,
     /// The folder below which clients may name files; none: they may name none.
     pub files: Option<PathBuf>,
+    /// Files below that folder that clients may not name all the same, besides those of the
+    /// databases and the key of the certificate: those with passwords.
+    pub secret_files: Vec<PathBuf>,
     /// URLs below which clients may name objects and files of web servers; none: they may name
     /// none.
     pub urls: Vec<String>,
@@ -115,6 +131,7 @@ impl Default for Options {
             user: None,
             open_to_all: false,
             files: None,
+            secret_files: Vec::new(),
             urls: Vec::new(),
             connections_max: CONNECTIONS,
             tls: None,

@@ -6,8 +6,11 @@
 //! by [`crate::temporal_codec`] and `values`.
 
 mod values;
+mod weight;
 
 use crate::Version;
+use crate::chunk::CHUNK_BYTES;
+pub(crate) use weight::weight;
 
 /// Lists, maps and structures within each other, at most.
 const DEPTH_MAX: usize = 100;
@@ -47,9 +50,11 @@ impl Unreadable {
     }
 }
 
-/// Appends values to a buffer.
+/// Appends values to a buffer, which is emptied now and then: a message is never whole in memory.
 pub(crate) struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
+    /// Sends what the buffer holds, and empties it.
+    pub(crate) full: &'a mut dyn FnMut(&mut Vec<u8>),
     pub(crate) version: Version,
     /// What ids of text begin with.
     pub(crate) store: &'a str,
@@ -58,6 +63,21 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Makes room in the buffer if it is full.
+    fn make_room(&mut self) {
+        if self.out.len() >= CHUNK_BYTES {
+            (self.full)(self.out);
+        }
+    }
+
+    /// Appends bytes of any number.
+    fn append(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(CHUNK_BYTES) {
+            self.out.extend(part);
+            self.make_room();
+        }
+    }
+
     fn sized(&mut self, tiny: Option<u8>, markers: [Option<u8>; 3], size: usize) {
         let size = u32::try_from(size).expect("BO-1: values fit in a message");
         match (tiny, u8::try_from(size), u16::try_from(size)) {
@@ -109,12 +129,12 @@ impl Writer<'_> {
 
     pub(crate) fn text(&mut self, text: &str) {
         self.sized(Some(0x80), [Some(0xd0), Some(0xd1), Some(0xd2)], text.len());
-        self.out.extend(text.as_bytes());
+        self.append(text.as_bytes());
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.sized(None, [Some(0xcc), Some(0xcd), Some(0xce)], bytes.len());
-        self.out.extend(bytes);
+        self.append(bytes);
     }
 
     /// Begins a list of so many values, which follow.
@@ -205,6 +225,7 @@ mod tests {
         let mut out = Vec::new();
         let mut writer = Writer {
             out: &mut out,
+            full: &mut |_| {},
             version: Version(5, 4),
             store: "s",
             utc: true,

@@ -1,7 +1,7 @@
 //! What all connections of a server share: the databases it serves, and which users may log in.
 
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,6 +27,8 @@ pub(crate) struct Service {
     pub(crate) open_to_all: bool,
     /// Below which clients may name files.
     pub(crate) files: Option<Arc<Path>>,
+    /// What they may not name there: databases and secrets.
+    pub(crate) kept: Arc<[PathBuf]>,
     /// Below which they may name URLs.
     pub(crate) urls: Vec<String>,
     pub(crate) attempts: LoginThrottle,
@@ -54,7 +56,7 @@ impl Service {
         }
         let access = access.with_urls_below(&self.urls)?;
         Ok(match &self.files {
-            Some(folder) => access.with_files_below(folder),
+            Some(folder) => access.with_files_below(folder).without_files_of(&self.kept),
             None => access,
         })
     }

@@ -6,6 +6,7 @@
 //! makes the session ignore what follows until RESET (BO-2). RESET itself is noticed by the reader,
 //! which stops the statement that runs; the session learns of it by [`ResetAhead`].
 
+mod answers;
 mod database;
 
 use std::collections::BTreeMap;
@@ -14,23 +15,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graven::{Access, CancelHandle, Connection, Params, Role, Row, Transaction, Value};
+use graven::{Access, CancelHandle, Connection, Params, Role, Transaction, Value};
 
+use crate::Version;
 use crate::admission::ConnectionSlot;
 use crate::clients::{self, ClientEntry, ClientList};
 use crate::failure::{Failure, STOPPED};
-use crate::gql;
-use crate::message::{FAILURE, IGNORED, Map, RECORD, Request, SUCCESS, Wanted, entry};
+use crate::message::{IGNORED, Map, Request, SUCCESS, Wanted, entry};
 use crate::metrics;
 use crate::notification::Filter;
 use crate::opened::Opened;
-use crate::packstream::Writer;
 use crate::served::Databases;
 use crate::service::Service;
 use crate::session_databases::SessionDatabases;
 use crate::summary::Stream;
 use crate::timeouts::Timer;
-use crate::{Version, chunk};
 use database::least;
 
 /// How long a client waits for the news of a conflict.
@@ -184,8 +183,13 @@ impl<W: Write> Session<W> {
     /// # Errors
     /// The connection broke off.
     pub(crate) fn handle(&mut self, message: &[u8]) -> io::Result<bool> {
+        let _held = match self.room_for(message) {
+            Ok(held) => held,
+            Err(failure) => return self.refuse(&failure),
+        };
         let goes_on = self.handle_now(message)?;
         self.timer.answered();
+        self.forget_message();
         Ok(goes_on)
     }
 
@@ -248,51 +252,6 @@ impl<W: Write> Session<W> {
         self.to.flush()?;
         self.timer.answered();
         Ok(self.authenticated)
-    }
-
-    fn fail(&mut self, failure: &Failure) -> io::Result<()> {
-        if failure.is_conflict() {
-            // The client tries again as soon as it hears of it; the one it met is then further on.
-            std::thread::sleep(CONFLICT_WAIT);
-        }
-        metrics::count(&self.service.counters.failures);
-        self.failed = true;
-        self.streams.clear();
-        let told = match self.version >= Version(5, 7) {
-            true => gql::failure(failure),
-            false => Map::from([
-                entry("code", failure.code),
-                entry("message", failure.message.as_str()),
-            ]),
-        };
-        self.answer(FAILURE, Some(&told))
-    }
-
-    /// Sends a message with a map, or without.
-    fn answer(&mut self, signature: u8, map: Option<&Map>) -> io::Result<()> {
-        self.send(signature, u8::from(map.is_some()), |writer| {
-            if let Some(map) = map {
-                writer.entries(map);
-            }
-        })
-    }
-
-    fn send(
-        &mut self,
-        signature: u8,
-        fields: u8,
-        write: impl FnOnce(&mut Writer<'_>),
-    ) -> io::Result<()> {
-        self.message.clear();
-        let mut writer = Writer {
-            out: &mut self.message,
-            version: self.version,
-            store: &self.at.store,
-            utc: self.utc,
-        };
-        writer.structure(signature, fields);
-        write(&mut writer);
-        chunk::write(&mut self.to, &self.message)
     }
 
     fn run(&mut self, request: Request) -> io::Result<Result<Answer, Failure>> {
@@ -516,10 +475,12 @@ impl<W: Write> Session<W> {
             }
         }
         let asked = self.asked();
+        let memory = self.room_for_stream()?;
         let transaction = self.transaction.as_mut().expect("asked by the caller");
         let result = transaction.stream(text, params)?;
         let mut stream = Stream::new(text, result, begun, self.transaction_filter.clone());
         stream.changes = self.asked() - asked;
+        stream.memory = memory;
         let mut head = stream.head();
         let number = self.next;
         self.next += 1;
@@ -580,14 +541,6 @@ impl<W: Write> Session<W> {
 
     fn tail(&self, stream: &Stream) -> Map {
         stream.tail(&self.at.name, self.version)
-    }
-
-    fn record(&mut self, row: &Row) -> io::Result<()> {
-        metrics::count(&self.service.counters.rows);
-        self.send(RECORD, 1, |writer| {
-            writer.list(row.values().len());
-            row.values().iter().for_each(|value| writer.value(value));
-        })
     }
 }
 

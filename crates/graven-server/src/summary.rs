@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use graven::pagecache::Reservation;
 use graven::{PlanStep, QueryResult, Row, StatementKind, Summary, Value};
 
 use crate::Version;
@@ -19,6 +20,8 @@ pub(crate) struct Stream {
     pub(crate) filter: Filter,
     /// Changes of databases that it has asked for.
     pub(crate) changes: u64,
+    /// Of one of many that a transaction has open.
+    pub(crate) memory: Option<Reservation>,
 }
 
 fn milliseconds(since: Instant) -> i64 {
@@ -39,6 +42,7 @@ impl Stream {
             begun,
             filter,
             changes: 0,
+            memory: None,
         }
     }
 

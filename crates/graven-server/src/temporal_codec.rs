@@ -302,6 +302,7 @@ mod tests {
                 let version = Version(5, 0);
                 let mut writer = Writer {
                     out: &mut out,
+                    full: &mut |_| {},
                     version,
                     store: "",
                     utc,

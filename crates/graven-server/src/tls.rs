@@ -19,11 +19,10 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::options::Tls;
+use crate::options::{KEY, Tls};
 
-/// Names of the files in the folder of a pair that the server made.
+/// Name of the certificate in the folder of a pair that the server made.
 const CERTIFICATE: &str = "cert.pem";
-const KEY: &str = "key.pem";
 
 fn bad(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::usage(format!("{}: {why}", path.display()))

@@ -4,8 +4,8 @@
 //! # Invariants
 //! * BO-11 A server without passwords is closed to the pages of other machines, which a browser on
 //!   this one shows: such a page says where it comes from.
-//! * BO-10 A WebSocket message has at most [`MESSAGE_MAX`] bytes: a chunk of Bolt has 64 KiB, and
-//!   clients send each by itself.
+//! * BO-10 A WebSocket message has at most [`MESSAGE_MAX`] bytes: it is held until it is whole,
+//!   also before a login. A chunk of Bolt has 64 KiB, and clients send each by itself.
 //!
 //! # Source
 //! RFC 6455; Neo4j's driver for JavaScript.
@@ -25,7 +25,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 
 /// Longest WebSocket message that is taken, and longest one that is sent.
-const MESSAGE_MAX: usize = 1 << 20;
+const MESSAGE_MAX: usize = 128 << 10;
 const SENT_MAX: usize = 64 << 10;
 
 /// Bytes that are read at once.

@@ -74,6 +74,8 @@ struct Check<'s> {
     /// What the lists of each type and direction add up to.
     lists: BTreeMap<(crate::TypeId, Direction), Compared>,
     threads: usize,
+    /// Whether it is not wanted any more.
+    stop: &'s (dyn Fn() -> bool + Sync),
 }
 
 impl Store {
@@ -101,6 +103,14 @@ impl Store {
     /// [`Error::Budget`], and what keeps the check itself from running; damage is reported, not
     /// returned.
     pub fn check(&self) -> Result<Report> {
+        self.check_until(&|| false)
+    }
+
+    /// As [`Store::check`], as long as `stop` does not say that it is not wanted any more.
+    ///
+    /// # Errors
+    /// As [`Store::check`]; [`Error::Stopped`].
+    pub fn check_until(&self, stop: &(dyn Fn() -> bool + Sync)) -> Result<Report> {
         let _no_checkpoint = self.checkpointer().pause();
         let root = &self.newest_root();
         let budget = root.pages.budget();
@@ -113,6 +123,7 @@ impl Store {
             used: UsedExtents::with_superblocks(budget.empty_reservation("check")),
             lists: BTreeMap::new(),
             threads: threads as usize,
+            stop,
         };
         check.superblocks();
         let (segments, complete) = check.directory()?;
@@ -149,6 +160,7 @@ impl<'s> Check<'s> {
             used: UsedExtents::new(self.root.pages.budget().empty_reservation("check")),
             lists: BTreeMap::new(),
             threads: 1,
+            stop: self.stop,
         }
     }
 
@@ -319,6 +331,9 @@ impl<'s> Check<'s> {
         let name = self.root.catalog.store_name(store.kind);
         let mut entries = 0;
         for at in range {
+            if (self.stop)() {
+                return Err(Error::Stopped);
+            }
             let segment = &segments[at];
             self.page(segment.page)?;
             let end = segments.get(at + 1).map_or(u64::MAX, |next| next.first);

@@ -181,9 +181,11 @@ impl Store {
             return Ok(Arc::new(store));
         }
         let setup = store.log_setup.as_ref().expect("given above");
+        // Closed cleanly with everything in the data file.
+        let is_whole = clean_end > 0 && clean_end == position;
         let Some(log_file) = setup.place.existing()? else {
-            // Closed cleanly with everything in the data file, or the user knows better.
-            if without_log || clean_end > 0 && clean_end == position {
+            // Or the user knows better.
+            if without_log || is_whole {
                 return Ok(Arc::new(store));
             }
             return Err(Error::LogMissing {
@@ -196,10 +198,24 @@ impl Store {
             uuid: store.uuid(),
             generation,
         };
+        // A process may have died while it made the next log, before the superblocks named it.
+        if is_whole
+            && Identity::of(&*log_file).ok().flatten() != Some(identity)
+            && store.check_unused(&log_file, Lsn(position)).is_ok()
+        {
+            return Ok(Arc::new(store));
+        }
         let start = Start {
             from: Lsn(position),
             clean_end: (clean_end > 0).then_some(Lsn(clean_end)),
         };
+        // Where everything is in the data file, nothing of the log is needed.
+        if !is_whole {
+            let cut_off = Recovery::cut_off(&*log_file, &identity);
+            if let Some(damage) = cut_off.map_err(|error| failed(&path, error))? {
+                despite(failed(&path, damage))?;
+            }
+        }
         let recovery = if reading_only {
             let opened = Recovery::open_damaged(log_file, identity, start);
             let (recovery, damage) = opened.map_err(|error| failed(&path, error))?;
@@ -297,10 +313,12 @@ impl Store {
                 from: position,
                 clean_end: None,
             };
-            // Made by a process that died before the superblocks named it; with records it is that
-            // of a copy.
+            // Made by a process that died before the superblocks named it; with records, or where
+            // it begins elsewhere, it is that of a copy.
             let recovery = Recovery::open(file.clone(), identity, start);
-            if recovery.is_ok_and(|mut records| records.next().is_none()) {
+            let unused =
+                |mut records: Recovery| records.first() == position && records.next().is_none();
+            if recovery.is_ok_and(unused) {
                 return Ok(());
             }
         }

@@ -53,6 +53,16 @@ pub(crate) const MAGIC: [u8; 8] = *b"GRAVEN\x1a\n";
 pub const FORMAT: u32 = 1;
 /// The format before, in which no reference knew what it led to.
 pub(crate) const UNSEALED_FORMAT: u32 = 0;
+/// Bytes at the beginning of a file that tell whether it is one of a database.
+pub const BEGINNING_BYTES: usize = HEADER_BYTES + MAGIC.len();
+
+/// Whether a file that begins so is the data file of a database, or a log.
+#[must_use]
+pub fn is_of_database(beginning: &[u8]) -> bool {
+    let payload = beginning.get(HEADER_BYTES..).unwrap_or_default();
+    payload.starts_with(&MAGIC) || graven_wal::is_log(beginning)
+}
+
 /// Unit of the second superblock, 64 KiB behind the first.
 pub(crate) const SECOND_UNIT: u64 = 16;
 const PAYLOAD_BYTES: usize = 128;

@@ -80,6 +80,12 @@ pub(crate) struct RegionHeader {
     pub(crate) previous: u64,
 }
 
+/// Whether a file that begins so is a log.
+#[must_use]
+pub fn is_log(beginning: &[u8]) -> bool {
+    beginning.starts_with(&FILE_MAGIC)
+}
+
 impl Identity {
     /// Of the log in `file`; `None` if there is none whose header is intact.
     ///

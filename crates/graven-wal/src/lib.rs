@@ -71,7 +71,7 @@ mod stats;
 mod sync;
 
 pub use error::{Error, Result};
-pub use header::Identity;
+pub use header::{Identity, is_log};
 pub use histogram::{Histogram, HistogramView};
 pub use log::{Durability, Log, Waited};
 pub use options::LogOptions;

@@ -70,6 +70,15 @@ impl Recovery {
         }
     }
 
+    /// What is wrong with a log that has been cut off, if it has: records may be missing without a
+    /// trace in what is left. A log that was never finished counts as one.
+    ///
+    /// # Errors
+    /// No log, one of another store, a failing file.
+    pub fn cut_off(file: &dyn File, identity: &Identity) -> Result<Option<Error>> {
+        Layout::read(file, identity)?.cut(file, identity)
+    }
+
     /// As [`Recovery::open`], but where durable records are missing it gives those before them, and
     /// what is wrong.
     ///
@@ -103,6 +112,11 @@ impl Recovery {
             done: false,
         };
         Ok((recovery, damage))
+    }
+
+    /// Where the log begins.
+    pub fn first(&self) -> Lsn {
+        self.header.first
     }
 
     /// What was found.

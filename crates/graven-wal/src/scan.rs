@@ -92,6 +92,21 @@ impl Layout {
         Ok(layout)
     }
 
+    /// What is wrong with a file that ends within a region that was in use, or before the first
+    /// one: regions are whole before anything is written to them, so it has been cut off.
+    pub(crate) fn cut(&self, file: &dyn File, identity: &Identity) -> Result<Option<Error>> {
+        let begun = self.offset(self.slots);
+        let mut sector = AlignedBuffer::zeroed(self.header.sector_bytes as usize);
+        let is_whole = file.read_at(&mut sector, begun)? == sector.len();
+        let in_use = is_whole && RegionHeader::parse(&sector, identity, self.slots).is_some();
+        Ok((self.slots == 0 || in_use).then(|| Error::Corrupt {
+            path: file.path().to_path_buf(),
+            offset: begun,
+            lsn: self.header.first,
+            reason: "the file ends within a region: it was cut off, or copied in part".to_owned(),
+        }))
+    }
+
     pub(crate) fn offset(&self, slot: u32) -> u64 {
         FILE_HEADER_BYTES + u64::from(slot) * self.header.region_bytes
     }

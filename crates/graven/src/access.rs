@@ -13,7 +13,7 @@
 //!   for and granted there.
 
 use graven_storage::Store;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use graven_exec::{FileAccess, Opened};
@@ -97,14 +97,21 @@ impl Access {
     /// Files below this folder may be named.
     #[must_use]
     pub fn with_files_below(mut self, folder: &Path) -> Access {
-        let urls = match self.files {
-            FileAccess::Opened(opened) => opened.urls,
-            FileAccess::Any(_) => Allowed::none(),
-        };
-        self.files = FileAccess::Opened(Opened {
-            folder: Some(folder.into()),
-            urls,
-        });
+        let mut opened = Opened::below(folder);
+        if let FileAccess::Opened(before) = self.files {
+            (opened.urls, opened.kept) = (before.urls, before.kept);
+        }
+        self.files = FileAccess::Opened(opened);
+        self
+    }
+
+    /// Of files below the opened folder, these may not be named, nor what lies beside them under a
+    /// name that goes on with `-`; of a folder, no database in it. Names are whole ones.
+    #[must_use]
+    pub fn without_files_of(mut self, kept: &Arc<[PathBuf]>) -> Access {
+        if let FileAccess::Opened(opened) = &mut self.files {
+            opened.kept = Arc::clone(kept);
+        }
         self
     }
 
@@ -123,11 +130,12 @@ impl Access {
     /// ```
     pub fn with_urls_below<T: AsRef<str>>(mut self, urls: &[T]) -> Result<Access, Error> {
         let urls = Allowed::below(urls).map_err(|error| Error::config(error.to_string()))?;
-        let folder = match self.files {
-            FileAccess::Opened(opened) => opened.folder,
-            FileAccess::Any(_) => None,
-        };
-        self.files = FileAccess::Opened(Opened { folder, urls });
+        if let FileAccess::Any(_) = self.files {
+            self.files = FileAccess::closed();
+        }
+        if let FileAccess::Opened(opened) = &mut self.files {
+            opened.urls = urls;
+        }
         Ok(self)
     }
 

@@ -37,16 +37,22 @@ pub struct CheckReport {
     pub problems: Vec<String>,
 }
 
-/// Checks everything. `begins` is told the name of each store before it is read.
-pub(crate) fn check(store: &Store, begins: &mut dyn FnMut(&str)) -> CheckReport {
+/// Checks everything. `begins` is told the name of each store before it is read; where `stop` says
+/// that nothing more is wanted, what is left is not read, and the report is of no use.
+pub(crate) fn check(
+    store: &Store,
+    begins: &mut dyn FnMut(&str),
+    stop: &(dyn Fn() -> bool + Sync),
+) -> CheckReport {
     let snapshot = &store.snapshot();
     let mut check = Check {
         snapshot,
         report: CheckReport::default(),
         begins,
+        stop,
     };
     (check.begins)("pages");
-    match store.check() {
+    match store.check_until(stop) {
         Ok(report) => {
             let problems = report.problems.into_iter();
             let said = problems.map(|problem| format!("{}: {}", problem.place, problem.what));
@@ -59,6 +65,9 @@ pub(crate) fn check(store: &Store, begins: &mut dyn FnMut(&str)) -> CheckReport 
     check.labels();
     let catalog = snapshot.catalog();
     for store in catalog.stores() {
+        if stop() {
+            break;
+        }
         match store.kind {
             StoreKind::NodeColumn(key) => check.node_column(key),
             StoreKind::RelationshipColumn(rel_type, key) => {
@@ -81,7 +90,11 @@ struct Check<'a> {
     snapshot: &'a Snapshot,
     report: CheckReport,
     begins: &'a mut dyn FnMut(&str),
+    stop: &'a (dyn Fn() -> bool + Sync),
 }
+
+/// What is said in the place of an outcome that is not wanted any more.
+const STOPPED: &str = "not read to its end";
 
 /// What a sweep over one direction saw.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -152,6 +165,10 @@ impl Check<'_> {
         let mut wrong = None;
         let nodes = self.snapshot.all_nodes().map_err(text)?;
         let outcome = lists.sweep(nodes.iter(), Sweep::Up, |node, list| {
+            if (self.stop)() {
+                wrong = Some(STOPPED.to_owned());
+                return Ok(ControlFlow::Break(()));
+            }
             let ends = list.decode_wide(&mut scratch)?;
             if !ends.is_sorted() {
                 wrong = Some(format!("the list of node {} does not ascend", node.0));
@@ -189,7 +206,7 @@ impl Check<'_> {
         let outcome = match self.snapshot.node_column(key) {
             Some(column) => {
                 let ids = self.snapshot.all_nodes().map_err(text);
-                ids.and_then(|ids| present(&column, ids.iter().map(|n| n.0)))
+                ids.and_then(|ids| self.present(&column, ids.iter().map(|n| n.0)))
                     .and_then(|seen| self.as_expected(seen, StoreKind::NodeColumn(key)))
             }
             None => Err("the catalogue names it, the file has none".to_owned()),
@@ -214,7 +231,8 @@ impl Check<'_> {
                     of.is_none_or(|of| of == rel_type)
                 });
                 let kind = StoreKind::RelationshipColumn(rel_type, key);
-                present(&column, ids).and_then(|seen| self.as_expected(seen, kind))
+                self.present(&column, ids)
+                    .and_then(|seen| self.as_expected(seen, kind))
             }
             None => Err("the catalogue names it, the file has none".to_owned()),
         };
@@ -241,15 +259,10 @@ impl Check<'_> {
         let Some(column) = self.snapshot.node_column(key) else {
             return Ok(0);
         };
-        let nodes: Vec<u64> = self
-            .snapshot
-            .nodes_with_label(label)
-            .map_err(text)?
-            .iter()
-            .map(|n| n.0)
-            .collect();
+        let nodes = self.snapshot.nodes_with_label(label).map_err(text)?;
+        let mut nodes = nodes.iter().map(|n| n.0).peekable();
         let (mut seen, mut missing) = (0, None);
-        let checked = column.each(&nodes, |id, value| {
+        let mut check = |id: u64, value: &PropertyValue| {
             // Values that equal nothing are not in an index.
             let comparable = !matches!(value, PropertyValue::Null)
                 && !matches!(value, PropertyValue::Float(x) if x.is_nan());
@@ -260,9 +273,36 @@ impl Check<'_> {
                 seen += 1;
             }
             Ok::<(), graven_storage::Error>(())
-        });
-        checked.map_err(text)?;
+        };
+        let mut chunk = Vec::new();
+        while nodes.peek().is_some() {
+            if (self.stop)() {
+                return Err(STOPPED.to_owned());
+            }
+            chunk.clear();
+            chunk.extend(nodes.by_ref().take(CHUNK as usize));
+            column.each(&chunk, &mut check).map_err(text)?;
+        }
         missing.map_or(Ok(seen), Err)
+    }
+
+    /// How many of the ids have a value.
+    fn present(&self, column: &Column, ids: impl Iterator<Item = u64>) -> Result<u64, String> {
+        let mut ids = ids.peekable();
+        let (mut seen, mut chunk) = (0, Vec::new());
+        while ids.peek().is_some() {
+            if (self.stop)() {
+                return Err(STOPPED.to_owned());
+            }
+            chunk.clear();
+            chunk.extend(ids.by_ref().take(CHUNK as usize));
+            let read = column.each(&chunk, |_, value| {
+                seen += u64::from(!value.is_null());
+                Ok::<(), graven_storage::Error>(())
+            });
+            read.map_err(text)?;
+        }
+        Ok(seen)
     }
 
     fn key_name(&self, key: KeyId) -> String {
@@ -270,22 +310,6 @@ impl Check<'_> {
             .key_name(key)
             .map_or(String::new(), ToString::to_string)
     }
-}
-
-/// How many of the ids have a value.
-fn present(column: &Column, ids: impl Iterator<Item = u64>) -> Result<u64, String> {
-    let mut ids = ids.peekable();
-    let (mut seen, mut chunk) = (0, Vec::new());
-    while ids.peek().is_some() {
-        chunk.clear();
-        chunk.extend(ids.by_ref().take(CHUNK as usize));
-        let read = column.each(&chunk, |_, value| {
-            seen += u64::from(!value.is_null());
-            Ok::<(), graven_storage::Error>(())
-        });
-        read.map_err(text)?;
-    }
-    Ok(seen)
 }
 
 fn same(seen: u64, said: u64) -> Result<u64, String> {

@@ -427,7 +427,7 @@ impl Database {
     /// `Database.InUse` where another process has the database and cannot be reached.
     pub fn check(&self, begins: &mut dyn FnMut(&str)) -> Result<CheckReport, Error> {
         match self.backend()? {
-            Backend::Local(inner) => Ok(check::check(&inner.store, begins)),
+            Backend::Local(inner) => Ok(check::check(&inner.store, begins, &|| false)),
             Backend::Remote(_) => self.let_owner_check(),
         }
     }

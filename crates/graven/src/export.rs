@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use graven_cypher::statement;
-use graven_exec::{Deadline, FileAccess, Refused, sources};
+use graven_exec::{Deadline, FileAccess, Opened, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
 use graven_pagecache::Reservation;
 use graven_storage::PropertyValue;
@@ -513,7 +513,10 @@ pub(crate) fn import(
     ];
     let mut access = connection.access().clone();
     access.files = match access.files {
-        FileAccess::Opened(_) => FileAccess::below(folder.as_path()),
+        FileAccess::Opened(opened) => FileAccess::Opened(Opened {
+            kept: opened.kept,
+            ..Opened::below(folder.as_path())
+        }),
         FileAccess::Any(_) => FileAccess::Any(Some(Arc::from(folder.as_path()))),
     };
     let connection = connection.clone().with_access(access);

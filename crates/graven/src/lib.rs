@@ -93,7 +93,7 @@ pub use database::Database;
 pub use database_manager::{Change, DatabaseManager, Listed};
 pub use error::Error;
 pub use functions::Function;
-pub use graven_cypher::{Address, address_of, statement};
+pub use graven_cypher::{Address, statement};
 pub use graven_exec::sources::inspect;
 pub use graven_files::{Frame, RecordBatchReader};
 pub use graven_pagecache as pagecache;

@@ -315,7 +315,7 @@ impl LocalCursor {
     }
 
     /// Notes what the batches of a subquery in transactions did before what is left of the
-    /// statement was started.
+    /// statement.
     pub(crate) fn batches_done(
         &mut self,
         pages: &PerKind,
@@ -323,8 +323,11 @@ impl LocalCursor {
         commit: Option<Commit>,
     ) {
         self.counts.pages += pages;
-        self.counters = counters;
-        self.commit = commit;
+        self.counters += counters;
+        self.commit = match (self.commit, commit) {
+            (Some(last), Some(before)) => Some(last.after(before)),
+            (last, before) => last.or(before),
+        };
     }
 
     fn advance(&mut self) -> Result<Option<Row>, Error> {
@@ -424,6 +427,13 @@ impl LocalCursor {
 
     /// The next row of the batch, which has one.
     fn take_row(&mut self) -> Result<Row, Error> {
+        // What is read of the row may be long.
+        if !self.is_complete
+            && let Some(execution) = &self.execution
+        {
+            let ended = execution.check_cancelled();
+            ended.map_err(|error| Error::running(error, &self.text))?;
+        }
         let (batch, at) = self.batch.as_mut().expect("there is a row");
         self.values.next_row();
         let mut values = Vec::with_capacity(batch.columns().len());

@@ -70,6 +70,19 @@ pub struct Commit {
     pub checkpoint: Duration,
 }
 
+impl Commit {
+    /// What this one and an earlier one of the same statement did together.
+    pub(crate) fn after(self, before: Commit) -> Commit {
+        Commit {
+            timestamp: self.timestamp,
+            log_bytes: before.log_bytes + self.log_bytes,
+            waited: before.waited + self.waited,
+            group: self.group,
+            checkpoint: before.checkpoint + self.checkpoint,
+        }
+    }
+}
+
 impl From<graven_storage::Committed> for Commit {
     fn from(committed: graven_storage::Committed) -> Self {
         Commit {

@@ -2,13 +2,19 @@
 //!
 //! # How it works
 //! A statement is a frame (a row, many rows, wide rows, a subquery, a write, a parameter, a file in
-//! or out) around expressions. Texts begin at some characters and double; every function and
-//! operator that makes texts, lists and maps is applied to them. The same seed gives the same
-//! statements. Light ones have the same frames and shorter data, so that they end soon.
+//! or out, a call) around expressions. Texts begin at some characters and double; every operator
+//! that makes texts, lists and maps is applied to them, and every function and procedure that the
+//! program lists is called with them ([`call`]). The same seed gives the same statements. Light
+//! ones have the same frames and shorter data, so that they end soon.
+
+mod call;
+mod long_text;
 
 use std::fmt::Write as _;
 
 use graven_types::rng::SplitMix64;
+
+use super::calls::Calls;
 
 /// Files that statements read: one record of many bytes, many fields, many records, a quote that is
 /// never closed, zeros packed, and an object of many keys.
@@ -25,9 +31,12 @@ const FILES: &[&str] = &[
 const KINDS: &[&str] = &["csv", "json", "parquet", "arrow"];
 
 /// Draws statements.
-pub(super) struct Generator {
+pub(super) struct Generator<'a> {
     random: SplitMix64,
     light: bool,
+    calls: &'a Calls,
+    /// The function that is called next.
+    called: usize,
     /// Files that were written.
     files: u32,
     /// Variables in sight that hold texts and numbers.
@@ -35,11 +44,14 @@ pub(super) struct Generator {
     numbers: Vec<&'static str>,
 }
 
-impl Generator {
-    pub(super) fn new(seed: u64, light: bool) -> Self {
+impl<'a> Generator<'a> {
+    /// `first`: the function that is called first; the next ones follow.
+    pub(super) fn new(seed: u64, light: bool, calls: &'a Calls, first: usize) -> Self {
         Self {
             random: SplitMix64::new(seed),
             light,
+            calls,
+            called: first,
             files: 0,
             texts: Vec::new(),
             numbers: Vec::new(),
@@ -68,11 +80,13 @@ impl Generator {
     pub(super) fn statement(&mut self) -> String {
         self.texts.clear();
         self.numbers.clear();
-        match self.random.below(18) {
+        match self.random.below(26) {
+            18..=22 => self.function(),
+            23..=24 => self.procedure(),
             0..=3 => self.one_row(),
             4..=6 => self.many_rows(),
             7 => self.wide_rows(),
-            8 => self.long_text(),
+            8 | 25 => self.long_text(),
             9 | 10 => self.write(),
             11 => self.names(),
             12 => self.file(),
@@ -142,31 +156,6 @@ impl Generator {
             _ => "WHERE c1 > 5 RETURN count(*)",
         };
         format!("UNWIND range(1, {rows}) AS x WITH {list} {end}")
-    }
-
-    /// A statement whose text is long.
-    fn long_text(&mut self) -> String {
-        let parts = self.size(&[1_000, 5_000, 20_000, 50_000]);
-        let joined = |part: &dyn Fn(u64) -> String, by: &str| {
-            let parts: Vec<String> = (0..parts).map(part).collect();
-            parts.join(by)
-        };
-        match self.random.below(5) {
-            0 => {
-                let ors = joined(&|n| format!("x = {n}"), " OR ");
-                format!("UNWIND [1] AS x WITH x WHERE {ors} RETURN count(*)")
-            }
-            1 => format!("RETURN {}", joined(&|n| format!("{n} AS c{n}"), ", ")),
-            2 => format!(
-                "RETURN size([{}])",
-                joined(&|n| format!("'item {n}'"), ", ")
-            ),
-            3 => format!(
-                "RETURN keys({{{}}})[0]",
-                joined(&|n| format!("k{n}: {n}"), ", ")
-            ),
-            _ => format!("RETURN {}", joined(&|n| n.to_string(), " + ")),
-        }
     }
 
     fn write(&mut self) -> String {

@@ -161,16 +161,21 @@ impl Served {
     }
 }
 
-/// Makes a user where the database has none, and says how to log in. Where nothing may be
-/// written, the server knows it alone.
-fn first_user(served: &Served) -> Result<Option<User>, Failure> {
-    let database = served.users();
-    let mut file = database.path().as_os_str().to_owned();
+/// Where the first password is kept.
+fn password_file(served: &Served) -> PathBuf {
+    let mut file = served.users().path().as_os_str().to_owned();
     if let Served::File(open, _) = served {
         open.db.as_os_str().clone_into(&mut file);
     }
     file.push("-password");
-    let file = PathBuf::from(file);
+    file.into()
+}
+
+/// Makes a user where the database has none, and says how to log in. Where nothing may be
+/// written, the server knows it alone.
+fn first_user(served: &Served) -> Result<Option<User>, Failure> {
+    let database = served.users();
+    let file = password_file(served);
     if database.has_users()? {
         if file.exists() {
             eprintln!(
@@ -235,6 +240,7 @@ impl Serve {
         options.metrics.clone_from(&self.metrics);
         options.metrics_hosts.clone_from(&self.metrics_host);
         (options.files, options.urls) = self.opened_files()?;
+        options.secret_files.extend(self.password_file.clone());
         options.transaction_timeout = self.transaction_timeout;
         options.idle_timeout = self.idle_timeout.0;
         options.tls = self.tls();
@@ -245,6 +251,7 @@ impl Serve {
         let tls_only = self.tls_only;
         let refresh = self.refresh;
         let served = self.opened()?;
+        options.secret_files.push(password_file(&served));
         if options.user.is_none() && !options.open_to_all {
             options.user = first_user(&served)?;
         }

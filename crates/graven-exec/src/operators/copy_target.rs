@@ -97,16 +97,16 @@ impl Target {
 
     fn file(name: String, rt: &QueryContext) -> Result<(Target, Box<dyn Output>)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let named = |path: &Path| {
-            rt.files.new_file(path).map_err(|refused| {
-                let message = format!("COPY: {name}: {refused}");
-                match refused {
-                    Refused::Policy(_) => ExecError::Forbidden { message },
-                    Refused::System(_) => ExecError::Argument { message },
-                }
-            })
+        let told = |refused: Refused| {
+            let message = format!("COPY: {name}: {refused}");
+            match refused {
+                Refused::Policy(_) => ExecError::Forbidden { message },
+                Refused::System(_) => ExecError::Argument { message },
+            }
         };
+        let named = |path: &Path| rt.files.new_file(path).map_err(told);
         let place = named(Path::new(&name))?;
+        place.check_replaceable().map_err(told)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let beside = format!("{name}.{}-{number}.part", std::process::id());
         let beside = Unfinished {

@@ -35,6 +35,10 @@ pub(crate) struct Procedure {
     result: Option<(ProcedureResult, usize)>,
 }
 
+/// Values that are handed out at once, where rows are wide: a column may be yielded any number of
+/// times.
+const CELLS_MAX: usize = 64 << 10;
+
 impl Procedure {
     /// Calls `name` for each row of `input`.
     pub(crate) fn new(
@@ -159,7 +163,8 @@ impl PhysicalOperator for Procedure {
             } else {
                 result.rows.len()
             };
-            let to = row_count.min(from + BATCH_ROWS);
+            let some = (CELLS_MAX / self.yields.len().max(1)).clamp(1, BATCH_ROWS);
+            let to = row_count.min(from + some);
             let mut added = Vec::with_capacity(self.yields.len());
             for (name, slot) in &*self.yields {
                 added.push((*slot, self.column(&result, name, from, to)?));

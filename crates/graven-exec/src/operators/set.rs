@@ -185,11 +185,15 @@ fn apply_together(
     let mut items = items.iter().zip(computed);
     let counts = computed.len() > 1 && items.clone().any(|(item, _)| item.may_set());
     if !counts || computed[0].target.get(row).is_null() {
-        return items.try_for_each(|(item, computed)| item.apply(computed, row, rt));
+        return items.try_for_each(|(item, computed)| {
+            rt.check_cancelled()?;
+            item.apply(computed, row, rt)
+        });
     }
     let before = rt.writer()?.transaction().counters().properties_set;
     let mut keys = Vec::with_capacity(computed.len());
     for (item, computed) in items {
+        rt.check_cancelled()?;
         item.apply(computed, row, rt)?;
         keys.extend(computed.key_of(&item.change, row));
     }

@@ -94,7 +94,8 @@ impl Inputs {
     pub(crate) fn names(&mut self, name: &str) -> Result<Vec<String>, Error> {
         let local = path(name);
         if local != name || !is_url(name) {
-            return matching(&local, &self.files);
+            let most = usize::try_from(self.memory).unwrap_or(usize::MAX);
+            return matching(&local, &self.files, (most, &*self.asking.stop));
         }
         let url = ObjectUrl::parse(name).map_err(of_objects)?;
         let found = url.matching(&self.asking, fits).map_err(of_objects)?;

@@ -1,7 +1,7 @@
 //! Values in a message: numbers, texts, lists and maps, and the structures of nodes, relationships,
 //! paths and stored values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use graven::{Node, Path, Relationship, Value};
@@ -19,6 +19,7 @@ impl Writer<'_> {
     }
 
     pub(crate) fn value(&mut self, value: &Value) {
+        self.make_room();
         match value {
             Value::Null => self.null(),
             Value::Boolean(b) => self.boolean(*b),
@@ -124,6 +125,7 @@ fn element_id(to: &mut Writer<'_>, kind: char, id: u64) {
 }
 
 fn put_node(to: &mut Writer<'_>, node: &Node) {
+    to.make_room();
     to.structure(NODE, if to.version.is_5() { 4 } else { 3 });
     to.integer(node.id.cast_signed());
     to.list(node.labels.len());
@@ -152,38 +154,38 @@ fn put_relationship(to: &mut Writer<'_>, it: &Relationship) {
 /// a relationship from 1 on, negative where it is travelled backwards, and of the node behind it
 /// from 0 on.
 fn put_path(to: &mut Writer<'_>, path: &Path) {
-    let mut nodes: Vec<&Node> = Vec::new();
-    let mut relationships: Vec<&Relationship> = Vec::new();
+    /// Those that differ, and the place of each by its id.
+    struct Once<'a, T>(Vec<&'a T>, HashMap<u64, i64>);
+    impl<'a, T> Once<'a, T> {
+        fn place(&mut self, id: u64, it: &'a T) -> i64 {
+            *self.1.entry(id).or_insert_with(|| {
+                self.0.push(it);
+                i64::try_from(self.0.len() - 1).expect("a path is in memory")
+            })
+        }
+    }
+    let mut nodes: Once<'_, Node> = Once(Vec::new(), HashMap::new());
+    let mut relationships: Once<'_, Relationship> = Once(Vec::new(), HashMap::new());
     let mut steps = Vec::new();
-    let place = |places: usize| i64::try_from(places).expect("a path is in memory");
-    let mut node_place = |id: u64, node| {
-        let known = nodes.iter().position(|known: &&Node| known.id == id);
-        place(known.unwrap_or_else(|| {
-            nodes.push(node);
-            nodes.len() - 1
-        }))
-    };
     let mut ends = path.nodes.iter();
     let mut at = ends.next().map(|first| {
-        node_place(first.id, first);
+        nodes.place(first.id, first);
         first.id
     });
     for (relationship, end) in path.relationships.iter().zip(ends) {
-        let known = relationships.iter().position(|it| it.id == relationship.id);
-        let number = 1 + place(known.unwrap_or_else(|| {
-            relationships.push(relationship);
-            relationships.len() - 1
-        }));
+        let number = 1 + relationships.place(relationship.id, relationship);
         let forwards = at == Some(relationship.start) && relationship.end == end.id;
         steps.push(if forwards { number } else { -number });
-        steps.push(node_place(end.id, end));
+        steps.push(nodes.place(end.id, end));
         at = Some(end.id);
     }
+    let (nodes, relationships) = (nodes.0, relationships.0);
     to.structure(PATH, 3);
     to.list(nodes.len());
     nodes.iter().for_each(|it| put_node(to, it));
     to.list(relationships.len());
     for it in relationships {
+        to.make_room();
         to.structure(UNBOUND, if to.version.is_5() { 4 } else { 3 });
         to.integer(it.id.cast_signed());
         to.text(&it.rel_type);
@@ -193,5 +195,8 @@ fn put_path(to: &mut Writer<'_>, path: &Path) {
         }
     }
     to.list(steps.len());
-    steps.into_iter().for_each(|step| to.integer(step));
+    for step in steps {
+        to.make_room();
+        to.integer(step);
+    }
 }

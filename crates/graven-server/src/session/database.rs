@@ -16,7 +16,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graven::{Connection, Params, Value, address_of};
+use graven::{Connection, Params, Value};
 
 use super::{Answer, Session};
 use crate::Version;
@@ -29,6 +29,12 @@ use crate::timeouts::Timer;
 
 /// How long computing the name of a database may take.
 const NAME_TIME: Duration = Duration::from_secs(1);
+
+/// What a client may say of a transaction that its first statement may move to another database.
+const OPTIONS: [&str; 4] = ["imp_user", "mode", "tx_metadata", "tx_timeout"];
+
+/// Bytes of what a client may say of a transaction: that is kept as long as the transaction.
+const SAID_MAX: u64 = 64 << 10;
 
 /// Words without which no statement chooses a database; the whole is looked at only with one of
 /// them.
@@ -126,9 +132,12 @@ impl<W: Write> Session<W> {
             return Ok(databases.named(chosen)?.into());
         };
         let of_system = chosen.eq_ignore_ascii_case(SYSTEM);
-        let address = (of_system || may_choose(text)).then(|| address_of(text));
+        let address = match of_system || may_choose(text) {
+            true => self.connection.address_of(text)?,
+            false => None,
+        };
         // A text that cannot be read fails wherever it runs.
-        let Some(address) = address.flatten() else {
+        let Some(address) = address else {
             return Ok(databases.named(chosen)?.into());
         };
         if address.administers {
@@ -243,6 +252,12 @@ impl<W: Write> Session<W> {
         let timeout = least(connection.timeout(), timer.left());
         let connection = match extra.get("tx_metadata") {
             Some(said @ Value::Map(said_of)) if !said_of.is_empty() => {
+                let said_of: Params = said_of.clone().into_iter().collect();
+                if said_of.memory() > SAID_MAX {
+                    return Err(Failure::request(
+                        "tx_metadata takes more than 64 KiB: say less of the transaction",
+                    ));
+                }
                 connection.with_metadata(said)
             }
             _ => connection,
@@ -259,7 +274,10 @@ impl<W: Write> Session<W> {
         self.transaction_filter = self.filter.with(self.version, extra);
         self.next = 0;
         if let Some(database_manager) = &self.database_manager {
-            self.begun_with.clone_from(extra);
+            let kept = OPTIONS.iter().filter_map(|name| extra.get_key_value(*name));
+            self.begun_with = kept
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
             database_manager.begin(true);
         }
         Ok(Answer::Success(self.home()))

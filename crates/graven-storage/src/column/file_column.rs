@@ -333,12 +333,18 @@ impl FileColumn {
     ) -> Result<Option<PropertyValue>> {
         let FileColumn { pages, kind, .. } = self;
         match pages.checked(page, *kind, segment.value(rank))? {
-            Stored::Value(value) => Ok(Some(value)),
+            Stored::Value(value) => Ok(has_room(&value, room).then_some(value)),
             Stored::Overflow(head) => {
                 if !room(overflow_pages::length(pages, head, PageKind::Overflow)?) {
                     return Ok(None);
                 }
                 let bytes = overflow_pages::read(pages, head, PageKind::Overflow, |_| ())?;
+                // The items of a list take more than their bytes.
+                let items = segment.bytes_of_items(&bytes);
+                let items = pages.checked(head, PageKind::Overflow, items)?;
+                if items > bytes.len() as u64 && !room(items) {
+                    return Ok(None);
+                }
                 let value = pages.checked(head, PageKind::Overflow, segment.long_value(&bytes));
                 value.map(Some)
             }

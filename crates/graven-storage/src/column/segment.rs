@@ -44,7 +44,7 @@ use super::bits;
 use super::front_coding::{self, Text};
 use super::plain_texts;
 use crate::bytes::{Decoded, Malformed, Reader};
-use crate::value::encode::read_value;
+use crate::value::encode::{read_value, skip_value};
 pub(crate) use encode::{encode, long_bytes};
 use graven_pagecache::PageRef;
 use graven_types::PropertyValue;
@@ -401,6 +401,14 @@ impl<'a> ColumnSegment<'a> {
             Stored::Value(value) => Cell::Value(value),
             Stored::Overflow(head) => Cell::Overflow(self.value_type, head),
         })
+    }
+
+    /// Bytes that the items of a list with these bytes take in memory; 0 for other values.
+    pub(crate) fn bytes_of_items(&self, bytes: &[u8]) -> Decoded<u64> {
+        match self.value_type {
+            ValueType::String | ValueType::Bytes => Ok(0),
+            _ => skip_value(&mut Reader::new(bytes)),
+        }
     }
 
     /// The value whose bytes stand in a chain or a text area.

@@ -5,7 +5,7 @@ use crate::database_manager::DatabaseManager;
 use crate::error::Error;
 use crate::instance::{Backend, Instance};
 use crate::params::Params;
-use crate::plan_cache::{self, CompiledStatement, texts_of};
+use crate::plan_cache::{self, CompiledStatement, plan_bytes, texts_of};
 use crate::procedures::DatabaseProcedures;
 use crate::query_result::QueryResult;
 use crate::remote;
@@ -14,7 +14,7 @@ use crate::schema::{Asked, Schema};
 use crate::statements::StatementGuard;
 use crate::within::{Fate, Within};
 use graven_cypher::{
-    ParameterNames, Stop, parse_and_plan, parse_and_plan_logical, parse_and_plan_until,
+    Address, ParameterNames, Stop, address_of, parse_and_plan_logical, parse_and_plan_until,
 };
 use graven_exec::sources::{Patience, Reach};
 use graven_exec::{Deadline, ExecContext, ExecError, Sources, UserFunctions, execute_kept};
@@ -29,8 +29,11 @@ const LOADED: u64 = 10_000;
 /// and they are at least this part of all: many loads of few rows make few checkpoints.
 const LOADED_SHARE: u64 = 16;
 
-/// What a byte of a statement may come to in its logical plan and in that plan's text.
-const LOGICAL_PLAN_BYTES: u64 = 1024;
+/// What a statement may come to in its logical plan and in that plan's text.
+fn logical_plan_bytes(text: &str) -> u64 {
+    const BYTES: u64 = 1024;
+    (text.len() as u64).saturating_mul(BYTES)
+}
 
 /// The question that planning asks from time to time.
 fn stop_when(ended: impl Fn() -> Result<(), ExecError> + 'static) -> Stop {
@@ -374,17 +377,41 @@ impl Connection {
     pub fn prepare(&self, text: &str) -> Result<Prepared, Error> {
         match self.db.backend()? {
             Backend::Local(inner) => {
+                self.cancel.reset();
                 let snapshot = inner.store.snapshot();
-                let plan = |schema: &Schema<'_>, _: &Arc<UserFunctions>| {
-                    parse_and_plan(text, schema, &ParameterNames::Any).map(drop)
-                };
                 let deadline = self.deadline();
-                self.with_schema(&inner, (&Params::new(), deadline), &snapshot, plan)
-                    .0?;
+                let _reserved = plan_cache::reserved(text, plan_bytes, &inner.budget)?;
+                let ended = self.ended(deadline);
+                let plan = |schema: &Schema<'_>, _: &Arc<UserFunctions>| {
+                    let stop = stop_when(ended.clone());
+                    parse_and_plan_until(text, schema, &ParameterNames::Any, stop).map(drop)
+                };
+                let params = Params::new();
+                let (planned, _) = self.with_schema(&inner, (&params, deadline), &snapshot, plan);
+                // A text that was given up is no wrong one.
+                ended()?;
+                planned?;
             }
             Backend::Remote(attached) => self.db.ask(attached, |attached| attached.check(text))?,
         }
         Ok(Prepared::new(Arc::from(text), self.clone()))
+    }
+
+    /// For which database of a server a statement is; none for what cannot be parsed.
+    ///
+    /// # Errors
+    /// `Memory.Limit` for a text that is too long; the statement was cancelled, or its time is
+    /// over.
+    pub fn address_of(&self, text: &str) -> Result<Option<Address>, Error> {
+        self.cancel.reset();
+        let Backend::Local(inner) = self.db.backend()? else {
+            return Ok(address_of(text, Rc::new(|| false)));
+        };
+        let _reserved = plan_cache::reserved(text, plan_bytes, &inner.budget)?;
+        let ended = self.ended(self.deadline());
+        let address = address_of(text, stop_when(ended.clone()));
+        ended()?;
+        Ok(address)
     }
 
     /// The plan of a statement for another engine, as JSON.
@@ -395,7 +422,7 @@ impl Connection {
         snapshot: &Snapshot,
         deadline: Option<Deadline>,
     ) -> Result<String, Error> {
-        let _reserved = plan_cache::reserved(text, LOGICAL_PLAN_BYTES, &inner.budget)?;
+        let _reserved = plan_cache::reserved(text, logical_plan_bytes, &inner.budget)?;
         let ended = self.ended(deadline);
         let (plan, _) =
             self.with_schema(inner, (&Params::new(), deadline), snapshot, |schema, _| {
@@ -474,11 +501,11 @@ impl Connection {
         let texts = params.iter().map(|(_, value)| texts_of(value));
         let frames = params.frames().keys().map(|name| (name.to_string(), None));
         let known = ParameterNames::Known(names().zip(texts).chain(frames).collect());
-        let memory = match plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget) {
+        let memory = match plan_cache::reserved(text, plan_bytes, &inner.budget) {
             Ok(memory) => memory,
             Err(_) => {
                 plans.clear();
-                plan_cache::reserved(text, plan_cache::PLAN_BYTES, &inner.budget)?
+                plan_cache::reserved(text, plan_bytes, &inner.budget)?
             }
         };
         let ended = self.ended(deadline);

@@ -3,17 +3,20 @@
 
 use std::sync::Arc;
 
-use graven_exec::Value;
+use graven_exec::{Deadline, ExecError, Value};
 
-use super::{Rows, integer};
+use super::{DatabaseProcedures, Rows, integer};
 use crate::check;
 use crate::info;
 use crate::instance::Instance;
 
 /// One row for each store that was read, and one for each problem.
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn check(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
-    let report = check::check(&db.store, &mut |_| {});
+pub(super) fn check(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
+    let context = &caller.context;
+    let ended = || Deadline::check(context.deadline, &context.cancel);
+    let stop = || ended().is_err();
+    let report = check::check(&caller.database.store, &mut |_| {}, &stop);
+    ended()?;
     let checked = report.checked.iter();
     let sound =
         checked.map(|(store, entries)| vec![Value::text(store), integer(*entries), Value::Null]);

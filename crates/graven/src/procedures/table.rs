@@ -377,7 +377,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("entries", TypeSet::INTEGER),
             ("problem", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(maintenance::check),
+        run: Body::OfCaller(maintenance::check),
     },
     Procedure {
         name: "graven.checkpoint",

@@ -28,7 +28,7 @@ use crate::summary::Commit;
 use crate::value::Value;
 
 /// Both ends speak the same number or do not speak.
-pub(super) const PROTOCOL: u32 = 8;
+pub(super) const PROTOCOL: u32 = 9;
 const MAGIC: &[u8; 8] = b"GRVattch";
 /// Longest frame that is read; rows are sent in frames of [`ROWS_BYTES`], one large row may take
 /// more.

@@ -170,6 +170,11 @@ pub(super) fn put_access(w: &mut Writer, access: &Access) {
         Allowed::Below(urls) => urls,
     };
     w.list(urls.iter(), |w, url| w.text(url));
+    let kept = match &access.files {
+        FileAccess::Any(_) => &[][..],
+        FileAccess::Opened(opened) => &opened.kept,
+    };
+    w.list(kept.iter(), |w, kept| w.bytes(&path(kept)));
 }
 
 pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
@@ -184,11 +189,16 @@ pub(super) fn read_access(r: &mut Reader<'_>) -> Decoded<Access> {
     let folder = r.option(Reader::bytes)?;
     let folder = folder.map(|bytes| Path::new(OsStr::from_bytes(bytes)).into());
     let urls = r.list(Reader::shared)?;
+    let kept = r.list(|r| {
+        r.bytes()
+            .map(|bytes| Path::new(OsStr::from_bytes(bytes)).into())
+    })?;
     let files = match kind {
         0 => FileAccess::Any(folder),
         1 => FileAccess::Opened(Opened {
             folder,
             urls: Allowed::Below(urls.into()),
+            kept: kept.into(),
         }),
         _ => return Err(Malformed(format!("{kind} is no kind of access to files"))),
     };

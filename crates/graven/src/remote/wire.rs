@@ -14,6 +14,9 @@ use crate::value::{Node, Path, Relationship, Value};
 /// Lists and maps nest at most this deep in a message.
 const DEPTH_MAX: u32 = 512;
 
+/// Items that a list has room for before they are read.
+const ITEMS_AHEAD: usize = 1024;
+
 /// A message that cannot be read; says what was found.
 #[derive(Debug)]
 pub(super) struct Malformed(pub(super) String);
@@ -212,7 +215,7 @@ impl<'a> Reader<'a> {
     ) -> Decoded<Vec<T>> {
         let count = self.u32()? as usize;
         // A count may lie; what is really there decides how much memory is taken.
-        let mut items = Vec::with_capacity(count.min(self.rest.len()));
+        let mut items = Vec::with_capacity(count.min(self.rest.len()).min(ITEMS_AHEAD));
         for _ in 0..count {
             items.push(read(self)?);
         }

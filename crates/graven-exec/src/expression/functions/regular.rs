@@ -11,7 +11,8 @@
 //!
 //! # Costs
 //! A compiled pattern takes up to some megabytes ([`PATTERN_BYTES_MAX`]), which the engine refuses
-//! to go beyond. What backtracking keeps grows with the text and is charged to the budget.
+//! to go beyond; a few large ones are kept in all threads together. What compiling takes, and what
+//! backtracking keeps, which grows with the text, are charged to the budget.
 
 mod java;
 mod properties;
@@ -20,8 +21,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fancy_regex::{Input, Regex, RegexBuilder};
+use graven_files::Fault;
 
 use crate::error::{ExecError, Result};
 use crate::growth::Growth;
@@ -32,8 +35,17 @@ use crate::value::Value;
 const STEPS_MAX: usize = 1_000_000;
 /// Bytes of a compiled pattern, and of the states that an automaton may keep.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
-/// Patterns that a thread keeps.
+/// Patterns that a thread keeps: of those that take more than so many bytes only the last one, and
+/// none where there are as many in all threads.
 const KEPT: usize = 8;
+const SMALL_PATTERN_BYTES: usize = 512 << 10;
+const LARGE_MAX: usize = 4;
+/// Bytes of a pattern as it is written, and classes of characters in it: more are never compiled.
+const WRITTEN_BYTES_MAX: usize = 1 << 20;
+const CLASSES_MAX: usize = 4096;
+/// Bytes that compiling takes for a byte of the pattern, and for a class of characters.
+const COMPILING_BYTES: usize = 320;
+const CLASS_BYTES: usize = 8 << 10;
 /// Bytes that backtracking keeps for a byte of text, and at most.
 const BYTES_FOR_BYTE: usize = 32;
 const STACK_BYTES_MAX: usize = 32 << 20;
@@ -56,6 +68,26 @@ struct Compiled {
     place: Place,
     regex: Regex,
     backtracks: bool,
+    large: Option<Large>,
+}
+
+/// Compiled patterns of more than [`SMALL_PATTERN_BYTES`], in all threads.
+static LARGE: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them.
+struct Large;
+
+impl Large {
+    fn new() -> Large {
+        LARGE.fetch_add(1, Ordering::Relaxed);
+        Large
+    }
+}
+
+impl Drop for Large {
+    fn drop(&mut self) {
+        LARGE.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 thread_local!(static LAST: RefCell<Vec<Compiled>> = const { RefCell::new(Vec::new()) });
@@ -145,13 +177,17 @@ fn with<T>(
     });
     let compiled = match kept {
         Some(compiled) => compiled,
-        None => compile(pattern, place)?,
+        None => compile(rt, pattern, place)?,
     };
     let result = run(&compiled)?;
-    LAST.with_borrow_mut(|kept| {
-        kept.truncate(KEPT - 1);
-        kept.insert(0, compiled);
-    });
+    let is_large = compiled.large.is_some();
+    if !is_large || LARGE.load(Ordering::Relaxed) <= LARGE_MAX {
+        LAST.with_borrow_mut(|kept| {
+            kept.retain(|known| !is_large || known.large.is_none());
+            kept.truncate(KEPT - 1);
+            kept.insert(0, compiled);
+        });
+    }
     Ok(result)
 }
 
@@ -221,29 +257,54 @@ impl Input for Watched<'_> {
     }
 }
 
-fn compile(pattern: &Arc<str>, place: Place) -> Result<Compiled> {
-    let invalid = |why: &dyn std::fmt::Display| ExecError::Named {
-        kind: "ArgumentError",
-        detail: "InvalidRegularExpression",
-        message: format!("invalid regular expression `{pattern}`: {why}"),
+fn compile(rt: &QueryContext, pattern: &Arc<str>, place: Place) -> Result<Compiled> {
+    let invalid = |why: &dyn std::fmt::Display| {
+        let shown = Fault::shown(pattern);
+        ExecError::Named {
+            kind: "ArgumentError",
+            detail: "InvalidRegularExpression",
+            message: format!("invalid regular expression `{shown}`: {why}"),
+        }
     };
+    if pattern.len() > WRITTEN_BYTES_MAX {
+        let told = format!("it has more than {WRITTEN_BYTES_MAX} bytes");
+        return Err(invalid(&told));
+    }
     let java::Rewritten { text, backtracks } =
         java::rewrite(pattern).map_err(|why| invalid(&why))?;
     let text = match place {
         Place::Whole => format!("\\A(?:{text})\\z"),
         Place::Anywhere => text,
     };
-    let regex = RegexBuilder::new(&text)
-        .backtrack_limit(STEPS_MAX)
-        .delegate_size_limit(PATTERN_BYTES_MAX)
-        .delegate_dfa_size_limit(PATTERN_BYTES_MAX)
-        .build()
-        .map_err(|error| invalid(&error))?;
+    let classes = text.matches("\\p").count() + text.matches("\\P").count();
+    if classes > CLASSES_MAX {
+        let told = format!("it has more than {CLASSES_MAX} classes of characters");
+        return Err(invalid(&told));
+    }
+    let held = rt.growth.held();
+    rt.growth
+        .charge(text.len() * COMPILING_BYTES + classes * CLASS_BYTES)?;
+    let built = |bytes: usize| {
+        RegexBuilder::new(&text)
+            .backtrack_limit(STEPS_MAX)
+            .delegate_size_limit(bytes)
+            .delegate_dfa_size_limit(bytes)
+            .build()
+    };
+    let (regex, large) = match built(SMALL_PATTERN_BYTES) {
+        Ok(regex) => (regex, None),
+        Err(_) => {
+            let regex = built(PATTERN_BYTES_MAX).map_err(|error| invalid(&error))?;
+            (regex, Some(Large::new()))
+        }
+    };
+    rt.growth.keep(held)?;
     Ok(Compiled {
         pattern: Arc::clone(pattern),
         place,
         regex,
         backtracks,
+        large,
     })
 }
 

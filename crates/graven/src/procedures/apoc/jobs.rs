@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_pagecache::Reservation;
 
 use super::super::entry::{Body, Field, Procedure, procedure};
-use super::super::inner::own_connection;
+use super::super::inner::{no_room, own_connection};
 use super::super::{DatabaseProcedures, Rows};
 use super::batches::{BATCH_ROWS, failed, inside, parameters, text};
 use crate::access::Access;
@@ -123,7 +124,12 @@ struct Statement {
     access: Access,
     timeout: Option<Duration>,
     database: WeakDatabase,
+    /// Of its text and parameters.
+    _memory: Reservation,
 }
+
+/// Bytes of a job's name: those of jobs that have ended are kept.
+const NAME_MAX: usize = 1024;
 
 impl Work for Statement {
     fn run(&self, cancel: &CancelHandle) -> Run {
@@ -194,6 +200,13 @@ fn start(
     params: Params,
 ) -> Answer {
     let (name, statement) = (text(procedure, &args[0])?, text(procedure, &args[1])?);
+    if name.len() > NAME_MAX {
+        let told = format!("the name of a job has {NAME_MAX} bytes at most");
+        return Err(failed(procedure, told));
+    }
+    let bytes = (statement.len() as u64).saturating_add(params.memory());
+    let memory = caller.database.budget.reserve("background jobs", bytes);
+    let memory = memory.map_err(no_room)?;
     let connection = own_connection(caller).map_err(|why| failed(procedure, why.to_owned()))?;
     let columns = connection.columns_of(&caller.database, statement, &params);
     columns.map_err(|error| inside((caller, procedure), &error))?;
@@ -203,6 +216,7 @@ fn start(
         access: caller.access().clone(),
         timeout: caller.connection.timeout(),
         database: caller.connection.weak_database(),
+        _memory: memory,
     });
     let job = caller.database.jobs.start(asker(caller), name, again, work);
     Ok(vec![row(&*job.map_err(|told| failed(procedure, told))?)])

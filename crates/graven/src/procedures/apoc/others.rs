@@ -1,5 +1,7 @@
 //! Procedures of APOC that stand alone: lists, nodes, schema, checks, pauses, files, help.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use super::super::entry::{Body, Named, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
 use super::super::schema_list;
 use super::VALUE;
+use crate::charged_text::{ChargedText, NoText};
 use crate::right::Right;
 
 /// By name.
@@ -458,23 +461,43 @@ fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn More
         let told = format!("{name}: only files are read, and no addresses");
         return Err(call.failed(told));
     }
-    let found = call.on.access().files.existing(Path::new(file));
+    let found = call.on.access().files.open(Path::new(file));
     let found = found.map_err(|refused| match refused {
         Refused::Policy(why) => ExecError::Forbidden {
             message: format!("{}: {name}: {why}", call.name),
         },
         Refused::System(why) => call.failed(format!("{name} cannot be read: {why}")),
     })?;
-    let cannot = |error: std::io::Error| call.failed(format!("{name} cannot be read: {error}"));
-    let length = std::fs::metadata(found.path()).map_err(cannot)?.len();
-    let mut memory = call.on.database.budget.empty_reservation("JSON");
-    memory.grow(length.saturating_mul(2)).map_err(no_room)?;
-    let text = std::fs::read_to_string(found.path()).map_err(cannot)?;
+    let empty = || call.on.database.budget.empty_reservation("JSON");
+    let whole = ChargedText::read(Stoppable { call, file: found }, empty());
+    let whole = whole.map_err(|why| match why {
+        NoText::Memory(why) => no_room(why),
+        NoText::System(why) => match call.check() {
+            Err(stopped) => stopped,
+            Ok(()) => call.failed(format!("{name} cannot be read: {why}")),
+        },
+    })?;
+    let mut memory = empty();
+    memory.grow(2 * whole.len() as u64).map_err(no_room)?;
     // One value, as the function that reads values wants a list of them.
-    let text = format!("[{text}]");
+    let text = format!("[{}]", &*whole);
+    drop(whole);
     let params = vec![(Arc::from("text"), Value::text(&text))];
     let rows = call.start(read, params)?;
     Ok(Box::new(OfText { rows, memory }))
+}
+
+/// A file that is read no longer than the statement may run.
+struct Stoppable<'a> {
+    call: &'a Call<'a>,
+    file: File,
+}
+
+impl Read for Stoppable<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.call.check().map_err(io::Error::other)?;
+        self.file.read(into)
+    }
 }
 
 /// Rows that a text in memory gives.

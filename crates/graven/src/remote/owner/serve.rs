@@ -160,6 +160,8 @@ impl Session<'_> {
                 return Ok(());
             };
             let connection = Connection::on(Database::here(database), self.cancel.clone());
+            // Also to plan a statement its files are looked at.
+            let connection = connection.with_access(self.most.clone());
             match self.answer(&connection, request) {
                 Ok(Some(reply)) => reply.send(&mut *self.socket)?,
                 Ok(None) => {}

@@ -369,10 +369,10 @@ fn indexes_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let (part, from) = bounded(name, of, args)?;
     let mut found = Items::default();
-    for (number, (at, _)) in (from..).zip(part.char_indices()) {
+    for (number, (at, _)) in (0_i64..).zip(part.char_indices()) {
         work(1)?;
         if !wanted.is_empty() && part[at..].starts_with(wanted) {
-            found.push(Value::Integer(number))?;
+            found.push(Value::Integer(from.saturating_add(number)))?;
         }
     }
     found.value()

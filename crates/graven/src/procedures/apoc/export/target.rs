@@ -53,17 +53,19 @@ impl Target {
             return Err(call.failed("name a file, or give the text with {stream: true}"));
         };
         call.on.check(Right::Admin, call.name)?;
+        let told = |refused: Refused| match refused {
+            Refused::Policy(why) => ExecError::Forbidden {
+                message: format!("{}: {name}: {why}", call.name),
+            },
+            Refused::System(error) => failed(call, name, &error),
+        };
         let named = |name: &str| {
             let name = name.strip_prefix("file://").unwrap_or(name);
             let found = call.on.access().files.new_file(Path::new(name));
-            found.map_err(|refused| match refused {
-                Refused::Policy(why) => ExecError::Forbidden {
-                    message: format!("{}: {name}: {why}", call.name),
-                },
-                Refused::System(error) => failed(call, name, &error),
-            })
+            found.map_err(told)
         };
         let target = named(name)?;
+        target.check_replaceable().map_err(told)?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let beside = named(&format!("{name}.{}-{number}.part", std::process::id()))?;
         let file = File::create_new(beside.path());
