@@ -175,8 +175,7 @@ impl Workload {
             Some((_, end)) if *end == low => *end = high,
             _ => extent.ranges.push((low, high)),
         }
-        for at in 0..TYPES.len() {
-            let (_, from, to) = TYPES[at];
+        for (at, (_, from, to)) in TYPES.into_iter().enumerate() {
             if from == of {
                 self.relate(library, at, (low, high))?;
             } else if to == of && random.chance(50) {
