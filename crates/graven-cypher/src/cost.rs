@@ -236,14 +236,19 @@ impl Cost<'_> {
         Some(self.schema.type_count(rel_type)? as f64)
     }
 
+    /// Nodes or relationships that the property may belong to, if they were counted.
+    fn owners(&self, owner: Owner<'_>) -> Option<f64> {
+        match owner {
+            Owner::Node(label) => Some(self.nodes(label)),
+            Owner::Relationship(rel_type) => self.relationships(rel_type),
+        }
+    }
+
     /// Different values of a property of `owner`, null included, if they were counted; at most one
     /// for each that has it.
     pub(crate) fn property_values(&self, owner: Owner<'_>, key: &str) -> Option<f64> {
         let of = owner.property(key);
-        let all = match owner {
-            Owner::Node(label) => self.nodes(label),
-            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
-        };
+        let all = self.owners(owner)?;
         let counts = self.schema.values(of)?;
         Some((counts.distinct as f64 + 1.0).min(all))
     }
@@ -258,10 +263,7 @@ impl Cost<'_> {
         value: Option<&Literal>,
     ) -> Option<f64> {
         let of = owner.property(key);
-        let all = match owner {
-            Owner::Node(label) => self.nodes(label),
-            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
-        };
+        let all = self.owners(owner)?;
         // The values may be those of all labels, while these nodes have at most as many as they
         // are.
         let equal = || {
@@ -289,10 +291,7 @@ impl Cost<'_> {
         high: Option<&Literal>,
     ) -> Option<f64> {
         let of = owner.property(key);
-        let all = match owner {
-            Owner::Node(label) => self.nodes(label),
-            Owner::Relationship(rel_type) => self.relationships(rel_type)?,
-        };
+        let all = self.owners(owner)?;
         self.schema.values(of)?;
         Some(self.between(of, Some(low), Some(high)) * self.having(of, all))
     }

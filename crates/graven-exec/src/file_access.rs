@@ -45,8 +45,8 @@ pub struct Opened {
     pub folder: Option<Arc<Path>>,
     /// URLs.
     pub urls: Allowed,
-    /// Files of the server, by their whole names: these stay closed, and those whose names go on
-    /// with `-`, as that of a log does. Of a folder: the databases in it, and what is theirs.
+    /// Files of the server, by their whole names: these stay closed, and those with names that go
+    /// on with `-`, as that of a log does. Of a folder: the databases in it, and what is theirs.
     pub kept: Arc<[PathBuf]>,
 }
 

@@ -156,7 +156,7 @@ impl AfterBatches {
     }
 }
 
-/// Starts the operators above the topmost subquery in transactions, whose rows are `ready`.
+/// Starts the operators above the topmost subquery in transactions; its rows are `ready`.
 fn start(
     (plan, physical, cells): (Arc<Plan>, Arc<PhysicalPlan>, Option<ProfileCells>),
     rt: QueryContext,

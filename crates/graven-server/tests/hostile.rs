@@ -4,12 +4,15 @@
 //! and too few of them, sizes that lie, nonsense behind it, and out of its place; thousands of
 //! connections to a server with few places, beside a client that stays.
 
+mod process;
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use graven::{Config, Database};
 use graven_server::{Options, Server};
+use process::resident_bytes;
 
 const PLACES: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -200,15 +203,6 @@ impl Client {
 
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").expect("Linux").count()
-}
-
-fn resident_bytes() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-    let pages = status
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<usize>().ok());
-    pages.expect("a number") * 4096
 }
 
 fn waits_until(what: &str, is_so: impl Fn() -> bool) {

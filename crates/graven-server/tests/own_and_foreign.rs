@@ -2,6 +2,7 @@
 //! comes; files of the server stay closed below the folder that is open to clients.
 
 mod client;
+mod process;
 
 use std::path::Path;
 
@@ -9,15 +10,7 @@ use graven::{Config, Database, Value};
 use graven_server::{Options, Server, User};
 
 use client::*;
-
-fn resident_bytes() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").expect("Linux");
-    let pages = status
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<usize>().ok());
-    pages.expect("a number") * 4096
-}
+use process::resident_bytes;
 
 fn served(folder: &Path, options: impl FnOnce(&mut Options)) -> Server {
     let mut config = Config::default();

@@ -88,8 +88,8 @@ enum Sampled {
     Relationships(TypeId, KeyId),
 }
 
-/// What the planner has asked for: labels and types whose counts it knows, and what was found out
-/// for it.
+/// What the planner has asked for: labels and types with their counts, and what was found out for
+/// it.
 #[derive(Default)]
 pub(crate) struct Asked {
     sampled: RefCell<BTreeMap<Sampled, Option<Rc<ValueStatistics>>>>,

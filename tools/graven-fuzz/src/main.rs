@@ -20,8 +20,8 @@ Usage: cargo xtask fuzz [OPTIONS]
   --coverage       print what the queries exercised; a cell at zero is a failure
   --mutants        instead: rules of the planner without a side condition, all to be found by
                    --queries N (20000) statements
-  --plans N        instead: N databases whose labels are filled, grow and shrink; no plan may do more
-                   than twice as much as one that chance makes
+  --plans N        instead: N databases with labels that are filled, grow and shrink; no plan may do
+                   more than twice as much as one that chance makes
   --print          instead: --queries N statements and all function calls as lines of JSON, with
                    what makes their graphs, for bench/neo4j/compare.py
   --seed S         first seed (1); each graph has its own, counted up from it

@@ -5,7 +5,7 @@
 //! The schema view says which columns a source has. `COPY name FROM source` is bound as the clauses
 //! that do the same: the source, for relationships an `OPTIONAL MATCH` of each end by its key and a
 //! condition that says which one was not found, and a `CREATE`; in transactions of its own, the
-//! last ones are a subquery in them. With `IGNORE_ERRORS` rows whose end was not found are noted,
+//! last ones are a subquery in them. With `IGNORE_ERRORS` rows without a node at an end are noted,
 //! and nodes of a table are made by a `MERGE` of their key, which notes a row that finds its node.
 
 use std::sync::Arc;

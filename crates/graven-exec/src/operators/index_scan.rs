@@ -192,7 +192,7 @@ struct Stream {
     outside: Option<(bool, VecDeque<(u64, u64)>)>,
     /// The index may lack nodes of the label, and their order is asked for.
     lacks: bool,
-    /// Nodes whose values have a class but no key; none before they are looked for.
+    /// Nodes with values that have a class but no key; none before they are looked for.
     keyless: Option<Vec<(u8, u64)>>,
 }
 
@@ -539,7 +539,7 @@ struct InNoIndex {
     keyless: Vec<(u8, u64)>,
 }
 
-/// Of these nodes those without the property (`null`), or those whose values have no key.
+/// Of these nodes those without the property (`null`), or those with values that have no key.
 fn in_no_index(
     ids: Range<u64>,
     null: bool,

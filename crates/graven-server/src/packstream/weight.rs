@@ -17,7 +17,7 @@ const VALUE: usize = size_of::<Value>() * 3 / 2;
 /// The heads of an allocation and of what is counted.
 const HEAD: usize = 32;
 
-/// An entry of a map, whose tree may be half empty, and the smallest tree.
+/// An entry of a map (its tree may be half empty), and the smallest tree.
 const ENTRY: usize = 2 * size_of::<(Arc<str>, Value)>();
 const TREE: usize = 12 * size_of::<(Arc<str>, Value)>();
 

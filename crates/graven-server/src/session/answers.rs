@@ -21,7 +21,7 @@ use crate::metrics;
 use crate::packstream::{Writer, weight};
 use crate::{Version, chunk};
 
-/// Messages whose values take no more are not counted in the budget.
+/// Messages with values that take no more are not counted in the budget.
 const SMALL: usize = 64 << 10;
 
 /// What a statement with rows left takes beside what its operators keep, and how many of a

@@ -311,7 +311,7 @@ fn files_are_copied_into_the_database() {
     }
 }
 
-/// Goal: with `IGNORE_ERRORS` relationships whose ends are not there are left out and listed, one
+/// Goal: with `IGNORE_ERRORS` relationships without a node at an end are left out and listed, one
 /// row once.
 #[test]
 fn copies_leave_out_relationships_without_ends() {

@@ -1,11 +1,11 @@
-//! Statements whose cost depends on their plan.
+//! Statements that cost more or less by their plan.
 //!
 //! # How it works
 //! One or two chains of nodes along the relationships that there are, with conditions on any node:
 //! by key, category, measure or text, with a value, a list, a range, a parameter or what a row
 //! gives; two chains are joined by an equality or share a node. Before them may stand rows, behind
-//! them an `OPTIONAL MATCH`, an existence test or a `MERGE`. A property whose values are not spread
-//! evenly is compared with what is written in the text: a plan serves all values of a parameter.
+//! them an `OPTIONAL MATCH`, an existence test or a `MERGE`. A property with unevenly spread
+//! values is compared with what is written in the text: a plan serves all values of a parameter.
 
 use std::fmt::Write as _;
 

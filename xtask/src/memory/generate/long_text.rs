@@ -1,4 +1,4 @@
-//! Statements whose text is long: many of whatever a statement may have many of.
+//! Statements with long texts: many of whatever a statement may have many of.
 
 use super::Generator;
 
@@ -66,7 +66,7 @@ const REPEATED: &[Repeated] = &[
 ];
 
 impl Generator<'_> {
-    /// A statement whose text is long.
+    /// A statement with a long text.
     pub(super) fn long_text(&mut self) -> String {
         let bytes = self.size(&[10_000, 60_000, 200_000, 600_000]);
         let (begin, part, between, end) = self.pick(REPEATED);
