@@ -6,7 +6,7 @@
 //! calling thread makes the first batch itself: a statement of few rows starts no thread. With the
 //! second batch a thread takes over the input. It leaves batches in a queue and makes no more while
 //! those in the queue and the one that is being worked on take [`BATCHES`] times what a batch may
-//! take.
+//! take, or the queue holds [`SMALL_BATCHES`].
 //!
 //! # Invariants
 //! * EX-89 Rows come in the order of the input, and its error after the rows before it.
@@ -33,8 +33,9 @@ use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 use crate::reading_threads::counting_pages;
 
-/// As many batches are ahead at most, if they are as large as they may be.
+/// As many batches are ahead at most if they are as large as they may be, and if they are small.
 const BATCHES: usize = 2;
+const SMALL_BATCHES: usize = 64;
 
 /// See the file header.
 pub(crate) struct ReadAhead(Stage);
@@ -97,7 +98,7 @@ impl Queue {
         let mut memory = Memory::new(&rt.budget, "ReadAhead", "use fewer threads");
         let has_room = |state: &State| {
             let ahead = state.queued + state.handed_out;
-            ahead == 0 || ahead < most
+            state.batches.len() < SMALL_BATCHES && (ahead == 0 || ahead < most)
         };
         while !self.wait(has_room).closed {
             let Some(batch) = input.next(rt)? else {
