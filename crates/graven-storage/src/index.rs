@@ -96,11 +96,11 @@ impl Index {
         })
     }
 
-    /// Whether all that it has is in the tree.
+    /// Whether there are changes on top of the tree and the committed layers.
     #[must_use]
-    pub fn is_unchanged(&self) -> bool {
+    pub fn has_top(&self) -> bool {
         let overlay = self.overlay();
-        overlay.is_none_or(|overlay| overlay.equal_keys().are_unchanged())
+        overlay.is_some_and(|overlay| overlay.equal_keys().has_top())
     }
 
     /// The values of an entity in the order of the keys, Null where it has none.

@@ -129,8 +129,8 @@ impl KeptKeys {
 
     /// So many values are looked up next.
     fn will_find(&mut self, values: u64, index: &Index) -> Result<()> {
-        let enough = self.looked_up > index.description().entries;
-        if !self.decided && enough && index.is_unchanged() {
+        let enough = self.looked_up > index.entries_max();
+        if !self.decided && enough && !index.has_top() {
             self.decided = true;
             let room = usize::try_from(HashedKeys::bytes_to_make(index)).unwrap_or(usize::MAX);
             if self.memory.keeps(room) {

@@ -1,12 +1,14 @@
-//! Merging one column: touched segments are decoded, merged with the changes and cut anew.
+//! Merging a column: touched segments are decoded, merged with the changes and cut anew.
 //!
 //! # How it works
-//! Segments without changes stay as they are. Those behind each other that have some run through
-//! one [`Cutter`], so that they come out full; what is left over at the end of such a run takes in
-//! the next segment if both fit one. Long values stay in their chains.
+//! Changes are given one after the other, ascending by id ([`ColumnMerge::change`]), so that several
+//! columns may be merged from one pass over what changed. Segments without changes stay as they are.
+//! Those behind each other that have some run through one [`Cutter`], so that they come out full;
+//! what is left over at the end of such a run takes in the next segment if both fit one. Long values
+//! stay in their chains.
 
 use super::changes::Stream;
-use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge, next_if, peek};
+use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge};
 use crate::Result;
 use crate::catalog::StoreKind;
 use crate::column::cutter::{Cutter, make_cell};
@@ -17,8 +19,6 @@ use graven_pagecache::PageKind;
 use graven_types::PropertyValue;
 use std::iter::Peekable;
 
-type Values<'a> = Peekable<Stream<'a, (u64, PropertyValue)>>;
-
 /// Merges `changes` into the column of `kind`; nothing if they change nothing.
 pub(super) fn merge(
     merge: &mut StoreMerge<'_>,
@@ -27,35 +27,15 @@ pub(super) fn merge(
     changes: Stream<'_, (u64, PropertyValue)>,
 ) -> Result<Option<MergedStore>> {
     let mut changes = changes.peekable();
-    if peek(&mut changes)?.is_none() {
+    if changes.peek().is_none() {
         return Ok(None);
     }
-    let old = merge.base_segments(kind)?;
-    let mut column = ColumnFold {
-        merge,
-        page_kind,
-        cutter: Cutter::default(),
-        segments: Vec::with_capacity(old.len()),
-        ledger: StoreChanges::default(),
-        full: 0,
-        changed: false,
-    };
-    let first = old.first().map_or(u64::MAX, |entry| entry.first);
-    column.add_until(&mut changes, first)?;
-    for (at, entry) in old.iter().enumerate() {
-        let end = old.get(at + 1).map_or(u64::MAX, |next| next.first);
-        column.segment(entry, end, &mut changes)?;
+    let mut column = ColumnMerge::new(merge, kind, page_kind, Cutter::default())?;
+    for change in changes {
+        let (id, value) = change?;
+        column.change(id, value)?;
     }
-    column.add_until(&mut changes, u64::MAX)?;
-    column.end_run()?;
-    let merged = column.changed.then(|| MergedStore {
-        kind,
-        segments: column.segments,
-        changes: column.ledger,
-        sketch: Some(column.cutter.take_sketch()),
-        counts: Counts::default(),
-    });
-    Ok(merged)
+    column.finish()
 }
 
 /// The values of a segment and the first id behind it.
@@ -73,10 +53,16 @@ pub(crate) fn decode_cells(
     Ok((cells, segment.end()))
 }
 
-struct ColumnFold<'f, 'a> {
-    merge: &'f mut StoreMerge<'a>,
+/// A column while it is merged.
+pub(super) struct ColumnMerge<'m, 'a> {
+    merge: &'m mut StoreMerge<'a>,
+    kind: StoreKind,
     page_kind: PageKind,
     cutter: Cutter,
+    /// Segments of the base that the changes have not reached, the next one first.
+    ahead: Peekable<std::vec::IntoIter<SegmentEntry>>,
+    /// The one that they have reached.
+    open: Option<OpenSegment>,
     segments: Vec<SegmentEntry>,
     ledger: StoreChanges,
     /// Values of a full segment hereabouts.
@@ -84,19 +70,71 @@ struct ColumnFold<'f, 'a> {
     changed: bool,
 }
 
-impl ColumnFold<'_, '_> {
-    /// Takes the changes below `end` as new values.
-    fn add_until(&mut self, changes: &mut Values<'_>, end: u64) -> Result<()> {
-        while let Some((id, value)) = next_if(changes, |(id, _)| *id < end)? {
-            self.add(id, value)?;
+/// A segment of the base whose values are merged with changes.
+struct OpenSegment {
+    entry: SegmentEntry,
+    /// The first id behind its values.
+    end: u64,
+    /// Values that the changes have not reached.
+    cells: Peekable<std::vec::IntoIter<(u64, Cell)>>,
+    merged: Vec<(u64, Cell)>,
+    /// Whether a change made a difference.
+    changed: bool,
+}
+
+impl<'m, 'a> ColumnMerge<'m, 'a> {
+    pub(super) fn new(
+        merge: &'m mut StoreMerge<'a>,
+        kind: StoreKind,
+        page_kind: PageKind,
+        cutter: Cutter,
+    ) -> Result<ColumnMerge<'m, 'a>> {
+        let segments = merge.base_segments(kind)?;
+        Ok(ColumnMerge {
+            merge,
+            kind,
+            page_kind,
+            cutter,
+            segments: Vec::with_capacity(segments.len()),
+            ahead: segments.into_iter().peekable(),
+            open: None,
+            ledger: StoreChanges::default(),
+            full: 0,
+            changed: false,
+        })
+    }
+
+    /// The value of `id` now, Null if it has none; ids ascend.
+    pub(super) fn change(&mut self, id: u64, value: PropertyValue) -> Result<()> {
+        if self.ahead.peek().is_some_and(|next| next.first <= id) {
+            self.go_to(Some(id))?;
         }
-        Ok(())
+        match &mut self.open {
+            Some(open) if id < open.end => self.merge_into_open(id, value),
+            _ if value.is_null() => Ok(()),
+            Some(_) => {
+                self.leave(true)?;
+                self.add(id, value)
+            }
+            None => self.add(id, value),
+        }
+    }
+
+    /// The merged column; nothing if it is as it was.
+    pub(super) fn finish(mut self) -> Result<Option<MergedStore>> {
+        self.go_to(None)?;
+        self.leave(false)?;
+        self.end_run()?;
+        Ok(self.changed.then(|| MergedStore {
+            kind: self.kind,
+            segments: self.segments,
+            changes: self.ledger,
+            sketch: self.cutter.take_sketch(),
+            counts: Counts::default(),
+        }))
     }
 
     fn add(&mut self, id: u64, value: PropertyValue) -> Result<()> {
-        if value.is_null() {
-            return Ok(());
-        }
         let cell = make_cell(self.merge.output, value, &mut self.ledger.added)?;
         self.ledger.entries += 1;
         self.changed = true;
@@ -145,69 +183,86 @@ impl ColumnFold<'_, '_> {
             && self.cutter.spans(entry.first)
     }
 
-    /// A segment of the base, responsible for the ids from its first to before `end`.
-    fn segment(&mut self, entry: &SegmentEntry, end: u64, changes: &mut Values<'_>) -> Result<()> {
-        let touched = peek(changes)?.is_some_and(|(id, _)| *id < end);
-        let takes_in = !touched && self.takes_in(entry);
-        if !touched && !takes_in {
-            self.end_run()?;
-            self.segments.push(*entry);
-            return Ok(());
+    /// Goes on to the segment that is responsible for `id`, or to the end, past those without
+    /// changes.
+    fn go_to(&mut self, id: Option<u64>) -> Result<()> {
+        let begins = |entry: &SegmentEntry| id.is_none_or(|id| entry.first <= id);
+        while let Some(entry) = self.ahead.next_if(begins) {
+            self.leave(false)?;
+            let next = self.ahead.peek();
+            if id.is_some_and(|id| next.is_none_or(|next| id < next.first)) {
+                self.open(entry)?;
+            } else if self.takes_in(&entry) {
+                self.open(entry)?;
+                self.leave(true)?;
+            } else {
+                self.keep(entry)?;
+            }
         }
-        let (cells, segment_end) = decode_cells(&self.merge.root.pages, self.page_kind, entry)?;
-        self.full = self.full.max(cells.len() as u64);
-        let (merged, mut changed) = self.merge(cells, segment_end, changes)?;
-        while next_if(changes, |(id, value)| *id < end && value.is_null())?.is_some() {}
-        changed |= takes_in || peek(changes)?.is_some_and(|(id, _)| *id < end);
-        if !changed {
-            self.end_run()?;
-            self.segments.push(*entry);
-            return Ok(());
-        }
-        self.changed = true;
-        self.merge.free(entry.page, &mut self.ledger)?;
-        for (id, cell) in merged {
-            self.push(id, cell)?;
-        }
-        self.add_until(changes, end)
+        Ok(())
     }
 
-    /// The values of a segment with the changes below `end` in them, and whether any made a
-    /// difference.
-    fn merge(
-        &mut self,
-        cells: Vec<(u64, Cell)>,
-        end: u64,
-        changes: &mut Values<'_>,
-    ) -> Result<(Vec<(u64, Cell)>, bool)> {
-        let mut merged = Vec::with_capacity(cells.len() + 8);
-        let mut changed = false;
-        let mut cells = cells.into_iter().peekable();
-        while let Some((id, value)) = next_if(changes, |(id, _)| *id < end)? {
-            while let Some(cell) = cells.next_if(|(before, _)| *before < id) {
-                merged.push(cell);
-            }
-            let old = cells.next_if(|(same, _)| *same == id);
-            if matches!(&old, Some((_, Cell::Value(old))) if *old == value && same_form(old, &value))
-            {
-                merged.extend(old);
-                continue;
-            }
-            changed |= old.is_some() || !value.is_null();
-            if let Some((_, old)) = old {
-                self.ledger.entries -= 1;
-                if let Cell::Overflow(_, head) = old {
-                    self.merge.free_chain(head, &mut self.ledger)?;
-                }
-            }
-            if !value.is_null() {
-                let cell = make_cell(self.merge.output, value, &mut self.ledger.added)?;
-                self.ledger.entries += 1;
-                merged.push((id, cell));
+    fn keep(&mut self, entry: SegmentEntry) -> Result<()> {
+        self.end_run()?;
+        self.segments.push(entry);
+        Ok(())
+    }
+
+    fn open(&mut self, entry: SegmentEntry) -> Result<()> {
+        let (cells, end) = decode_cells(&self.merge.root.pages, self.page_kind, &entry)?;
+        self.full = self.full.max(cells.len() as u64);
+        self.open = Some(OpenSegment {
+            entry,
+            end,
+            merged: Vec::with_capacity(cells.len() + 8),
+            cells: cells.into_iter().peekable(),
+            changed: false,
+        });
+        Ok(())
+    }
+
+    /// Writes the open segment anew if a change, or `cut_anew`, asks for it.
+    fn leave(&mut self, cut_anew: bool) -> Result<()> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        if !open.changed && !cut_anew {
+            return self.keep(open.entry);
+        }
+        self.changed = true;
+        self.merge.free(open.entry.page, &mut self.ledger)?;
+        for (id, cell) in open.merged.into_iter().chain(open.cells) {
+            self.push(id, cell)?;
+        }
+        Ok(())
+    }
+
+    /// A change among the values of the open segment.
+    fn merge_into_open(&mut self, id: u64, value: PropertyValue) -> Result<()> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        while let Some(cell) = open.cells.next_if(|(before, _)| *before < id) {
+            open.merged.push(cell);
+        }
+        let old = open.cells.next_if(|(same, _)| *same == id);
+        if matches!(&old, Some((_, Cell::Value(old))) if *old == value && same_form(old, &value)) {
+            open.merged.extend(old);
+            return Ok(());
+        }
+        open.changed |= old.is_some() || !value.is_null();
+        if let Some((_, old)) = old {
+            self.ledger.entries -= 1;
+            if let Cell::Overflow(_, head) = old {
+                self.merge.free_chain(head, &mut self.ledger)?;
             }
         }
-        merged.extend(cells);
-        Ok((merged, changed))
+        if !value.is_null() {
+            let cell = make_cell(self.merge.output, value, &mut self.ledger.added)?;
+            self.ledger.entries += 1;
+            open.merged.push((id, cell));
+        }
+        Ok(())
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct MergedStore {
     pub(crate) kind: StoreKind,
     pub(crate) segments: Vec<SegmentEntry>,
     pub(crate) changes: StoreChanges,
-    /// What the values are like that were cut anew; none in an adjacency.
+    /// What the values are like that were cut anew; only of properties.
     pub(crate) sketch: Option<Sketch>,
     /// Of an adjacency.
     pub(crate) counts: Counts,
@@ -92,6 +92,11 @@ impl<'a> StoreMerge<'a> {
         }
     }
 
+    /// For a store that the same thread merges at the same time; to be joined afterwards.
+    pub(super) fn another(&self) -> StoreMerge<'a> {
+        StoreMerge::new(self.root, self.output, self.stride.1 > 1)
+    }
+
     /// Memory for what is kept until the checkpoint ends.
     pub(crate) fn charge(&mut self, bytes: u64) -> Result<()> {
         Ok(self.reservation.grow(bytes)?)
@@ -102,7 +107,7 @@ impl<'a> StoreMerge<'a> {
         std::mem::take(&mut self.freed)
     }
 
-    /// Takes over what another thread has freed and charged.
+    /// Takes over what the merge of another store has freed and charged.
     pub(super) fn join(&mut self, other: StoreMerge<'_>) {
         self.freed.extend(other.freed);
         let bytes = other.reservation.bytes();
@@ -195,19 +200,13 @@ impl CheckpointMerge<'_> {
         let kind = merged.kind;
         let id = self.describe(kind, merged.segments.len() as u64, &merged.changes);
         self.segments.insert(id, merged.segments);
-        let of_properties = matches!(
-            kind,
-            StoreKind::NodeColumn(_) | StoreKind::RelationshipColumn(..)
-        );
         let (Some(sketch), Some(store)) = (merged.sketch, self.catalog.store(kind)) else {
             return;
         };
-        if of_properties {
-            let (id, entries) = (store.id, store.entries);
-            let columns = &mut self.catalog.statistics.columns;
-            let values = sketch.finish(columns.get(&id), entries);
-            columns.insert(id, values);
-        }
+        let (id, entries) = (store.id, store.entries);
+        let columns = &mut self.catalog.statistics.columns;
+        let values = sketch.finish(columns.get(&id), entries);
+        columns.insert(id, values);
     }
 
     /// Updates the description of a store, which gets a number if it is new.

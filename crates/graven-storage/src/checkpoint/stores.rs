@@ -18,7 +18,7 @@ use super::merge::{CheckpointMerge, Counts, MergedStore, StoreMerge};
 use super::output::Pace;
 use super::patterns::{self, PatternChanges};
 use super::relationships;
-use crate::catalog::{RelationshipPart, StoreKind};
+use crate::catalog::StoreKind;
 use crate::delta::work_sharing::share;
 use crate::ids::{Direction, KeyId, TypeId};
 use crate::labels::LabelRuns;
@@ -48,13 +48,13 @@ enum Job {
     Patterns(TypeId),
     Adjacency(TypeId, Direction),
     RelationshipColumn(TypeId, KeyId),
-    Relationships(RelationshipPart),
+    Relationships,
 }
 
 /// What came of a job.
 enum Done {
-    /// Nothing, if the store stays as it is.
-    Store(Option<MergedStore>),
+    /// Those that changed.
+    Stores(Vec<MergedStore>),
     Patterns(PatternChanges),
 }
 
@@ -69,7 +69,7 @@ fn jobs(changes: &dyn Changes, types: u32) -> Vec<Job> {
     }
     let columns = changes.relationship_keys().into_iter();
     jobs.extend(columns.map(|(rel_type, key)| Job::RelationshipColumn(rel_type, key)));
-    jobs.extend(relationships::PARTS.map(Job::Relationships));
+    jobs.push(Job::Relationships);
     jobs
 }
 
@@ -100,9 +100,11 @@ impl Job {
                 let values = changes.relationship_property(rel_type, key);
                 columns::merge(merge, kind, PageKind::RelationshipColumn, values)?
             }
-            Job::Relationships(part) => relationships::merge(merge, changes, part)?,
+            Job::Relationships => {
+                return Ok(Done::Stores(relationships::merge(merge, changes)?));
+            }
         };
-        Ok(Done::Store(store))
+        Ok(Done::Stores(store.into_iter().collect()))
     }
 }
 
@@ -135,15 +137,15 @@ impl CheckpointMerge<'_> {
                 (Job::Patterns(rel_type), Done::Patterns(changes)) => {
                     patterns::apply(self, rel_type, changes);
                 }
-                (Job::Adjacency(rel_type, direction), Done::Store(store)) => {
-                    let counts = store.as_ref().map(|store| store.counts).unwrap_or_default();
+                (Job::Adjacency(rel_type, direction), Done::Stores(stores)) => {
+                    let counts = stores.first().map(|store| store.counts).unwrap_or_default();
                     match direction {
                         Direction::Out => forward = counts,
                         Direction::In => self.count(rel_type, forward, counts)?,
                     }
-                    store.into_iter().for_each(|store| self.put(store));
+                    stores.into_iter().for_each(|store| self.put(store));
                 }
-                (_, Done::Store(store)) => store.into_iter().for_each(|store| self.put(store)),
+                (_, Done::Stores(stores)) => stores.into_iter().for_each(|store| self.put(store)),
                 (_, Done::Patterns(_)) => unreachable!("only one kind of job counts patterns"),
             }
         }

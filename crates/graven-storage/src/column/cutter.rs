@@ -28,8 +28,8 @@ pub(crate) struct Cutter {
     gathered_bytes: usize,
     /// Values that fitted the last segment.
     usual: usize,
-    /// What the values cut so far are like.
-    sketch: Sketch,
+    /// What the values cut so far are like, if a planner will ask.
+    sketch: Option<Sketch>,
 }
 
 impl Default for Cutter {
@@ -38,7 +38,7 @@ impl Default for Cutter {
             cells: Vec::new(),
             gathered_bytes: 0,
             usual: 8192,
-            sketch: Sketch::default(),
+            sketch: Some(Sketch::default()),
         }
     }
 }
@@ -51,6 +51,14 @@ pub(crate) struct Cut {
 }
 
 impl Cutter {
+    /// For values that are not those of a property.
+    pub(crate) fn without_sketch() -> Cutter {
+        Cutter {
+            sketch: None,
+            ..Cutter::default()
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
@@ -59,9 +67,9 @@ impl Cutter {
         self.cells.len()
     }
 
-    /// What the values cut so far are like; it begins anew.
-    pub(crate) fn take_sketch(&mut self) -> Sketch {
-        std::mem::take(&mut self.sketch)
+    /// What the values cut so far are like.
+    pub(crate) fn take_sketch(&mut self) -> Option<Sketch> {
+        self.sketch.take()
     }
 
     /// The id gathered last.
@@ -113,10 +121,12 @@ impl Cutter {
         let (count, payload) = best.expect("one value fits a segment");
         for (_, cell) in self.cells.drain(..count) {
             self.gathered_bytes -= memory_bytes(&cell);
-            self.sketch.add(match &cell {
-                Cell::Value(value) => Some(value),
-                Cell::Overflow(..) => None,
-            });
+            if let Some(sketch) = &mut self.sketch {
+                sketch.add(match &cell {
+                    Cell::Value(value) => Some(value),
+                    Cell::Overflow(..) => None,
+                });
+            }
         }
         self.usual = count.max(64);
         Some(Cut {

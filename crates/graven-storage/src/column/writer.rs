@@ -89,7 +89,8 @@ impl ColumnWriter {
     pub fn finish(mut self) -> Result<()> {
         self.write_all()?;
         drop(self.pages);
-        self.store.values = Some(self.cutter.take_sketch().finish(None, self.store.entries));
+        let sketch = self.cutter.take_sketch();
+        self.store.values = sketch.map(|sketch| sketch.finish(None, self.store.entries));
         self.shared.finish_store(self.store);
         Ok(())
     }

@@ -21,6 +21,7 @@ use super::merge::{InMemory, LayerEntries};
 use super::small_map::SmallMap;
 use super::spilled_run::{Block, SpilledRun};
 use super::stored::Stored;
+use super::unsorted_adjacency::sort_edges;
 use crate::Result;
 use crate::delta::change::{Change, ColumnOf, EdgeKey, NodeChange, RelationshipChange};
 use crate::delta::change::{IndexKey, list_of};
@@ -79,6 +80,14 @@ impl<K: Ord + Clone, V: Clone> Clone for DeltaPart<K, V> {
 }
 
 impl<K: Stored + Ord + Clone, V: Stored + Clone> DeltaPart<K, V> {
+    /// Entries in all.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            DeltaPart::Memory(map, _) => map.len() as u64,
+            DeltaPart::Spilled(map) => map.len(),
+        }
+    }
+
     /// The value of `key`; `last` is kept between look-ups.
     pub(crate) fn get(&self, key: &K, last: &mut Option<Block<K, V>>) -> Result<Option<V>> {
         match self {
@@ -418,7 +427,10 @@ impl<'a> DeltaView<'a> {
         of: (TypeId, Direction),
     ) -> Option<LayerEntries<'a, EdgeKey, Change>> {
         match *self {
-            DeltaView::Memory(layer) => layer.edges(of.0, of.1).map(cloned),
+            DeltaView::Memory(layer) => layer.edges(of.0, of.1).map(|edges| {
+                edges.put_in_order(sort_edges);
+                cloned(edges)
+            }),
             DeltaView::Spilled(spilled) => spilled.adjacency.get(&of).map(stream),
         }
     }

@@ -26,6 +26,7 @@
 use super::batch::Batch;
 use super::delta_layer::DeltaLayer;
 use super::merged_delta::MergedDelta;
+use super::work_sharing::share;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
@@ -37,6 +38,7 @@ use crate::users;
 use crate::value::encode::put_value;
 use crate::version::schema::Schema;
 use graven_types::PropertyValue;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
@@ -301,37 +303,73 @@ pub(crate) fn encode<E>(
     Ok(sections.out)
 }
 
-/// As [`encode`] for layers that may be larger than memory.
+/// What one thread encodes at a time.
+enum Part {
+    Nodes,
+    Values(ColumnOf),
+    Relationships,
+}
+
+/// As [`encode`] for layers that may be larger than memory, on up to `threads` threads. Each takes
+/// the nodes, the relationships or one property, so that what goes to `full` comes in no order;
+/// recovery needs none.
 pub(crate) fn encode_net(
     net: &MergedDelta<'_>,
     limit: usize,
-    full: &mut dyn FnMut(&mut Vec<u8>) -> crate::Result<()>,
+    threads: usize,
+    full: &(dyn Fn(&mut Vec<u8>) -> crate::Result<()> + Sync),
 ) -> crate::Result<Vec<u8>> {
-    let mut sections = Sections {
-        out: Vec::new(),
-        limit,
-        full,
-        open: None,
-        last: 0,
-    };
-    for entry in net.nodes() {
-        let (id, change) = entry?;
-        sections.node(id, &change)?;
-    }
-    sections.close();
-    for of in net.column_keys() {
-        for entry in net.values(of) {
-            let (id, value) = entry?;
-            sections.value(&of, id, &value)?;
+    // The longest ones first.
+    let mut parts = vec![Part::Relationships];
+    parts.extend(net.column_keys().into_iter().map(Part::Values));
+    parts.push(Part::Nodes);
+    let rest = Mutex::new(Vec::new());
+    share(parts, threads, |part| {
+        let mut sections = Sections {
+            out: Vec::new(),
+            limit,
+            full: &mut |out| full(out),
+            open: None,
+            last: 0,
+        };
+        sections.part(net, &part)?;
+        let mut out = sections.out;
+        let mut rest = rest.lock();
+        if rest.len() + out.len() > limit && !rest.is_empty() {
+            full(&mut rest)?;
+            rest.clear();
         }
-        sections.close();
+        rest.append(&mut out);
+        Ok::<(), crate::Error>(())
+    })?;
+    Ok(rest.into_inner())
+}
+
+impl Sections<'_, crate::Error> {
+    fn part(&mut self, net: &MergedDelta<'_>, part: &Part) -> crate::Result<()> {
+        match part {
+            Part::Nodes => {
+                for entry in net.nodes() {
+                    let (id, change) = entry?;
+                    self.node(id, &change)?;
+                }
+            }
+            Part::Values(of) => {
+                for entry in net.values(*of) {
+                    let (id, value) = entry?;
+                    self.value(of, id, &value)?;
+                }
+            }
+            Part::Relationships => {
+                for entry in net.relationships() {
+                    let (id, it) = entry?;
+                    self.relationship(id, &it)?;
+                }
+            }
+        }
+        self.close();
+        Ok(())
     }
-    for entry in net.relationships() {
-        let (id, it) = entry?;
-        sections.relationship(id, &it)?;
-    }
-    sections.close();
-    Ok(sections.out)
 }
 
 fn number(reader: &mut Reader<'_>) -> Decoded<u32> {

@@ -63,9 +63,14 @@ impl<K: Ord, V> Listed<K, V> {
     }
 
     fn ordered(&self) -> &[(K, V)] {
+        self.ordered_by(|entries| entries.sort_by(|(a, _), (b, _)| a.cmp(b)))
+    }
+
+    /// `sort` leaves equal keys as they come.
+    fn ordered_by(&self, sort: impl FnOnce(&mut Vec<(K, V)>)) -> &[(K, V)] {
         self.ordered.get_or_init(|| {
             let mut entries = std::mem::take(&mut *self.appended.lock());
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            sort(&mut entries);
             entries.dedup_by(|later, kept| {
                 let again = later.0 == kept.0;
                 if again {
@@ -106,6 +111,14 @@ impl<K: Ord, V> SmallMap<K, V> {
             Entries::Few(few) => few.as_ref().is_none_or(|few| few.is_empty()),
             Entries::Listed(_) => false,
             Entries::Many(tree) => tree.is_empty(),
+        }
+    }
+
+    /// Puts entries that were appended in order by a faster way than comparing all keys, which
+    /// leaves equal keys as they come.
+    pub(crate) fn put_in_order(&self, sort: impl FnOnce(&mut Vec<(K, V)>)) {
+        if let Entries::Listed(listed) = &self.0 {
+            listed.ordered_by(sort);
         }
     }
 

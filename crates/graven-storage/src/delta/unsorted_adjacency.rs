@@ -15,6 +15,7 @@ use super::relationship_block::Relationships;
 use crate::delta::change::{Change, EdgeKey};
 use crate::ids::{Direction, TypeId};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 /// The bytes that the entries of a relationship take where they are packed into so many bits, each
 /// of them twice while it is sorted.
@@ -172,8 +173,9 @@ impl List {
         }
     }
 
-    fn sort(&mut self) {
-        let (low, high) = (self.packing.low_bits(), self.packing.bits());
+    /// Sorts by the bits from `low` on.
+    fn sort(&mut self, low: u32) {
+        let high = self.packing.bits();
         match &mut self.entries {
             Entries::Narrow(entries) => sort(entries, low, high),
             Entries::Wide(entries) => sort(entries, low, high),
@@ -184,9 +186,16 @@ impl List {
     /// Hands over all entries, ascending; sorted only now.
     pub(crate) fn visit<E>(
         mut self,
+        visit: impl FnMut(EdgeKey, Change) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.sort(self.packing.low_bits());
+        self.visit_as_they_lie(visit)
+    }
+
+    fn visit_as_they_lie<E>(
+        self,
         mut visit: impl FnMut(EdgeKey, Change) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.sort();
         let packing = self.packing;
         let mut visit = |(key, change)| visit(key, change);
         match self.entries {
@@ -195,6 +204,35 @@ impl List {
             Entries::Plain(it) => it.into_iter().try_for_each(visit),
         }
     }
+}
+
+/// Puts entries in order, by digits if they are many and can be packed; of equal keys the one that
+/// came later stays behind the other.
+pub(super) fn sort_edges(entries: &mut Vec<(EdgeKey, Change)>) {
+    let (mut nodes, mut first, mut last) = (0, u64::MAX, 0);
+    let mut ids_ascend = true;
+    for ((node, other, id), _) in entries.iter() {
+        nodes |= node | other;
+        ids_ascend &= *id >= last;
+        (first, last) = (first.min(*id), last.max(*id));
+    }
+    let many = entries.len() >= RADIX_MIN;
+    let packing = many.then(|| Packing::new(nodes, first, last));
+    let Some(packing) = packing.filter(|it| it.bits() <= u128::BITS) else {
+        entries.sort_by_key(|(key, _)| *key);
+        return;
+    };
+    let mut list = List::new(packing, entries.len());
+    entries
+        .drain(..)
+        .for_each(|(key, change)| list.push(key, change));
+    // The lowest bit is the change, which is no part of the key.
+    list.sort(if ids_ascend { packing.low_bits() } else { 1 });
+    let visited = list.visit_as_they_lie(|key, change| {
+        entries.push((key, change));
+        Ok::<(), Infallible>(())
+    });
+    let Ok(()) = visited;
 }
 
 /// The lists of relationships in both directions, still to be made.
@@ -258,7 +296,6 @@ mod tests {
     use crate::delta::change::RelationshipChange;
     use crate::ids::{NodeId, RelId};
     use graven_types::rng::SplitMix64;
-    use std::convert::Infallible;
 
     /// Every packing gives back what it got, in its order.
     #[test]
@@ -298,6 +335,35 @@ mod tests {
                 Ok::<(), Infallible>(())
             });
             assert_eq!(entries, wanted);
+        }
+    }
+
+    /// Entries in any order, some keys twice: the order is that of keys, then that of coming.
+    #[test]
+    fn entries_that_come_in_any_order_are_sorted() {
+        for (count, shift, ascending) in [
+            (40, 0, false),
+            (5000, 0, true),
+            (5000, 0, false),
+            (5000, 30, false),
+            (5000, 50, false),
+        ] {
+            let mut random = SplitMix64::new(count ^ shift);
+            let mut entries: Vec<(EdgeKey, Change)> = (0..count)
+                .map(|at| {
+                    let id = if ascending { at } else { random.below(3) };
+                    let ends = (random.below(40) << shift, random.below(30) << shift);
+                    let change = match random.below(2) {
+                        0 => Change::Added,
+                        _ => Change::Removed,
+                    };
+                    ((ends.0, ends.1, id << shift), change)
+                })
+                .collect();
+            let mut wanted = entries.clone();
+            wanted.sort_by_key(|(key, _)| *key);
+            sort_edges(&mut entries);
+            assert_eq!(entries, wanted, "{count} {shift} {ascending}");
         }
     }
 }

@@ -3,8 +3,8 @@
 //! # How it works
 //! The keys of the values are put in order and go down the tree together: a page is pinned once for
 //! all keys that lead to it, and equal values are looked for once. What was changed since the tree
-//! was written is put on top key by key. Where nothing was, and the caller has [`HashedKeys`], keys
-//! are found there, in any order.
+//! was written is put on top key by key. Where nothing is on top, and the caller has
+//! [`HashedKeys`], keys are found there, in any order.
 //!
 //! # Costs
 //! A key is encoded, sorted among the others, and searched in one page of each level.
@@ -145,7 +145,7 @@ impl Index {
         Ok(FoundEach { ids, spans })
     }
 
-    /// As [`Index::find_each`], from a table alone; `None` where keys were changed.
+    /// As [`Index::find_each`], from a table alone; `None` where changes are on top of it.
     fn find_in(
         &self,
         table: &HashedKeys,
@@ -154,7 +154,7 @@ impl Index {
     ) -> Option<FoundEach> {
         let overlay = self.overlay();
         let changes = overlay.as_ref().map(|overlay| overlay.equal_keys());
-        if changes.as_ref().is_some_and(|it| !it.are_unchanged()) {
+        if changes.as_ref().is_some_and(|it| it.has_top()) {
             return None;
         }
         let (mut bytes, mut keys) = (Vec::new(), Vec::with_capacity(values.len()));

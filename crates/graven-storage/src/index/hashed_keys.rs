@@ -1,31 +1,39 @@
-//! The keys of an index's tree in a hash table.
+//! The keys of an index in a hash table.
 //!
 //! # How it works
-//! A caller that looks up about as many keys as the tree has reads the tree once instead, and then
-//! finds a key in one step. A tree is never changed in place, so a table is right for as long as
-//! the index has the same root; what was changed since is not in it, as it is not in the tree.
+//! A caller that looks up about as many keys as the index has reads the index once instead, and
+//! then finds a key in one step. The entries of the tree come in order; what was committed since the
+//! tree was written is put in order first and merged into them. Neither ever changes: a later
+//! commit makes an index of its own. Changes of the own transaction, and those of commits that are
+//! not merged yet, are on top and not in the table.
 //!
 //! # Invariants
-//! * IX-1: a table answers only for the root that it was made of.
+//! * IX-1: a table answers only for the tree and the committed changes that it was made of.
 //!
 //! # Costs
-//! At most [`HashedKeys::bytes_to_make`] while it is made, a pass over the tree; less afterwards. A
-//! look-up hashes the key and compares it with one or two others.
+//! At most [`HashedKeys::bytes_to_make`] while it is made, a pass over the tree and the changes;
+//! less afterwards. A look-up hashes the key and compares it with one or two others.
 
-use super::Index;
 use super::key::KEY_BYTES_MAX;
 use super::page::IndexPage;
+use super::{Index, Inner};
 use crate::Result;
+use crate::delta::change::{Change, IndexKey};
+use crate::delta::immutable_delta::DeltaPart;
 use crate::pages::Pages;
 use foldhash::fast::FixedState;
 use graven_pagecache::{PageKind, PageRef};
 use std::hash::BuildHasher;
-use std::ops::Range;
+use std::iter::Peekable;
+use std::ops::{Bound, Range};
+use std::sync::Arc;
 
 /// Bytes that keys may take on average.
 const KEY_ROOM: u64 = 64;
 /// Bytes of the slots of a key, at most.
 const SLOT_BYTES: u64 = 4 * size_of::<u32>() as u64;
+/// Bytes of a changed entry while it waits to be merged, its key aside.
+const CHANGE_BYTES: u64 = (size_of::<(IndexKey, Change)>() + 2 * size_of::<usize>()) as u64;
 /// A slot without a key.
 const EMPTY: u32 = u32::MAX;
 
@@ -39,7 +47,7 @@ struct Start {
 /// See the file header.
 #[derive(Debug)]
 pub struct HashedKeys {
-    root: Option<PageRef>,
+    of: Arc<Inner>,
     bytes: Vec<u8>,
     ids: Vec<u64>,
     /// Where each key begins, and where the last one ends.
@@ -57,8 +65,12 @@ impl HashedKeys {
     #[must_use]
     pub fn bytes_to_make(index: &Index) -> u64 {
         let entry = KEY_ROOM + SLOT_BYTES + (size_of::<u64>() + size_of::<Start>()) as u64;
-        let entries = index.inner.description.entries.saturating_add(1);
-        entries.saturating_mul(entry)
+        let entries = index.entries_max().saturating_add(1);
+        let changes = index
+            .inner
+            .changed()
+            .saturating_mul(CHANGE_BYTES + KEY_ROOM);
+        entries.saturating_mul(entry).saturating_add(changes)
     }
 
     /// Bytes of memory.
@@ -70,12 +82,12 @@ impl HashedKeys {
             + self.slots.capacity() * size_of::<u32>()
     }
 
-    /// Whether it says what the tree of this index does.
+    /// Whether it says what this index does, but for what is on top.
     pub(super) fn is_of(&self, index: &Index) -> bool {
-        self.root == index.inner.description.root
+        Arc::ptr_eq(&self.of, &index.inner)
     }
 
-    /// What the tree has under each of the keys, which are not cut: the bytes of all, and where
+    /// What the index has under each of the keys, which are not cut: the bytes of all, and where
     /// each begins and ends.
     ///
     /// Slots and keys lie anywhere in memory. The first ones of many keys are read one after the
@@ -105,7 +117,7 @@ impl HashedKeys {
         })
     }
 
-    /// What the tree has under a key of which the search begins at `slot`.
+    /// What the index has under a key of which the search begins at `slot`.
     fn search(&self, key: &[u8], mut slot: usize) -> &[u64] {
         loop {
             match self.slots[slot] {
@@ -127,8 +139,12 @@ impl HashedKeys {
         self.starts[number].byte as usize..self.starts[number + 1].byte as usize
     }
 
-    /// Enters an entry; keys ascend. `false` where there is no room for it.
+    /// Enters an entry; keys ascend, ids of a key do. `false` where there is no room for it.
     fn push(&mut self, key: &[u8], id: u64) -> bool {
+        if key.len() >= KEY_BYTES_MAX {
+            // Cut keys are not looked up here.
+            return true;
+        }
         let known = self.starts.len().checked_sub(1);
         let same = known.is_some_and(|last| self.bytes[self.starts[last].byte as usize..] == *key);
         if !same {
@@ -174,30 +190,98 @@ impl HashedKeys {
     }
 }
 
+impl Inner {
+    /// Changed entries.
+    fn changed(&self) -> u64 {
+        let parts = self.changes.as_deref().unwrap_or_default().iter();
+        parts.map(DeltaPart::len).sum()
+    }
+
+    /// The newest change of each changed entry, ascending.
+    fn changes(&self) -> Result<Vec<(IndexKey, Change)>> {
+        let mut changes = Vec::with_capacity(self.changed() as usize);
+        // The newest come first and stay first among equals.
+        for part in self.changes.as_deref().unwrap_or_default() {
+            part.visit(Bound::Unbounded, &mut |entry, change| {
+                changes.push((entry.clone(), *change));
+                true
+            })?;
+        }
+        changes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        changes.dedup_by(|(later, _), (first, _)| later == first);
+        Ok(changes)
+    }
+}
+
+/// A table in the making.
+struct Merge {
+    table: HashedKeys,
+    /// Changes that are still to come, the next one first.
+    changes: Peekable<std::vec::IntoIter<(IndexKey, Change)>>,
+}
+
+impl Merge {
+    /// Enters an entry of the tree, and the changes before it; whether there was room.
+    fn entry(&mut self, key: &[u8], id: u64) -> bool {
+        self.changes_before(Some((key, id)))
+            && match self
+                .changes
+                .next_if(|((at, of), _)| (&**at, *of) == (key, id))
+            {
+                Some((_, Change::Removed)) => true,
+                _ => self.table.push(key, id),
+            }
+    }
+
+    /// Enters the changes before an entry, or all that are left; whether there was room.
+    fn changes_before(&mut self, entry: Option<(&[u8], u64)>) -> bool {
+        let before =
+            |((key, id), _): &(IndexKey, Change)| entry.is_none_or(|entry| (&**key, *id) < entry);
+        while let Some(((key, id), change)) = self.changes.next_if(before) {
+            if change == Change::Added && !self.table.push(&key, id) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
 impl Index {
-    /// The keys of the tree for many look-ups; `None` where they are too many, or too long.
+    /// Entries of the tree and changes of them: at least as many as there are entries now, but for
+    /// what is on top.
+    #[must_use]
+    pub fn entries_max(&self) -> u64 {
+        let inner = &self.inner;
+        inner.description.entries.saturating_add(inner.changed())
+    }
+
+    /// The keys for many look-ups; `None` where they are too many, or too long.
     ///
     /// # Errors
     /// As [`Index::seek`].
     pub fn hashed_keys(&self) -> Result<Option<HashedKeys>> {
         let description = &self.inner.description;
-        let entries = usize::try_from(description.entries).unwrap_or(0);
-        let mut table = HashedKeys {
-            root: description.root,
-            bytes: Vec::with_capacity(entries * KEY_ROOM as usize),
-            ids: Vec::with_capacity(entries),
-            starts: Vec::with_capacity(entries + 1),
-            slots: Vec::new(),
+        let entries = usize::try_from(self.entries_max()).unwrap_or(0);
+        let mut merge = Merge {
+            table: HashedKeys {
+                of: self.inner.clone(),
+                bytes: Vec::with_capacity(entries * KEY_ROOM as usize),
+                ids: Vec::with_capacity(entries),
+                starts: Vec::with_capacity(entries + 1),
+                slots: Vec::new(),
+            },
+            changes: self.inner.changes()?.into_iter().peekable(),
         };
         let whole = match description.root {
-            Some(root) => self.enter(root, description.height, &mut table)?,
+            Some(root) => self.enter(root, description.height, &mut merge)?,
             None => true,
         };
-        Ok(whole.then_some(table).and_then(HashedKeys::finish))
+        let whole = whole && merge.changes_before(None);
+        Ok(whole.then_some(merge.table).and_then(HashedKeys::finish))
     }
 
     /// Enters what lies below a page; whether there was room.
-    fn enter(&self, page: PageRef, level: u32, table: &mut HashedKeys) -> Result<bool> {
+    fn enter(&self, page: PageRef, level: u32, merge: &mut Merge) -> Result<bool> {
         let pages = &self.inner.pages;
         let kind = match level {
             0 => PageKind::IndexLeaf,
@@ -209,9 +293,7 @@ impl Index {
             let read = IndexPage::read(&pin, level).and_then(|it| {
                 it.scan(&[], |_, key, value| {
                     match level {
-                        // Cut keys are not looked up here.
-                        0 if key.len() >= KEY_BYTES_MAX => {}
-                        0 => whole = table.push(key, value),
+                        0 => whole = merge.entry(key, value),
                         _ => children.push(Pages::reference(value)?),
                     }
                     Ok(whole)
@@ -220,7 +302,7 @@ impl Index {
             pages.checked(page, kind, read)?;
         }
         for child in children {
-            if !self.enter(child, level - 1, table)? {
+            if !self.enter(child, level - 1, merge)? {
                 return Ok(false);
             }
         }

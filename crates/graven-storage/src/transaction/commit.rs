@@ -24,6 +24,7 @@
 use super::options::{Committed, Durability, Durable};
 use super::publish::{VersionSink, Versioned};
 use super::schema_change::drop_lost_indexes;
+use super::spill::Sealing;
 use super::{State, Transaction};
 use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::immutable_delta::{DeltaView, ImmutableDelta};
@@ -39,6 +40,7 @@ use crate::{Error, Result};
 use graven_wal::mutant::{self, Mutant};
 use graven_wal::{Kind, Log, Lsn, RecordRef};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Redo records of a large transaction are cut into pieces of about this size.
@@ -255,36 +257,43 @@ impl Transaction {
     /// The redo records; those of a large transaction but for the last are in the log afterwards.
     fn records(&self, state: &State, log: &Log, write_set: &Changes) -> Result<Records> {
         let number = self.store.allocator().transaction();
-        let (mut chunks, mut bytes) = (false, 0);
-        let mut full = |payload: &mut Vec<u8>| {
-            if !chunks {
-                // Before anything large is logged in vain.
-                self.validate(state, write_set, &self.store.commits())?;
-                chunks = true;
-            }
+        let (chunks, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        let append = |payload: &mut Vec<u8>| {
+            chunks.store(true, Ordering::Relaxed);
             let record = RecordRef {
                 kind: Kind::Chunk,
                 transaction: number,
                 payload,
             };
-            bytes += record.stream_bytes();
+            bytes.fetch_add(record.stream_bytes(), Ordering::Relaxed);
             log.append(&[record])
                 .map(|_| ())
                 .map_err(|error| log_error(&error, Durable::No))
         };
+        // Before anything large is logged in vain.
+        let validate = || self.validate(state, write_set, &self.store.commits());
         let last = match write_set.below.is_empty() {
             true => {
                 let out = Vec::with_capacity(SMALL_BYTES);
-                redo::encode(&write_set.layer, out, CHUNK_BYTES, &mut full)
+                redo::encode(&write_set.layer, out, CHUNK_BYTES, &mut |payload| {
+                    if !chunks.load(Ordering::Relaxed) {
+                        validate()?;
+                    }
+                    append(payload)
+                })
             }
-            false => redo::encode_net(&write_set.net(), CHUNK_BYTES, &mut full),
+            false => validate().and_then(|()| {
+                let threads = Sealing::TRANSACTION.threads;
+                redo::encode_net(&write_set.net(), CHUNK_BYTES, threads, &append)
+            }),
         };
+        let chunks = chunks.into_inner();
         match last {
             Ok(last) => Ok(Records {
                 number,
                 chunks,
                 last,
-                bytes,
+                bytes: bytes.into_inner(),
             }),
             Err(error) => {
                 if chunks {

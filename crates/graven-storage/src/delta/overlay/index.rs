@@ -64,11 +64,14 @@ impl EqualKeys<'_> {
 
     /// Whether no key was changed.
     pub(crate) fn are_unchanged(&self) -> bool {
+        self.overlay.committed_base.is_empty() && !self.has_top()
+    }
+
+    /// Whether there are changes on top of the committed layers.
+    pub(crate) fn has_top(&self) -> bool {
         let about = FilterKey::Index(self.overlay.number);
         let commit_tail = self.overlay.top.commit_tail.as_ref();
-        self.own.is_empty()
-            && self.overlay.committed_base.is_empty()
-            && !commit_tail.is_some_and(|it| it.touches(about))
+        !self.own.is_empty() || commit_tail.is_some_and(|it| it.touches(about))
     }
 
     /// Makes of the ids that the tree has under `key`, those from place `from` of `ids` on, the ids
