@@ -125,6 +125,31 @@ impl Cost<'_> {
         }
     }
 
+    /// As [`Cost::fanout_of_reached`] for nodes that were reached by a relationship of the same
+    /// types at the same end: from others back to the end where most of them meet. Of all ways
+    /// there the node with the most is the end of as large a share as it has of the relationships.
+    pub(crate) fn fanout_back(&self, hop: Hop<'_>, fan: f64) -> f64 {
+        let reached = self.fanout_of_reached(hop, fan);
+        let of_any_end = self.fanout(Hop { far: None, ..hop });
+        let back = |start: bool| -> f64 {
+            let of_type = |rel_type: &Arc<str>| {
+                let all = self.schema.type_count(rel_type)? as f64;
+                let most = self.schema.degree_max(rel_type, start)? as f64;
+                (all > 0.0).then(|| most.min(all) * most.min(all) / all)
+            };
+            hop.types.iter().filter_map(of_type).sum()
+        };
+        let back = match hop.direction {
+            Direction::Out => back(true),
+            Direction::In => back(false),
+            Direction::Both => back(true) + back(false),
+        };
+        match of_any_end > 0.0 {
+            true => reached.max(fan * (back / of_any_end)).min(MOST),
+            false => reached,
+        }
+    }
+
     /// Trails of `min..=max` relationships per start.
     pub(crate) fn trails(&self, hop: Hop<'_>, min: u32, max: Option<u32>) -> f64 {
         let any = self.fanout(Hop {

@@ -224,11 +224,27 @@ pub const BY_PROCEDURE: &[ByProcedure] = &[
         is_single: true,
     },
     ByProcedure {
+        display: "apoc.hashing.fingerprintGraph",
+        args_min: 0,
+        args_max: 1,
+        returns: TypeSet::STRING,
+        procedure: "graven.hashing.fingerprintGraph",
+        is_single: true,
+    },
+    ByProcedure {
         display: "apoc.map.fromNodes",
         args_min: 2,
         args_max: 2,
         returns: TypeSet::MAP,
         procedure: "graven.map.fromNodes",
+        is_single: true,
+    },
+    ByProcedure {
+        display: "apoc.meta.nodes.count",
+        args_min: 0,
+        args_max: 2,
+        returns: TypeSet::INTEGER,
+        procedure: "graven.meta.nodesCount",
         is_single: true,
     },
 ];

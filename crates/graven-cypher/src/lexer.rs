@@ -253,29 +253,32 @@ pub(crate) fn float(text: &str, token: Token) -> Result<f64, Diagnostic> {
 }
 
 /// The value of a quoted name.
-pub(crate) fn quoted_name(text: &str, span: Span) -> Arc<str> {
+pub(crate) fn quoted_name(text: &str, span: Span) -> Result<Arc<str>, Diagnostic> {
     let quoted = span.slice(text);
-    let name = quoted[1..quoted.len() - 1].replace("``", "`");
-    if !name.contains("\\u") {
-        return name.into();
+    let body = &quoted[1..quoted.len() - 1];
+    if !body.contains("\\u") {
+        return Ok(body.replace("``", "`").into());
     }
     // A character may be written by its number; any other backslash stands for itself.
-    let mut parts = name.split("\\u");
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part
-            .get(..4)
-            .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
-        let number = digits.and_then(|hex| u32::from_str_radix(hex, 16).ok());
-        match number.and_then(char::from_u32) {
-            Some(character) => {
-                plain.push(character);
-                plain.push_str(&part[4..]);
+    let mut name = String::with_capacity(body.len());
+    let mut chars = body.char_indices();
+    while let Some((at, character)) = chars.next() {
+        let next = chars.clone().next().map(|(_, next)| next);
+        match (character, next) {
+            ('\\', Some('u')) => {
+                chars.next();
+                let hex: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
+                let start = span.start + 1 + at as u32;
+                name.push(unicode_escape(text, &hex, 4, &mut chars, start)?);
             }
-            None => plain.extend(["\\u", part]),
+            ('`', Some('`')) => {
+                chars.next();
+                name.push('`');
+            }
+            _ => name.push(character),
         }
     }
-    plain.into()
+    Ok(name.into())
 }
 
 /// The value of a string literal, escapes resolved.
@@ -302,7 +305,9 @@ pub(crate) fn string(text: &str, span: Span) -> Result<Arc<str>, Diagnostic> {
             'r' => value.push('\r'),
             'b' => value.push('\u{8}'),
             'f' => value.push('\u{c}'),
-            '\\' | '\'' | '"' | '`' => value.push(escape),
+            '\\' | '\'' | '"' => value.push(escape),
+            // Of fewer digits it is as it is written, as in the name of a folder.
+            'U' if !is_long_escape(chars.as_str()) => value.push_str("\\U"),
             'u' | 'U' => {
                 let digits = if escape == 'u' { 4 } else { 8 };
                 let hex: String = chars.by_ref().take(digits).map(|(_, c)| c).collect();
@@ -313,6 +318,12 @@ pub(crate) fn string(text: &str, span: Span) -> Result<Arc<str>, Diagnostic> {
         }
     }
     Ok(value.into())
+}
+
+/// Whether eight digits follow `\U`.
+fn is_long_escape(rest: &str) -> bool {
+    let digits = rest.bytes().take(8);
+    digits.filter(u8::is_ascii_hexdigit).count() == 8
 }
 
 /// The character of `\uXXXX`; a high surrogate takes the following low one with it.
@@ -410,6 +421,33 @@ mod tests {
             value(r"'\uD83D'").unwrap_err().code,
             Code::InvalidUnicodeLiteral
         );
+        assert_eq!(
+            &*value(r"'\`\U0041\U0001F600'").unwrap(),
+            "\\`\\U0041\u{1f600}"
+        );
+        assert_eq!(
+            value(r"'\UFFFFFFFF'").unwrap_err().code,
+            Code::InvalidUnicodeLiteral
+        );
+    }
+
+    #[test]
+    fn names_resolve_characters_by_number() {
+        let value = |text: &str| {
+            let tokens = tokenize(text)?;
+            quoted_name(text, tokens.list[0].span)
+        };
+        assert_eq!(
+            &*value(r"`a``\n\u0041\uD83D\uDE00\U`").unwrap(),
+            "a`\\nA\u{1f600}\\U"
+        );
+        for wrong in [r"`\u`", r"`\u00e`", r"`\u00``e`", r"`\uD83D`"] {
+            let code = value(wrong).map_err(|error| error.code);
+            assert_eq!(code, Err(Code::InvalidUnicodeLiteral), "{wrong}");
+        }
+        for name in ["a`b", "\\u0041", "\\u", "x\\\\u`"] {
+            assert_eq!(&*value(&crate::token::written_name(name)).unwrap(), name);
+        }
     }
 
     #[test]

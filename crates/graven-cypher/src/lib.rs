@@ -10,6 +10,7 @@ mod ast;
 mod bind;
 mod cost;
 pub mod diagnostic;
+mod elsewhere;
 pub mod explain;
 pub mod functions;
 mod lexer;

@@ -11,6 +11,8 @@
 //! * SK-1 A logical plan has the rows of the executable one. It holds no index access, no fused
 //!   count and no condition in an expansion that is about its far end.
 
+use std::sync::Arc;
+
 use crate::diagnostic::Diagnostic;
 use crate::plan::LoadSource;
 use crate::plan::expression::Literal;
@@ -67,6 +69,10 @@ impl SchemaView for WithoutIndexes<'_> {
         self.0.nodes_with(rel_type, start)
     }
 
+    fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
+        self.0.degree_max(rel_type, start)
+    }
+
     fn relationship_count(&self) -> u64 {
         self.0.relationship_count()
     }
@@ -112,12 +118,24 @@ impl SchemaView for WithoutIndexes<'_> {
         self.0.table(name)
     }
 
+    fn table_called(&self, name: &str) -> Option<(Arc<str>, TableView)> {
+        self.0.table_called(name)
+    }
+
+    fn type_called(&self, name: &str) -> Option<Arc<str>> {
+        self.0.type_called(name)
+    }
+
     fn is_called(&self, name: &str) -> bool {
         self.0.is_called(name)
     }
 
     fn function(&self, name: &str) -> Option<FunctionView> {
         self.0.function(name)
+    }
+
+    fn procedures(&self) -> Vec<String> {
+        self.0.procedures()
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

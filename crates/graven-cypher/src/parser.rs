@@ -251,7 +251,7 @@ impl Parser<'_> {
         let token = self.token();
         let text: Arc<str> = match token.kind {
             TokenKind::Word => token.span.slice(self.text).into(),
-            TokenKind::QuotedName => lexer::quoted_name(self.text, token.span),
+            TokenKind::QuotedName => lexer::quoted_name(self.text, token.span)?,
             _ => return Err(self.unexpected(what)),
         };
         self.next += 1;

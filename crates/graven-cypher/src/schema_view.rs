@@ -52,6 +52,12 @@ pub trait SchemaView {
         let _ = (rel_type, start);
         None
     }
+    /// Most relationships of the type that start at one node (else: end); `None` if they were not
+    /// counted.
+    fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
+        let _ = (rel_type, start);
+        None
+    }
     /// Relationships in all.
     fn relationship_count(&self) -> u64;
     /// Relationships of `rel_type` (`None`: any) that start at a node labelled `start` and end at
@@ -130,6 +136,16 @@ pub trait SchemaView {
         let _ = name;
         None
     }
+    /// The table of that name, or the one whose name differs in letter case alone, with its own
+    /// name.
+    fn table_called(&self, name: &str) -> Option<(Arc<str>, TableView)> {
+        self.table(name).map(|table| (name.into(), table))
+    }
+    /// The type that was given this name, in any letter case.
+    fn type_called(&self, name: &str) -> Option<Arc<str>> {
+        let _ = name;
+        None
+    }
     /// Whether it is a name of this database, in whatever letters.
     fn is_called(&self, name: &str) -> bool {
         let _ = name;
@@ -139,6 +155,10 @@ pub trait SchemaView {
     fn function(&self, name: &str) -> Option<FunctionView> {
         let _ = name;
         None
+    }
+    /// The names of all procedures, for hints on misspelt ones.
+    fn procedures(&self) -> Vec<String> {
+        Vec::new()
     }
     /// The procedure of that name, as it is called by `CALL`; names are compared exactly.
     fn procedure(&self, name: &str) -> Option<ProcedureView> {
@@ -250,6 +270,15 @@ impl TableView {
     pub(crate) fn copied_columns(&self) -> impl Iterator<Item = &ColumnView> {
         let given = |column: &&ColumnView| &*column.of != "SERIAL";
         self.columns.iter().filter(given)
+    }
+
+    /// The column of that name; where there is none, that of the name in other letter case.
+    pub(crate) fn column(&self, name: &str) -> Option<&ColumnView> {
+        let exact = self.columns.iter().find(|column| *column.name == *name);
+        exact.or_else(|| {
+            let mut columns = self.columns.iter();
+            columns.find(|column| column.name.eq_ignore_ascii_case(name))
+        })
     }
 }
 

@@ -65,6 +65,14 @@ impl PartialEq for Span {
     }
 }
 
+/// A name between backticks.
+#[must_use]
+pub fn quoted_name(name: &str) -> String {
+    let name = name.replace('`', "``");
+    // A backslash before this letter would begin the number of a character.
+    format!("`{}`", name.replace("\\u", "\\u005cu"))
+}
+
 /// A name as a statement has to write it: between backticks where it is no plain word.
 #[must_use]
 pub fn written_name(name: &str) -> Cow<'_, str> {
@@ -72,7 +80,7 @@ pub fn written_name(name: &str) -> Cow<'_, str> {
         && !name.starts_with(|c: char| c.is_numeric());
     match plain && !name.is_empty() {
         true => Cow::Borrowed(name),
-        false => Cow::Owned(format!("`{}`", name.replace('`', "``"))),
+        false => Cow::Owned(quoted_name(name)),
     }
 }
 

@@ -2,10 +2,31 @@
 
 use crate::error::ExecError;
 use crate::error::Result;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
+
+/// What a statement's long work asks now and then: whether it has to end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    deadline: Option<Deadline>,
+    cancel: Arc<AtomicBool>,
+}
+
+impl Ends {
+    /// At this moment, or when the flag is set.
+    pub(crate) fn new(deadline: Option<Deadline>, cancel: Arc<AtomicBool>) -> Self {
+        Self { deadline, cancel }
+    }
+
+    /// # Errors
+    /// As [`Deadline::check`].
+    pub(crate) fn check(&self) -> Result<()> {
+        Deadline::check(self.deadline, &self.cancel)
+    }
+}
 
 /// When a statement must have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

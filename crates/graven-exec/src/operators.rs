@@ -21,6 +21,7 @@ pub(crate) mod delete;
 mod dense_counts;
 pub(crate) mod distinct;
 pub(crate) mod eager;
+mod entity_data;
 pub(crate) mod expand;
 pub(crate) mod expand_into;
 pub(crate) mod filter;

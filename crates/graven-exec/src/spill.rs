@@ -10,6 +10,7 @@
 //! # Invariants
 //! * EX-45 A writer keeps a page of bytes and a part of a row, a reader a page and a row; what is
 //!   in temporary pages counts as pages.
+//! * EX-91 A statement that has to end writes and reads no further page.
 
 mod id_run;
 mod row_buffer;
@@ -29,6 +30,7 @@ pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 
 use crate::batch::Batch;
 use crate::column::Column;
+use crate::deadline::Ends;
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
 use crate::value::hash::hash_integer;
@@ -50,6 +52,7 @@ pub(crate) struct Spill {
     pages: TemporaryPages,
     class: SizeClass,
     operator: &'static str,
+    ends: Ends,
 }
 
 impl Spill {
@@ -60,12 +63,14 @@ impl Spill {
             pages: file.owner(),
             class: page_class(&rt.budget),
             operator,
+            ends: rt.end_check(),
         })
     }
 
     /// A new stream.
     pub(crate) fn writer(&self) -> RowWriter {
-        RowWriter::new(self.pages.clone(), self.class, self.operator)
+        let ends = self.ends.clone();
+        RowWriter::new(self.pages.clone(), self.class, self.operator, ends)
     }
 
     /// Ascending ids to be written.

@@ -4,7 +4,8 @@
 //! How the file is written ([`crate::csv_dialect`]), header and kinds come from the first records
 //! ([`Options::sample`]), of at most [`SAMPLE_BYTES`]. A header is where the first record is of
 //! texts only that are unlike each other, or, where columns are declared, where it has one of their
-//! names in its place.
+//! names in its place. A column whose fields are all lists in brackets is one of lists; one of maps
+//! in braces is text, since no property holds a map.
 
 use crate::cast::{kind_of_text, of_text};
 use crate::column::Column;
@@ -13,8 +14,10 @@ use crate::csv_records::{Dialect, Records};
 use crate::datum::Datum;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
+use crate::literal;
 use crate::options::Options;
 use crate::ranges::Input;
+use graven_types::PropertyValue;
 
 /// What the beginning of a file shows: how it is written, and its columns.
 pub(crate) fn sniff(
@@ -68,7 +71,7 @@ pub(crate) fn sniff(
         let mut kind = Kind::Null;
         let rows = if options.detect { rows.as_slice() } else { &[] };
         for text in rows.iter().filter_map(|row| row.get(at)?.as_deref()) {
-            kind = both(kind, kind_of_text(text));
+            kind = both(kind, kind_of_field(text));
             if kind == Kind::String {
                 break;
             }
@@ -78,11 +81,80 @@ pub(crate) fn sniff(
             kind: if kind == Kind::Null {
                 Kind::String
             } else {
-                kind
+                settled(kind)
             },
         }
     });
     Ok((dialect, columns.collect()))
+}
+
+/// The kind a field looks like: a list, if it has brackets around it and plain values within.
+fn kind_of_field(text: &str) -> Kind {
+    let text = text.trim();
+    if !(text.starts_with('[') && text.ends_with(']')) {
+        return kind_of_text(text);
+    }
+    // What stands in quotes is a text, whatever it looks like.
+    let quoted = text.contains(['\'', '"']);
+    // A number with a needless zero in front is a text, which reading would change.
+    let bytes = text.as_bytes();
+    let padded = |at: &[u8]| {
+        matches!(at, [b'[' | b',' | b' ', b'0', b'0'..=b'9', ..])
+            || matches!(at, [b'[' | b',' | b' ', b'-' | b'+', b'0', b'0'..=b'9'])
+    };
+    // A list of such a number has four bytes.
+    if bytes.windows(4).any(padded) {
+        return Kind::String;
+    }
+    let read = literal::read(text).ok();
+    let kind = read.and_then(|read| kind_of_list(&read, quoted));
+    kind.unwrap_or(Kind::String)
+}
+
+/// The kind of a list, or of lists in it; none if it holds maps, or what is no list has no kind.
+fn kind_of_list(read: &Datum, quoted: bool) -> Option<Kind> {
+    let items = match read {
+        Datum::List(items) => items.clone(),
+        Datum::Value(PropertyValue::List(items)) => {
+            items.iter().cloned().map(Datum::Value).collect()
+        }
+        _ => return None,
+    };
+    let mut element = Kind::Null;
+    for item in &items {
+        let kind = match item {
+            Datum::Map(_) => return None,
+            Datum::List(_) | Datum::Value(PropertyValue::List(_)) => kind_of_list(item, quoted)?,
+            Datum::Value(PropertyValue::String(text)) if !quoted => kind_of_text(text),
+            other => Kind::of(other),
+        };
+        element = both_elements(element, kind)?;
+    }
+    Some(Kind::List(Box::new(element)))
+}
+
+/// What elements of lists of either kind can be read as.
+fn both_elements(a: Kind, b: Kind) -> Option<Kind> {
+    // Floats, lists and what is written as a call have no text of their own.
+    let is_text = |kind: &Kind| {
+        use Kind as K;
+        matches!(kind, K::Null | K::Boolean | K::Integer | K::String)
+            || matches!(kind, K::Date | K::LocalDateTime | K::DateTime)
+    };
+    let are_texts = is_text(&a) && is_text(&b);
+    match both(a, b) {
+        Kind::String => are_texts.then_some(Kind::String),
+        kind => Some(kind),
+    }
+}
+
+/// A kind of which no value has shown the elements holds whatever comes.
+fn settled(kind: Kind) -> Kind {
+    match kind {
+        Kind::Null => Kind::Any,
+        Kind::List(element) => Kind::List(Box::new(settled(*element))),
+        other => other,
+    }
 }
 
 /// What texts of either kind can be read as.
@@ -94,6 +166,10 @@ fn both(a: Kind, b: Kind) -> Kind {
         (Kind::Date, Kind::LocalDateTime) | (Kind::LocalDateTime, Kind::Date) => {
             Kind::LocalDateTime
         }
+        (Kind::List(a), Kind::List(b)) => match both_elements(*a, *b) {
+            Some(element) => Kind::List(Box::new(element)),
+            None => Kind::String,
+        },
         _ => Kind::String,
     }
 }

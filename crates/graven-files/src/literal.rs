@@ -56,7 +56,9 @@ pub fn name(out: &mut String, name: &str) {
         return out.push_str(name);
     }
     out.push('`');
-    out.push_str(&name.replace('`', "``"));
+    // A backslash before this letter would begin the number of a character.
+    let name = name.replace('`', "``");
+    out.push_str(&name.replace("\\u", "\\u005cu"));
     out.push('`');
 }
 

@@ -114,6 +114,12 @@ impl From<Error> for Failure {
             }
             // The text alone told that a value has the wrong type.
             (_, code) if error.is_of_text() && code.starts_with("TypeError.") => SYNTAX_ERROR,
+            // A number of rows that was computed, or given as a parameter.
+            (_, "SyntaxError.NegativeIntegerArgument" | "SyntaxError.InvalidArgumentType")
+                if !error.is_of_text() =>
+            {
+                ARGUMENT_ERROR
+            }
             (_, code) => self::code(code),
         };
         Failure {
@@ -125,6 +131,9 @@ impl From<Error> for Failure {
         }
     }
 }
+
+/// A value that cannot be taken where it stands.
+const ARGUMENT_ERROR: &str = "Neo.ClientError.Statement.ArgumentError";
 
 /// A statement that cannot be run as it is written.
 const SYNTAX_ERROR: &str = "Neo.ClientError.Statement.SyntaxError";

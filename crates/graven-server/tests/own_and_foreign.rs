@@ -210,3 +210,105 @@ fn files_of_the_server_stay_closed() {
     }
     client.rows("COPY (RETURN 1 AS x) TO 'open.csv'");
 }
+
+/// What is wrong with a number of rows that the text alone tells is told otherwise than what is
+/// wrong with one that is computed.
+#[test]
+fn wrong_numbers_of_rows_have_codes_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = served(folder.path(), |_| ());
+    let mut client = Client::of(&server, "app", "p");
+    for (text, code) in [
+        ("UNWIND [1] AS x RETURN x LIMIT -1", "SyntaxError"),
+        ("UNWIND [1] AS x RETURN x LIMIT 1.5", "SyntaxError"),
+        (
+            "UNWIND [1] AS x RETURN x LIMIT toInteger('-1')",
+            "ArgumentError",
+        ),
+        (
+            "UNWIND [1] AS x RETURN x SKIP toInteger('-1')",
+            "ArgumentError",
+        ),
+    ] {
+        client.send(&run(text));
+        client.send(PULL_ALL);
+        let mut told = String::new();
+        for _ in 0..2 {
+            if let (0x7f, Value::Map(map)) = client.answer() {
+                told = map["code"].as_str().expect("a text").to_owned();
+            }
+        }
+        let code = format!("Neo.ClientError.Statement.{code}");
+        assert_eq!(told, code, "{text}");
+        assert_eq!(client.ask(RESET).0, 0x70);
+    }
+}
+
+/// Whatever a statement that names a file is told, it is told in the words of that statement.
+#[test]
+fn errors_name_files_as_the_statement_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("real");
+    std::fs::create_dir_all(place.join("folder")).expect("folders");
+    std::fs::write(place.join("text.csv"), "a,b\n").expect("a file");
+    std::fs::write(place.join("copy.graven"), "no database").expect("a file");
+    let server = served(&place, |options| {
+        options.files = Some(place.clone());
+        options.user = Some(User {
+            name: "app".to_owned(),
+            password: "p".to_owned(),
+        });
+    });
+    let mut client = Client::of(&server, "app", "p");
+    let real = place.canonicalize().expect("a folder");
+    let real = real.to_str().expect("a text");
+    let mut failed = 0;
+    for name in [
+        "folder",
+        "text.csv",
+        "copy.graven",
+        "none/there",
+        "none.csv",
+        "text.csv/in",
+        "../out",
+        "",
+    ] {
+        for text in [
+            format!("LOAD CSV FROM 'file:///{name}' AS r RETURN r"),
+            format!("LOAD FROM '{name}' (FORMAT 'parquet') RETURN 1"),
+            format!("LOAD FROM '{name}' (FORMAT 'json') RETURN 1"),
+            format!("COPY A FROM '{name}'"),
+            format!("CALL apoc.load.json('{name}')"),
+            format!("CALL apoc.load.csv('{name}')"),
+            format!("COPY (RETURN 1 AS x) TO '{name}' (FORMAT 'csv')"),
+            format!("CALL apoc.export.csv.query('RETURN 1 AS x', '{name}', {{}})"),
+            format!("CALL apoc.export.json.all('{name}', {{}})"),
+            format!("CALL graven.backup('{name}')"),
+            format!("CALL graven.backup('new', '{name}')"),
+            format!("CALL graven.backup('{name}', 'copy.graven')"),
+            format!("CALL graven.cache.save('{name}')"),
+            format!("CALL graven.cache.load('{name}')"),
+            format!("EXPORT DATABASE '{name}'"),
+            format!("IMPORT DATABASE '{name}'"),
+        ] {
+            client.send(&run(&text));
+            client.send(PULL_ALL);
+            let mut told = String::new();
+            let mut ended = 0;
+            while ended < 2 {
+                let answer = client.answer();
+                ended += u32::from(answer.0 != 0x71);
+                match answer {
+                    (0x7f, Value::Map(map)) => told = map["message"].to_string(),
+                    (0x7e | 0x70 | 0x71, _) => {}
+                    (signature, other) => panic!("{text}: {signature:x} {other}"),
+                }
+            }
+            failed += u32::from(!told.is_empty());
+            let leads = told.contains(real) || told.contains("/proc/self");
+            assert!(!leads, "{text}: {told}");
+            assert_eq!(client.ask(RESET).0, 0x70);
+        }
+    }
+    assert!(failed > 60, "{failed} statements failed");
+}

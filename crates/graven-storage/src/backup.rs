@@ -24,6 +24,7 @@ use crate::data_file::FileRoot;
 use crate::free_space::{Extent, FreeSpace};
 use crate::store::Store;
 use crate::superblock::{self, LogPosition, Slot, Superblock};
+use crate::until::Until;
 use crate::{Error, Result};
 use crate::{overflow_pages, sink};
 use graven_io::{AlignedBuffer, File};
@@ -54,6 +55,19 @@ impl Store {
     /// [`Error::Incomplete`] if `out` has content, or the store may only be read and is not
     /// [`Store::is_merged`]; what a checkpoint, reading and writing give.
     pub fn backup(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
+        self.backup_until(out, cache, &Until::DONE)
+    }
+
+    /// As [`Store::backup`], as long as it is wanted.
+    ///
+    /// # Errors
+    /// As [`Store::backup`]; [`Error::Stopped`].
+    pub fn backup_until(
+        &self,
+        out: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        until: &Until,
+    ) -> Result<BackupReport> {
         let length = out.len()?;
         if length > 0 {
             return Err(Error::Incomplete {
@@ -61,18 +75,23 @@ impl Store {
                 what: format!("the file has {length} bytes already; back up to a new one"),
             });
         }
-        let source = self.backup_source()?;
+        let source = self.backup_source(until)?;
         let bytes = source.free.end() * UNIT_BYTES as u64;
-        copy(&**source.root.pages.file(), &*out, bytes)?;
-        source.finish(out, cache, bytes)
+        copy(&**source.root.pages.file(), &*out, bytes, until)?;
+        source.finish(out, cache, bytes, until)
     }
 
     /// Brings `out`, a duplicate of an earlier backup of this database, up to date and checks it
     /// through `cache`. Until it is done it cannot be opened.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if `out` is no backup of this database; as [`Store::backup`].
-    pub fn backup_since(&self, out: Arc<dyn File>, cache: Arc<PageCache>) -> Result<BackupReport> {
+    /// [`Error::Incomplete`] if `out` is no backup of this database; as [`Store::backup_until`].
+    pub fn backup_since(
+        &self,
+        out: Arc<dyn File>,
+        cache: Arc<PageCache>,
+        until: &Until,
+    ) -> Result<BackupReport> {
         let earlier = superblock::read(&*out)?.superblock;
         if earlier.uuid != self.uuid() {
             return Err(Error::Incomplete {
@@ -80,7 +99,7 @@ impl Store {
                 what: "it is of another database; make a whole backup".to_owned(),
             });
         }
-        let source = self.backup_source()?;
+        let source = self.backup_source(until)?;
         let nothing = AlignedBuffer::zeroed(UNIT_BYTES);
         for unit in [0, superblock::SECOND_UNIT] {
             out.write_all_at(&nothing, unit * UNIT_BYTES as u64)?;
@@ -102,19 +121,24 @@ impl Store {
             units: 0,
         }]) {
             while next < extent.unit {
+                until.check()?;
                 next = update.page(next, extent.unit)?;
             }
             next = extent.end();
         }
         let written = update.written;
         out.set_len(end * UNIT_BYTES as u64)?;
-        source.finish(out, cache, written)
+        source.finish(out, cache, written, until)
     }
 
     /// Makes a checkpoint and holds what it wrote.
-    pub(crate) fn backup_source(&self) -> Result<Source> {
+    pub(crate) fn backup_source(&self, until: &Until) -> Result<Source> {
         match self.read_only() {
-            None => _ = self.checkpoint(CheckpointOptions::default())?,
+            None => {
+                let until = until.clone();
+                let defaults = CheckpointOptions::default();
+                self.checkpoint(CheckpointOptions { until, ..defaults })?;
+            }
             // Nothing can be merged into a file that may only be read.
             Some(why) if !self.is_merged() => {
                 return Err(Error::Incomplete {
@@ -128,7 +152,7 @@ impl Store {
             }
             Some(_) => {}
         }
-        let _no_checkpoint = self.checkpointer().pause();
+        let _no_checkpoint = self.checkpointer().pause_until(until)?;
         let root = self.newest_root();
         let block = self.superblock().superblock;
         let head = block.free_space;
@@ -206,10 +230,11 @@ impl Source {
         out: Arc<dyn File>,
         cache: Arc<PageCache>,
         written: u64,
+        until: &Until,
     ) -> Result<BackupReport> {
         let block = self.conclude(&*out)?;
         let bytes = out.len()?;
-        let check = Store::open(out, cache)?.check()?;
+        let check = Store::open(out, cache)?.check_until(&|| until.is_over())?;
         Ok(BackupReport {
             checkpoint: block.checkpoint - 1,
             bytes,
@@ -268,10 +293,11 @@ impl Update<'_> {
 
 /// Copies the first `bytes` bytes but the superblocks; what lies behind the end of `from` is free
 /// and stays zero.
-fn copy(from: &dyn File, to: &dyn File, bytes: u64) -> Result<()> {
+fn copy(from: &dyn File, to: &dyn File, bytes: u64, until: &Until) -> Result<()> {
     let mut buffer = AlignedBuffer::zeroed(CHUNK_BYTES as usize);
     let mut offset = 0;
     while offset < bytes {
+        until.check()?;
         let wanted = CHUNK_BYTES.min(bytes - offset) as usize;
         let chunk = &mut buffer[..wanted];
         let got = from.read_at(chunk, offset)?;

@@ -19,6 +19,7 @@ pub mod value_statistics;
 
 use crate::ids::{Direction, KeyId, LabelId, RelId, StoreId, TypeId};
 use crate::macros::MacroDescription;
+use crate::notes::Note;
 use crate::schema::{ConstraintDescription, SchemaEntity};
 use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
@@ -108,6 +109,8 @@ pub struct Catalog {
     pub(crate) sequences: Vec<SequenceDescription>,
     /// Macros, by name.
     pub(crate) macros: Vec<MacroDescription>,
+    /// Comments and names of types, by kind and name.
+    pub(crate) notes: Vec<Note>,
     /// Names that clients gave to the newest commits, oldest first.
     pub(crate) clients: Arc<[CommitToken]>,
 }
@@ -222,6 +225,12 @@ impl Catalog {
     #[must_use]
     pub fn sequences(&self) -> &[SequenceDescription] {
         &self.sequences
+    }
+
+    /// Comments and names of types, by kind and name.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// Macros, by name.

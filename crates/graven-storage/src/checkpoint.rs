@@ -63,6 +63,7 @@ use crate::data_file::FileRoot;
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::overflow_pages::{self, Footprint};
 use crate::superblock::{Found, LogPosition, Superblock};
+use crate::until::Until;
 use activity::Activity;
 use changes::Changes;
 use graven_pagecache::{PageKind, PageRef};
@@ -74,7 +75,7 @@ use publish::CurrentCheckpoint;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::Duration;
 
 /// What the older superblock alone holds back is released first where it is more than this part of
 /// the file.
@@ -83,9 +84,11 @@ const WAITING_SHARE: u64 = 8;
 const FREE_SHARE: u64 = 8;
 /// Files of fewer units are left as they are.
 const SMALL_FILE_UNITS: u64 = 64;
+/// How often what waits for a checkpoint looks whether it is still to wait.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How a checkpoint goes about it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckpointOptions {
     /// Pause between bursts of writing.
@@ -93,7 +96,7 @@ pub struct CheckpointOptions {
     /// Move the tail of the file down if much of it is free.
     pub compact: bool,
     /// When it is given up, as if it had failed to write a page, if it has more to write then.
-    pub until: Option<Instant>,
+    pub until: Until,
 }
 
 impl Default for CheckpointOptions {
@@ -101,7 +104,7 @@ impl Default for CheckpointOptions {
         CheckpointOptions {
             paced: true,
             compact: true,
-            until: None,
+            until: Until::DONE,
         }
     }
 }
@@ -165,6 +168,16 @@ impl Checkpointer {
         self.running.lock()
     }
 
+    /// As [`Checkpointer::pause`], as long as that is wanted.
+    pub(crate) fn pause_until(&self, until: &Until) -> Result<MutexGuard<'_, ()>> {
+        loop {
+            if let Some(paused) = self.running.try_lock_for(LOOK) {
+                return Ok(paused);
+            }
+            until.check()?;
+        }
+    }
+
     /// As [`Checkpointer::pause`], but nothing where it would wait.
     pub(crate) fn pause_if_idle(&self) -> Option<MutexGuard<'_, ()>> {
         self.running.try_lock()
@@ -191,10 +204,10 @@ impl Checkpointer {
         published.space.remembered()
     }
 
-    fn pace(&self, options: CheckpointOptions) -> Pace {
+    fn pace(&self, options: &CheckpointOptions) -> Pace {
         Pace {
             paced: options.paced,
-            until: options.until,
+            until: options.until.clone(),
             waiting: self.waiting.clone(),
         }
     }
@@ -205,7 +218,7 @@ impl Checkpointer {
         &self,
         root: &FileRoot,
         changes: &dyn Changes,
-        options: CheckpointOptions,
+        options: &CheckpointOptions,
     ) -> Result<(FileRoot, CheckpointReport)> {
         let mut state = self.state.lock();
         let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;
@@ -248,7 +261,7 @@ impl Checkpointer {
     pub(crate) fn compact(
         &self,
         root: &FileRoot,
-        options: CheckpointOptions,
+        options: &CheckpointOptions,
     ) -> Result<(FileRoot, CheckpointReport)> {
         let mut state = self.state.lock();
         let published = CurrentCheckpoint::load(&mut state, &self.found, root)?;

@@ -27,6 +27,7 @@ pub(crate) mod frozen;
 pub(crate) mod frozen_layer;
 pub(crate) mod id_map;
 pub(crate) mod immutable_delta;
+pub(crate) mod logged_schema;
 pub(crate) mod merge;
 pub(crate) mod merged_delta;
 pub(crate) mod overlay;

@@ -385,6 +385,20 @@ pub enum Error {
         /// The memory limit.
         budget: u64,
     },
+    /// The schema would become so large that the store might not open with the same memory again.
+    #[error(
+        "indexes, constraints, users, sequences and macros would take {bytes} bytes with their \
+            names and texts, which may take {limit} of the memory limit of {budget}; drop some, \
+            shorten their texts, or raise the memory limit"
+    )]
+    SchemaTooLarge {
+        /// Bytes of the schema.
+        bytes: u64,
+        /// Bytes that a schema may take.
+        limit: u64,
+        /// The memory limit.
+        budget: u64,
+    },
     /// A new name would make the catalogue so large that the store would not open with the same
     /// memory again.
     #[error(

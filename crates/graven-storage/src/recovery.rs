@@ -38,6 +38,7 @@ use crate::store::Store;
 use crate::superblock::{FORMAT, LogPosition, UNSEALED_FORMAT};
 use crate::transaction::options::Durable;
 use crate::transaction::spill::Sealing;
+use crate::until::Until;
 use crate::writer::random_uuid;
 use crate::{Error, Result};
 use graven_io::File;
@@ -215,6 +216,10 @@ impl Store {
             if let Some(damage) = cut_off.map_err(|error| failed(&path, error))? {
                 despite(failed(&path, damage))?;
             }
+            let cut = Recovery::cut_between(&log_file, identity, start);
+            if let Some(damage) = cut.map_err(|error| failed(&path, error))? {
+                despite(failed(&path, damage))?;
+            }
         }
         let recovery = if reading_only {
             let opened = Recovery::open_damaged(log_file, identity, start);
@@ -350,7 +355,10 @@ impl Store {
             let folded = self.checkpoint(CheckpointOptions {
                 paced: false,
                 compact: true,
-                until: Instant::now().checked_add(time),
+                until: Until {
+                    moment: Instant::now().checked_add(time),
+                    cancelled: None,
+                },
             });
             // What cannot be merged in, for whatever reason, stays in the log.
             *self.unfolded.lock() = folded.err().map(|error| match error {

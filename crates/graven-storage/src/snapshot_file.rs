@@ -44,7 +44,7 @@ impl Store {
     /// # Errors
     /// As [`Store::backup`].
     pub fn snapshot_file(&self) -> Result<SnapshotFile> {
-        let mut source = self.backup_source()?;
+        let mut source = self.backup_source(&crate::Until::DONE)?;
         let overlay = MemoryFile::new(self.file().path());
         let body = source.end() * UNIT;
         let free = source.free_extents();

@@ -136,14 +136,16 @@ impl Store {
         let version = Arc::new(Version::of(root, lsn, lsn));
         let uuid = found.superblock.uuid;
         let found = Arc::new(Mutex::new(found));
-        let commits = Commits {
+        let mut commits = Commits {
             applied: version.clone(),
             conflicts: Conflicts::default(),
             logged: NamesLogged::of(&version.names),
             clients: CommitTokens::of(&version.committed_base.root.catalog),
             reservation: pages.budget().empty_reservation("committed changes"),
+            schema: pages.budget().empty_reservation("schema"),
             replaced: VecDeque::new(),
         };
+        commits.charge_schema(version.schema.memory_bytes());
         let spill_bytes = pages.budget().limit() / SEAL_SHARE;
         Store {
             uuid,

@@ -43,6 +43,7 @@ use crate::snapshot::Snapshot;
 use crate::store::Store;
 use crate::store::allocator::NameKind;
 use crate::version::Version;
+use crate::version::schema::{Schema, schema_bytes_max};
 use crate::{Error, Result};
 use counters::WriteCounters;
 use graven_pagecache::Reservation;
@@ -149,7 +150,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::TransactionEnded`], [`Error::InvalidName`],
-    /// [`Error::TooManyNames`].
+    /// [`Error::TooManyNames`], [`Error::SchemaTooLarge`].
     pub fn label(&self, name: &str) -> Result<LabelId> {
         self.intern(NameKind::Label, name).map(LabelId)
     }
@@ -207,9 +208,30 @@ impl Transaction {
     fn write<T>(&self, change: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
         let mut state = self.state.lock();
         self.check_writable(&state)?;
+        let before = self.write_set.schema();
         let done = change(&mut state)?;
+        self.check_schema_size(&before)?;
         self.charge(&mut state)?;
         Ok(done)
+    }
+
+    /// Takes back the schema that has grown beyond what opens with so little memory again.
+    fn check_schema_size(&self, before: &Arc<Schema>) -> Result<()> {
+        let after = self.write_set.schema();
+        if Arc::ptr_eq(before, &after) {
+            return Ok(());
+        }
+        let budget = self.store.budget().limit();
+        let (bytes, limit) = (after.memory_bytes(), schema_bytes_max(budget));
+        if bytes <= limit || bytes <= before.memory_bytes() {
+            return Ok(());
+        }
+        self.write_set.set_schema((**before).clone());
+        Err(Error::SchemaTooLarge {
+            bytes,
+            limit,
+            budget,
+        })
     }
 
     /// What was changed so far.

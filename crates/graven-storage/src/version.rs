@@ -203,6 +203,7 @@ impl Version {
         catalog.users.clone_from(&schema.users);
         catalog.sequences.clone_from(&schema.sequences);
         catalog.macros.clone_from(&schema.macros);
+        catalog.notes.clone_from(&schema.notes);
         self.stack(write_set)
             .for_each(|layer| layer.counts().apply(&mut catalog));
         catalog

@@ -79,6 +79,42 @@ impl Recovery {
         Layout::read(file, identity)?.cut(file, identity)
     }
 
+    /// What is wrong with a log that has been cut off behind a region: it fills all regions there
+    /// are, and the last of them with records for which another region must have been free (LG-6).
+    /// A log that is cut off where free regions are left cannot be told from a whole one.
+    ///
+    /// # Errors
+    /// As [`Recovery::open_damaged`].
+    pub fn cut_between(
+        file: &Arc<dyn File>,
+        identity: Identity,
+        start: Start,
+    ) -> Result<Option<Error>> {
+        // Most logs have a free region, which the headers alone tell.
+        if Layout::read(&**file, &identity)?.has_free(start.from) {
+            return Ok(None);
+        }
+        let (recovery, _) = Recovery::open_damaged(Arc::clone(file), identity, start)?;
+        let Some(last) = recovery.tail.fills_all(&recovery.header) else {
+            return Ok(None);
+        };
+        let (path, lsn) = (recovery.path.clone(), recovery.tail.end);
+        for record in recovery {
+            let record = record?;
+            if record.start >= last && matches!(record.kind, Kind::Commit | Kind::Chunk) {
+                return Ok(Some(Error::Corrupt {
+                    path,
+                    offset: file.len()?,
+                    lsn,
+                    reason: "the file ends behind its last full region, where another one was \
+                        kept free: it was cut off, or copied in part"
+                        .to_owned(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// As [`Recovery::open`], but where durable records are missing it gives those before them, and
     /// what is wrong.
     ///

@@ -107,6 +107,16 @@ impl Layout {
         }))
     }
 
+    /// Whether a region holds nothing from `from` on.
+    pub(crate) fn has_free(&self, from: Lsn) -> bool {
+        let Some(held) = self.holding(from) else {
+            return true;
+        };
+        let regions = self.regions.iter().flatten();
+        let later = regions.filter(|region| region.sequence >= held.sequence);
+        later.count() < self.slots as usize
+    }
+
     pub(crate) fn offset(&self, slot: u32) -> u64 {
         FILE_HEADER_BYTES + u64::from(slot) * self.header.region_bytes
     }
@@ -342,6 +352,14 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
+    /// Where the last region begins, if it is full and no region of the file is free.
+    pub(crate) fn fills_all(&self, header: &FileHeader) -> Option<Lsn> {
+        let last = self.used.last()?;
+        let is_full = self.cursor + FRAME_BYTES_MAX as u64 > header.region_bytes;
+        let all = self.used.len() == self.slots as usize;
+        (is_full && all).then_some(last.first)
+    }
+
     /// Overwrites what was dropped, so that nothing of it can be taken for part of the log later.
     pub(crate) fn destroy(&self, file: &dyn File, header: &FileHeader) -> Result<()> {
         let zeros = AlignedBuffer::zeroed(header.sector_bytes as usize);

@@ -491,9 +491,9 @@ impl From<graven_storage::Error> for Error {
                 damaged(&error)
             }
             Storage::TransactionEnded { .. } => Error::new("Transaction.Ended", error.to_string()),
-            Storage::TransactionTooLarge { .. } | Storage::TooManyNames { .. } => {
-                Error::new("Memory.Limit", error.to_string())
-            }
+            Storage::TransactionTooLarge { .. }
+            | Storage::TooManyNames { .. }
+            | Storage::SchemaTooLarge { .. } => Error::new("Memory.Limit", error.to_string()),
             Storage::LogFailed { .. } | Storage::CheckpointsStopped { .. } => {
                 Error::new("Database.WritesRefused", error.to_string())
             }

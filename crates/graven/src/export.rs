@@ -48,8 +48,10 @@ fn wrong(message: impl Into<String>) -> Error {
     Error::new("ArgumentError.InvalidSource", message)
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Error {
-    wrong(format!("{}: {error}", path.display()))
+/// An error of a file, by the name that the statement gives it: where that leads is the server's
+/// own matter.
+fn failed(named: &Path, error: &std::io::Error) -> Error {
+    wrong(format!("{}: {error}", named.display()))
 }
 
 /// The folder of that name, where the connection may name it.
@@ -211,6 +213,8 @@ impl ExportOptions {
 struct Export<'a> {
     work: Work,
     folder: &'a Path,
+    /// What the statement calls the folder.
+    named: &'a Path,
     format: Format,
     options: &'a Options,
     /// Name of the property by which nodes are found, and label of all nodes meanwhile: names that
@@ -240,7 +244,8 @@ impl Export<'_> {
             }
         }
         let path = self.folder.join(&name);
-        let file = fs::File::create_new(&path).map_err(|error| failed(&path, &error))?;
+        let file = fs::File::create_new(&path);
+        let file = file.map_err(|error| failed(&self.named.join(&name), &error))?;
         let options = Options {
             format: Some(self.format),
             header: Some(true),
@@ -398,11 +403,13 @@ pub(crate) fn export(
         ));
     }
     let folder = place(connection, name)?;
+    let named = Path::new(name);
     if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+        let of_named = named.parent().unwrap_or(named);
+        fs::create_dir_all(parent).map_err(|error| failed(of_named, &error))?;
     }
-    fs::create_dir(&folder).map_err(|error| failed(&folder, &error))?;
-    let exported = export_to(connection, deadline, &folder, (format, options));
+    fs::create_dir(&folder).map_err(|error| failed(named, &error))?;
+    let exported = export_to(connection, deadline, (&folder, named), (format, options));
     if exported.is_err() {
         // What cannot be removed is no export: its statements are written last.
         let _ = fs::remove_dir_all(&folder);
@@ -413,7 +420,7 @@ pub(crate) fn export(
 fn export_to(
     connection: &Connection,
     deadline: Option<Deadline>,
-    folder: &Path,
+    (folder, named): (&Path, &Path),
     (format, options): (Format, &ExportOptions),
 ) -> Result<Vec<Written>, Error> {
     let mut work = Work::begin(connection, deadline)?;
@@ -431,15 +438,19 @@ fn export_to(
     for of in [
         "CALL graven.sequences() YIELD createStatements RETURN createStatements",
         "CALL graven.kuzuMacros() YIELD definition RETURN definition",
+        "CALL graven.typeNames() YIELD createStatement RETURN createStatement",
         "SHOW CONSTRAINTS YIELD createStatement RETURN createStatement",
         "SHOW INDEXES YIELD createStatement, owningConstraint, type WHERE owningConstraint IS NULL \
             AND type <> 'LOOKUP' RETURN createStatement",
     ] {
         schema.extend(work.texts(of)?);
     }
+    let comments = "CALL graven.comments() YIELD createStatement RETURN createStatement";
+    let comments = work.texts(comments)?;
     let mut export = Export {
         work,
         folder,
+        named,
         format,
         options: &options.files,
         key: free("exported_id"),
@@ -465,12 +476,13 @@ fn export_to(
     copy.extend(advanced);
     copy.push("DROP INDEX graven_exported".to_owned());
     copy.extend(late);
+    copy.extend(comments);
     export.work.transaction.rollback();
     for (name, statements) in [("schema.cypher", schema), ("copy.cypher", copy)] {
         let path = folder.join(name);
         let text = statements.join(END) + END;
         let written = fs::write(&path, text).and_then(|()| fs::File::open(&path)?.sync_all());
-        written.map_err(|error| failed(&path, &error))?;
+        written.map_err(|error| failed(&named.join(name), &error))?;
     }
     Ok(export.written)
 }
@@ -545,7 +557,7 @@ pub(crate) fn import(
     let of_schema = |text: &str| {
         let [first, second, third] = first_words(text);
         let is_pattern = second.starts_with('(') || second.contains('=') || third.starts_with('=');
-        first == "DROP" || first == "CREATE" && !is_pattern
+        matches!(&*first, "DROP" | "COMMENT") || first == "CREATE" && !is_pattern
     };
     let count = statements.len();
     let first = statements.iter().position(|text| !of_schema(text));

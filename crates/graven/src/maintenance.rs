@@ -1,12 +1,14 @@
 //! Care of database files: checkpoints, backups, salvage.
 
+use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use graven_io::{Access, File, FileLock, OWNER_ONLY, OpenOptions, Use};
 use graven_pagecache::{Budget, PageCache, SpillFile};
 use graven_storage::{
-    BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store,
+    BackupReport, CheckpointOptions, CheckpointReport, Lost, SalvageReport, Store, Until,
 };
 
 use crate::config::Config;
@@ -20,6 +22,8 @@ use crate::value::Value;
 
 /// Memory for checking a finished copy.
 const CHECK_BYTES: u64 = 16 << 20;
+/// Bytes that are copied between two looks at whether the copy is still wanted.
+const PIECE_BYTES: u64 = 64 << 20;
 
 impl Database {
     /// Merges what was committed since the last checkpoint into the data file, beside readers and
@@ -58,7 +62,7 @@ impl Database {
     /// `Database.Exists` if there is a file; `Database.Damaged` if the copy is; `Io.Failed`.
     pub fn backup(&self, path: impl AsRef<Path>) -> Result<u64, Error> {
         match self.backend()? {
-            Backend::Local(inner) => backup(&inner.store, path.as_ref()),
+            Backend::Local(inner) => backup(&inner.store, path.as_ref(), &Until::DONE),
             Backend::Remote(_) => Ok(self.let_owner_back_up(path.as_ref(), None)?.0),
         }
     }
@@ -78,7 +82,7 @@ impl Database {
     ) -> Result<(u64, u64), Error> {
         let (path, since) = (path.as_ref(), since.as_ref());
         match self.backend()? {
-            Backend::Local(inner) => backup_since(&inner.store, path, since),
+            Backend::Local(inner) => backup_since(&inner.store, path, since, &Until::DONE),
             Backend::Remote(_) => self.let_owner_back_up(path, Some(since)),
         }
     }
@@ -185,12 +189,14 @@ fn into_new(
 }
 
 /// See [`Database::backup`].
-pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
+pub(crate) fn backup(store: &Store, path: &Path, until: &Until) -> Result<u64, Error> {
     let part = sibling_path(path, "-backup");
     let file = create(path, &part, store.file().path())?;
     let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
     let cache = PageCache::new(settings)?;
-    let copied = folded(store, path, |store| Ok(store.backup(file, cache)?));
+    let copied = folded(store, path, |store| {
+        Ok(store.backup_until(file, cache, until)?)
+    });
     // An incomplete copy cannot be opened and is of no use.
     let report = copied.inspect_err(|_| _ = std::fs::remove_file(&part))?;
     sound(&part, &report)?;
@@ -199,7 +205,12 @@ pub(crate) fn backup(store: &Store, path: &Path) -> Result<u64, Error> {
 }
 
 /// See [`Database::backup_since`].
-pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(u64, u64), Error> {
+pub(crate) fn backup_since(
+    store: &Store,
+    path: &Path,
+    since: &Path,
+    until: &Until,
+) -> Result<(u64, u64), Error> {
     let failed = |error: std::io::Error| {
         let message = format!("{} cannot be read: {error}", since.display());
         match error.kind() {
@@ -235,10 +246,10 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     };
     let part = sibling_path(path, "-backup");
     // File systems that can share blocks between files do so here.
-    let duplicated = std::fs::copy(&earlier, &part).map_err(failed);
+    let duplicated = duplicate(&earlier, &part, until).map_err(failed);
     let duplicated = duplicated.and_then(|_| Ok(Access::of(store.file().path())?.give_to(&part)?));
     let updated =
-        duplicated.and_then(|()| folded(store, path, |store| update_backup(store, &part)));
+        duplicated.and_then(|()| folded(store, path, |store| update_backup(store, &part, until)));
     match updated {
         Ok(done) => {
             graven_io::durable_rename(&part, path)?;
@@ -256,10 +267,24 @@ pub(crate) fn backup_since(store: &Store, path: &Path, since: &Path) -> Result<(
     }
 }
 
-fn update_backup(store: &Store, part: &Path) -> Result<(u64, u64), Error> {
+/// Copies a file as long as it is wanted.
+fn duplicate(from: &Path, to: &Path, until: &Until) -> std::io::Result<()> {
+    let from = std::fs::File::open(from)?;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut to = options.open(to)?;
+    while !until.is_over() {
+        if std::io::copy(&mut (&from).take(PIECE_BYTES), &mut to)? == 0 {
+            return Ok(());
+        }
+    }
+    Err(std::io::Error::other("the copy is not wanted any more"))
+}
+
+fn update_backup(store: &Store, part: &Path, until: &Until) -> Result<(u64, u64), Error> {
     let file = graven_io::open(part, &OpenOptions::default())?;
     let settings = graven_pagecache::Config::new(Budget::new(CHECK_BYTES));
-    let report = store.backup_since(file, PageCache::new(settings)?)?;
+    let report = store.backup_since(file, PageCache::new(settings)?, until)?;
     sound(part, &report)?;
     Ok((report.bytes, report.written))
 }

@@ -94,6 +94,13 @@ fn all() -> impl Iterator<Item = &'static entry::Procedure> {
     own.chain(apoc::TABLES.iter().copied().flatten())
 }
 
+/// The names of all procedures that statements may call.
+pub(crate) fn names(registry: &Registry) -> Vec<String> {
+    let own = all().map(|procedure| procedure.name.to_owned());
+    let added = registry.all().into_iter().map(|(name, _)| name);
+    own.chain(added).collect()
+}
+
 /// Whether a procedure does something besides giving rows.
 pub(crate) fn acts(name: &str, registry: &Registry) -> bool {
     match find(name) {
@@ -291,20 +298,42 @@ fn backup(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     };
     let to = files.new_file(Path::new(&**file)).map_err(refused(file))?;
     let store = &caller.database.store;
-    let done = match since {
-        None => copy(store, to.path()).map(|bytes| (bytes, bytes)),
+    let until = maintenance::until(caller);
+    let since = match since {
+        None => None,
         Some(name) => {
-            let since = files.existing(Path::new(&**name)).map_err(refused(name))?;
-            backup_since(store, to.path(), since.path())
+            let found = files.existing(Path::new(&**name)).map_err(refused(name))?;
+            Some((name, found))
         }
     };
-    // Messages name the file as the statement does.
+    let done = match &since {
+        None => copy(store, to.path(), &until).map(|bytes| (bytes, bytes)),
+        Some((_, since)) => backup_since(store, to.path(), since.path(), &until),
+    };
     let told = |error: Error| {
-        let place = to.path().display().to_string();
-        failed(error.to_string().replace(&place, file))
+        if let Err(ended) = maintenance::ended(caller) {
+            return ended;
+        }
+        let message = named_as(error.to_string(), to.path(), file);
+        failed(match &since {
+            Some((name, since)) => named_as(message, since.path(), name),
+            None => message,
+        })
     };
     let (bytes, changed) = done.map_err(told)?;
     Ok(vec![vec![integer(bytes), integer(changed)]])
+}
+
+/// A message with the name of a file as the statement gives it, in the place of where that leads.
+fn named_as(message: String, place: &Path, name: &str) -> String {
+    let real = place.canonicalize().or_else(|_| {
+        let folder = place.parent().unwrap_or(Path::new("."));
+        let real = folder.canonicalize()?;
+        Ok::<_, std::io::Error>(real.join(place.file_name().unwrap_or_default()))
+    });
+    let real = real.ok().map(|real| real.display().to_string());
+    let places = real.into_iter().chain([place.display().to_string()]);
+    places.fold(message, |text, place| text.replace(&place, name))
 }
 
 /// A snapshot in object storage: what it holds and what was sent.

@@ -97,7 +97,7 @@ pub(crate) struct Asked {
     types: RefCell<BTreeMap<Arc<str>, u64>>,
     /// A function of the connection was looked up and is there.
     called: Cell<bool>,
-    /// A macro was looked up and is there: the plan has it written out.
+    /// A macro or the name of a type was looked up and is there: the plan has it written out.
     expanded: Cell<bool>,
 }
 
@@ -114,7 +114,7 @@ impl Asked {
         self.called.get()
     }
 
-    /// Whether the plan has macros written out.
+    /// Whether the plan has macros, or names of types, written out.
     pub(crate) fn has_expanded(&self) -> bool {
         self.expanded.get()
     }
@@ -216,6 +216,16 @@ impl SchemaView for Schema<'_> {
         })
     }
 
+    fn table_called(&self, name: &str) -> Option<(Arc<str>, TableView)> {
+        tables::called(self.catalog(), name)
+    }
+
+    fn type_called(&self, name: &str) -> Option<Arc<str>> {
+        let of = tables::type_called(self.catalog(), name)?;
+        self.3.expanded.set(true);
+        Some(of)
+    }
+
     fn source(&self, source: &LoadSource) -> Result<SourceView, SourceFault> {
         describe(source, self.4)
     }
@@ -247,6 +257,17 @@ impl SchemaView for Schema<'_> {
             false => counted.end_nodes,
         };
         (nodes > 0).then_some(nodes)
+    }
+
+    fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
+        let id = self.catalog().rel_type(rel_type)?;
+        let types = &self.catalog().statistics().types;
+        let counted = types.get(usize::try_from(id.0).ok()?)?;
+        let most = match start {
+            true => counted.out_degree_max,
+            false => counted.in_degree_max,
+        };
+        (most > 0).then_some(most)
     }
 
     fn relationship_count(&self) -> u64 {
@@ -421,6 +442,10 @@ impl SchemaView for Schema<'_> {
 
     fn is_called(&self, name: &str) -> bool {
         is_meant(name, self.5)
+    }
+
+    fn procedures(&self) -> Vec<String> {
+        procedures::names(self.1.0)
     }
 
     fn procedure(&self, name: &str) -> Option<ProcedureView> {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use graven_cypher::{ColumnView, TableView, type_shown};
 use graven_exec::Value;
-use graven_storage::{Catalog, ConstraintDescription, ConstraintKind, LabelId, SchemaEntity};
+use graven_storage::{
+    Catalog, ConstraintDescription, ConstraintKind, LabelId, Note, NoteKind, SchemaEntity,
+};
 
 use crate::instance::Instance;
 
@@ -26,6 +28,27 @@ pub(crate) fn view(catalog: &Catalog, name: &str) -> Option<TableView> {
     let rel_type = catalog.rel_type(name).map(SchemaEntity::Relationship);
     let entities = label.into_iter().chain(rel_type);
     entities.filter_map(|entity| of(catalog, entity)).next()
+}
+
+/// The table of that name, or the one whose name differs in letter case alone, with its own name.
+pub(crate) fn called(catalog: &Catalog, name: &str) -> Option<(Arc<str>, TableView)> {
+    if let Some(table) = view(catalog, name) {
+        return Some((name.into(), table));
+    }
+    let mut all = all(catalog).into_iter();
+    all.find(|(own, _)| own.eq_ignore_ascii_case(name))
+}
+
+/// The type that was given this name, in any letter case.
+pub(crate) fn type_called(catalog: &Catalog, name: &str) -> Option<Arc<str>> {
+    let mut types = notes(catalog, NoteKind::Type);
+    let found = types.find(|note| note.name.eq_ignore_ascii_case(name));
+    found.map(|note| note.text.clone())
+}
+
+/// The notes of this kind, by name.
+pub(crate) fn notes(catalog: &Catalog, kind: NoteKind) -> impl Iterator<Item = &Note> {
+    catalog.notes().iter().filter(move |note| note.kind == kind)
 }
 
 fn of(catalog: &Catalog, entity: SchemaEntity) -> Option<TableView> {
@@ -71,6 +94,9 @@ fn column(catalog: &Catalog, constraint: &ConstraintDescription) -> Option<Colum
 
 /// All tables: their names in the order of labels and types.
 fn all(catalog: &Catalog) -> Vec<(Arc<str>, TableView)> {
+    if catalog.constraints().is_empty() {
+        return Vec::new();
+    }
     let labels = catalog.labels().iter().zip(0..);
     let labels = labels.map(|(name, id)| (name, SchemaEntity::Node(LabelId(id))));
     let types = catalog.types().iter().zip(0..);
@@ -89,13 +115,18 @@ fn all(catalog: &Catalog) -> Vec<(Arc<str>, TableView)> {
 pub(crate) fn tables(db: &Arc<Instance>, _: &[Value]) -> Rows {
     let snapshot = db.store.snapshot();
     let all = all(snapshot.catalog());
+    let comment = |name: &Arc<str>| {
+        let mut comments = notes(snapshot.catalog(), NoteKind::Comment);
+        let found = comments.find(|note| note.name == *name);
+        Value::text(found.map_or("", |note| &note.text))
+    };
     let row = |(id, (name, table)): (i64, (Arc<str>, TableView))| {
         vec![
             Value::Integer(id),
-            Value::String(name),
+            Value::String(name.clone()),
             Value::text(if table.of_nodes { "NODE" } else { "REL" }),
             Value::text("local(graven)"),
-            Value::text(""),
+            comment(&name),
         ]
     };
     Ok((0..).zip(all).map(row).collect())
@@ -105,8 +136,7 @@ fn named(catalog: &Catalog, args: &[Value]) -> Result<(Arc<str>, TableView), Str
     let Some(Value::String(name)) = args.first() else {
         return Err("the name of a table is a String".to_owned());
     };
-    let found = view(catalog, name).ok_or_else(|| format!("there is no table {name}"))?;
-    Ok((name.clone(), found))
+    called(catalog, name).ok_or_else(|| format!("there is no table {name}"))
 }
 
 /// `CALL table_info('name')`.

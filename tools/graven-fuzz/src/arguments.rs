@@ -234,6 +234,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("apoc.create.virtual.fromNode", "Nt"),
     ("apoc.create.vNode", "tm"),
     ("apoc.create.vRelationship", "NsmN"),
+    ("apoc.data.url", "s"),
     ("apoc.date.add", "iUiU"),
     ("apoc.date.convert", "iUU"),
     ("apoc.date.convertFormat", "dF"),
@@ -443,6 +444,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("graven.element", "liA"),
     ("graven.encode", "s"),
     ("graven.gamma", "f"),
+    ("graven.hash", "v"),
     ("graven.json", "s"),
     ("graven.json.array", "vl"),
     ("graven.json.arrayLength", "s"),
@@ -628,6 +630,9 @@ pub(crate) fn impossible(name: &str, argument: Argument) -> Option<&'static str>
             return Some("it takes a statement");
         }
         "apoc.map.fromNodes" => return Some("it takes a label and a property"),
+        "apoc.hashing.fingerprintGraph" | "apoc.meta.nodes.count" => {
+            return Some("it is about the whole graph");
+        }
         "graven.leftOut" | "graven.missingEnd" => {
             return Some("it notes what a statement leaves out");
         }

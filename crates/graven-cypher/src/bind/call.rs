@@ -14,6 +14,7 @@ use crate::bind::aggregate::aggregate_function;
 use crate::bind::aggregate::{Aggregating, contains_aggregate};
 use crate::bind::made::{Typed, call, unary};
 use crate::diagnostic::{Code, closest};
+use crate::elsewhere;
 use crate::functions::{self, Availability};
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr, Literal, UnaryOp};
 use crate::plan::{VarId, VarKind};
@@ -30,6 +31,19 @@ impl Binder<'_> {
         star: bool,
         args: &[ast::Expr],
     ) -> Result<Typed> {
+        if let [value, wanted] = args
+            && name.text.eq_ignore_ascii_case("cast")
+            && let ExprKind::String(text) = &wanted.kind
+            && let meant = self.meant(text)
+            && meant != *text
+        {
+            let kind = ExprKind::String(meant);
+            let wanted = ast::Expr {
+                kind,
+                ..wanted.clone()
+            };
+            return self.call(whole, name, distinct, star, &[value.clone(), wanted]);
+        }
         if let Some(wide) = self.wide_aggregate(name, distinct, args) {
             return self.expression(&wide);
         }
@@ -75,6 +89,9 @@ impl Binder<'_> {
                 .find(|(n, _)| n.eq_ignore_ascii_case(&name.text))
             {
                 return Err(error.with_hint(*hint));
+            }
+            if let Some(instead) = elsewhere::instead_of(&name.text) {
+                return Err(error.with_hint(instead));
             }
             let known = functions::FUNCTIONS
                 .iter()

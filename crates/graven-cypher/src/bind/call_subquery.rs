@@ -27,9 +27,9 @@ impl Binder<'_> {
             && projection.skip.is_none()
             && projection.limit.is_none()
             && projection.items.iter().all(|item| {
-                item.alias.is_none()
-                    && matches!(&item.expr.kind, ast::ExprKind::Variable(name)
-                        if self.scope.outer.iter().any(|e| e.name == name.text))
+                matches!(&item.expr.kind, ast::ExprKind::Variable(name)
+                    if item.alias.as_ref().is_none_or(|alias| alias.text == name.text)
+                        && self.scope.outer.iter().any(|e| e.name == name.text))
             });
         if !plain && self.scope.imports_by_with && projection.star.is_some() {
             let message = "the `WITH` that takes variables into a subquery has nothing beside them";

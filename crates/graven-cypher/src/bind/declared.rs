@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use super::json::{GIVING, JSON};
 use super::made::{Typed, call};
-use super::tables::column_of;
 use super::wide::{INT128, widest};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
@@ -88,7 +87,7 @@ impl Binder<'_> {
                     let var = self.scope.find(&name.text)?.var;
                     if let Some(table) = self.tables.get(&var) {
                         let table = self.schema.table(table)?;
-                        let column = column_of(&table, &key.text);
+                        let column = table.column(&key.text);
                         return column.map(|column| column.of.clone());
                     }
                 }
@@ -115,7 +114,7 @@ impl Binder<'_> {
                 let first = || args.first().and_then(|arg| self.declared_type(arg));
                 match (&args[..], &*name.text.to_ascii_lowercase()) {
                     ([_, wanted], "cast") => match &wanted.kind {
-                        ExprKind::String(text) => Some(text.clone()),
+                        ExprKind::String(text) => Some(self.meant(text)),
                         _ => None,
                     },
                     ([keys, values], "apoc.map.fromlists") => {

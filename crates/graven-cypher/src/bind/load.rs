@@ -126,10 +126,17 @@ impl Binder<'_> {
 
     /// `COPY name FROM source`.
     pub(super) fn copy_from(&mut self, copy: &CopyFrom, steps: &mut Vec<Step>) -> Result<()> {
-        let table = self.schema.table(&copy.target.text);
+        let called = self.schema.table_called(&copy.target.text);
         if let Some(creates) = &copy.creates {
-            return self.table_of_query(copy, creates, table.is_some(), steps);
+            let copy = self.with_own_ends(copy);
+            return self.table_of_query(&copy, creates, called.is_some(), steps);
         }
+        let mut copy = copy.clone();
+        let table = called.map(|(name, table)| {
+            copy.target.text = name;
+            table
+        });
+        let copy = &copy;
         let declared = match &table {
             Some(table) => Some(self.copy_of_table(copy, table)?),
             None => None,
@@ -186,7 +193,11 @@ impl Binder<'_> {
                 _ => values.to_vec(),
             },
             Some(names) if names.len() == values.len() => {
-                names.iter().map(|name| name.text.clone()).collect()
+                let own = |name: &Name| {
+                    let column = table.and_then(|table| table.column(&name.text));
+                    column.map_or_else(|| name.text.clone(), |column| column.name.clone())
+                };
+                names.iter().map(own).collect()
             }
             Some(names) => {
                 let message = format!(
@@ -375,14 +386,6 @@ impl Binder<'_> {
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         let query = self.query(query)?;
-        for (name, var) in &query.columns {
-            let kind = self.variables[var.0 as usize].kind;
-            if kind != VarKind::Value {
-                let message = format!("the column `{name}` holds no value that a file can hold");
-                let hint = "return parts of it: `n.name`, `properties(n)`, `labels(n)`";
-                return Err(self.error(at, Code::InvalidSource, message).with_hint(hint));
-            }
-        }
         self.scope.row.clear();
         steps.push(Step::CopyTo {
             query,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::graph::Step;
 use super::{Binder, Columns, Result, kind_of};
 use crate::ast::{self, Name, Yields};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, closest};
+use crate::elsewhere;
 use crate::plan::{Expr, VarId};
 use crate::schema_view::ProcedureView;
 use crate::search;
@@ -25,8 +26,16 @@ impl Binder<'_> {
             });
             let message = format!("there is no procedure `{}`{why}", call.name.text);
             let error = self.error(call.name.span, Code::ProcedureNotFound, message);
-            return Err(match kind {
-                Some(kind) => error.with_hint(search::instead_of(kind)),
+            let known = self.schema.procedures();
+            let name = &call.name.text;
+            let hint = match (kind, elsewhere::instead_of(name)) {
+                (Some(kind), _) => Some(search::instead_of(kind).to_owned()),
+                (None, Some(instead)) => Some(instead.to_owned()),
+                _ => closest(name, known.iter().map(String::as_str))
+                    .map(|near| format!("did you mean `{near}`?")),
+            };
+            return Err(match hint {
+                Some(hint) => error.with_hint(hint),
                 None => error,
             });
         };

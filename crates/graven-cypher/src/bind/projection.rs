@@ -76,8 +76,11 @@ impl Binder<'_> {
         let projection = spread.as_ref().unwrap_or(projection);
         let mut items: Vec<(VarId, Expr)> = Vec::new();
         let mut outputs: Vec<Entry> = Vec::new();
+        let replaced = self.replaced(projection);
         if let Some(span) = projection.star {
             self.star(span, is_return, &mut items, &mut outputs)?;
+            outputs.retain(|entry| !replaced.contains(&entry.name));
+            items.retain(|(var, _)| outputs.iter().any(|entry| entry.var == *var));
         }
         let starred = outputs.len();
         let aggregated = projection
@@ -85,7 +88,7 @@ impl Binder<'_> {
             .iter()
             .any(|item| contains_aggregate(&item.expr));
         let mut missing_alias = None;
-        let mut bound = self.items(projection, aggregated)?;
+        let mut bound = self.items(projection, aggregated, &replaced)?;
         let mut columns: Vec<(ast::Expr, VarId, Type)> = Vec::new();
         let mut names: HashSet<Arc<str>> = outputs.iter().map(|e| e.name.clone()).collect();
         let mut known: HashSet<VarId> = items.iter().map(|(var, _)| *var).collect();
@@ -94,17 +97,14 @@ impl Binder<'_> {
             .iter()
             .zip(std::mem::take(&mut bound.values))
         {
-            let name: Arc<str> = match (&item.alias, &item.expr.kind) {
-                (Some(alias), _) => alias.text.clone(),
-                (None, ExprKind::Variable(name)) => name.text.clone(),
-                (None, ExprKind::MapProjection { base, .. }) => base.text.clone(),
-                (None, _) => {
-                    if !is_return || self.scope.needs_names {
-                        missing_alias.get_or_insert(item.expr.span);
-                    }
-                    item.expr.span.slice(self.text).trim().into()
-                }
-            };
+            let name = self.output_name(item);
+            let is_named = matches!(
+                item.expr.kind,
+                ExprKind::Variable(_) | ExprKind::MapProjection { .. }
+            );
+            if item.alias.is_none() && !is_named && (!is_return || self.scope.needs_names) {
+                missing_alias.get_or_insert(item.expr.span);
+            }
             let of_star = outputs[..starred].iter().find(|e| e.name == name);
             if let (Some(entry), Expr::Variable(var)) = (of_star, &expr)
                 && entry.var == *var
@@ -209,6 +209,33 @@ impl Binder<'_> {
         wide
     }
 
+    /// The name of the column of an item.
+    fn output_name(&self, item: &ast::ProjectionItem) -> Arc<str> {
+        match (&item.alias, &item.expr.kind) {
+            (Some(alias), _) => alias.text.clone(),
+            (None, ExprKind::Variable(name)) => name.text.clone(),
+            (None, ExprKind::MapProjection { base, .. }) => base.text.clone(),
+            (None, _) => item.expr.span.slice(self.text).trim().into(),
+        }
+    }
+
+    /// Names of variables that are not among those that `*` stands for: an item beside it gives the
+    /// name to another value.
+    fn replaced(&self, projection: &ast::Projection) -> HashSet<Arc<str>> {
+        let mut names = HashSet::new();
+        if projection.star.is_none() {
+            return names;
+        }
+        for item in &projection.items {
+            let name = self.output_name(item);
+            let is_itself = matches!(&item.expr.kind, ExprKind::Variable(of) if of.text == name);
+            if !is_itself {
+                names.insert(name);
+            }
+        }
+        names
+    }
+
     fn star(
         &mut self,
         span: Span,
@@ -239,7 +266,12 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn items(&mut self, projection: &ast::Projection, aggregated: bool) -> Result<BoundItems> {
+    fn items(
+        &mut self,
+        projection: &ast::Projection,
+        aggregated: bool,
+        replaced: &HashSet<Arc<str>>,
+    ) -> Result<BoundItems> {
         let mut values: Vec<Option<(Expr, Type)>> = vec![None; projection.items.len()];
         if !aggregated {
             for (item, value) in projection.items.iter().zip(&mut values) {
@@ -277,7 +309,9 @@ impl Binder<'_> {
             *value = Some((Expr::Variable(var), ty));
         }
         if projection.star.is_some() {
-            for entry in self.scope.row.clone() {
+            let mut row = self.scope.row.clone();
+            row.retain(|entry| !replaced.contains(&entry.name));
+            for entry in row {
                 let name = ast::Name {
                     text: entry.name.clone(),
                     span: Span::default(),

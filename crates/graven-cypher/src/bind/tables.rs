@@ -22,7 +22,7 @@ use crate::diagnostic::Code;
 use crate::functions::MERGE_MAPS;
 use crate::parser;
 use crate::plan::expression::Expr;
-use crate::plan::tables::{TableColumn, TableCommand};
+use crate::plan::tables::{TableColumn, TableCommand, expanded};
 use crate::plan::{Direction, FileNames, OptionValue, VarId};
 use crate::schema_view::{ColumnView, TableView};
 use crate::token::Span;
@@ -83,7 +83,7 @@ impl Binder<'_> {
         let mut given = properties?.clone();
         if let (Some(table), ExprKind::Map(entries)) = (table, &mut given.kind) {
             for (name, value) in entries {
-                let column = column_of(table, &name.text);
+                let column = table.column(&name.text);
                 if let Some(column) = column {
                     name.text = column.name.clone();
                 }
@@ -108,7 +108,7 @@ impl Binder<'_> {
             .tables
             .get(&var)
             .and_then(|table| self.schema.table(table));
-        let column = table.as_ref().and_then(|table| column_of(table, key));
+        let column = table.as_ref().and_then(|table| table.column(key));
         column.map_or_else(|| key.clone(), |column| column.name.clone())
     }
 
@@ -137,7 +137,7 @@ impl Binder<'_> {
             ExprKind::Variable(name) => self.table_of_variable(&name.text),
             _ => None,
         };
-        match table.as_ref().and_then(|table| column_of(table, key)) {
+        match table.as_ref().and_then(|table| table.column(key)) {
             Some(column) if !fits(&value.kind, &column.of) => cast(value.clone(), &column.of),
             _ => value.clone(),
         }
@@ -224,14 +224,14 @@ impl Binder<'_> {
         else {
             return Ok(());
         };
-        let Some(known) = self.schema.table(table) else {
+        let Some((table, known)) = self.schema.table_called(table) else {
             return Ok(());
         };
-        let is_there = known.columns.iter().any(|it| it.name == column.key);
+        let is_there = known.column(&column.key).is_some();
         let Some(default) = column.default.as_ref().filter(|_| !(is_there && *lenient)) else {
             return Ok(());
         };
-        let value = cast(self.default_value(default, at)?, &column.of);
+        let value = cast(self.default_value(default, at)?, &self.meant(&column.of));
         let var = || named("  row", at);
         let node = |name, labels| NodePattern {
             name,
@@ -240,7 +240,7 @@ impl Binder<'_> {
             filter: None,
             span: at,
         };
-        let label = LabelExpr::Label(named(table, at));
+        let label = LabelExpr::Label(named(&table, at));
         let pattern = match known.of_nodes {
             true => path(node(Some(var()), Some(label)), Vec::new(), at),
             false => {
@@ -283,10 +283,29 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// The type that a text says.
+    pub(super) fn meant(&self, of: &Arc<str>) -> Arc<str> {
+        let meant = expanded(of, |name| self.schema.type_called(name));
+        meant.unwrap_or_else(|| of.clone())
+    }
+
+    /// A `COPY` whose ends have the names that the tables have.
+    pub(super) fn with_own_ends(&self, copy: &CopyFrom) -> CopyFrom {
+        let mut copy = copy.clone();
+        if let Some((from, to)) = &mut copy.ends {
+            for end in [from, to] {
+                if let Some((name, _)) = self.schema.table_called(&end.label) {
+                    end.label = name;
+                }
+            }
+        }
+        copy
+    }
+
     /// A `COPY` into a table with what the table says of it: the ends of relationships and, for
     /// files whose columns have no types, those of the columns.
     pub(super) fn copy_of_table(&self, copy: &CopyFrom, table: &TableView) -> Result<CopyFrom> {
-        let mut copy = copy.clone();
+        let mut copy = self.with_own_ends(copy);
         let at = copy.target.span;
         if !table.of_nodes && copy.ends.is_none() {
             let [(from, to)] = &table.ends[..] else {
@@ -326,14 +345,13 @@ impl Binder<'_> {
             for (end, name) in [(from, "from"), (to, "to")] {
                 let known = self.schema.table(&end.label)?;
                 let key = end.key.clone().or(known.key.clone())?;
-                let column = known.columns.iter().find(|column| column.name == key)?;
+                let column = known.column(&key)?;
                 columns.push((name.into(), kind_of_file(&column.of)));
             }
         }
         let wanted: Vec<&ColumnView> = match &copy.properties {
             Some(names) => {
-                let column =
-                    |name: &ast::Name| table.columns.iter().find(|it| it.name == name.text);
+                let column = |name: &ast::Name| table.column(&name.text);
                 names.iter().map(column).collect::<Option<_>>()?
             }
             None => table.copied_columns().collect(),
@@ -348,16 +366,6 @@ impl Binder<'_> {
         }));
         Some(columns)
     }
-}
-
-/// The column of that name; of no other one if its letters are of another case.
-pub(super) fn column_of<'t>(table: &'t TableView, key: &str) -> Option<&'t ColumnView> {
-    let mut columns = table.columns.iter();
-    let exact = columns.find(|column| *column.name == *key);
-    exact.or_else(|| {
-        let mut columns = table.columns.iter();
-        columns.find(|column| column.name.eq_ignore_ascii_case(key))
-    })
 }
 
 /// Whether the columns of these files are known by their place.
@@ -462,6 +470,27 @@ fn placed(of: &ast::Expr, at: Span) -> Option<ast::Expr> {
         | ExprKind::Float(_)
         | ExprKind::String(_)) => kind.clone(),
         ExprKind::List(items) => ExprKind::List(all(items)?),
+        // A variable that no text can name is one of a comprehension around it.
+        ExprKind::Variable(name) if name.text.starts_with("  ") => {
+            ExprKind::Variable(named(&name.text, at))
+        }
+        ExprKind::ListComprehension {
+            name,
+            list,
+            filter,
+            map,
+        } => {
+            let some = |inner: &Option<Box<ast::Expr>>| match inner {
+                Some(inner) => one(inner).map(Some),
+                None => Some(None),
+            };
+            ExprKind::ListComprehension {
+                name: named(&name.text, at),
+                list: one(list)?,
+                filter: some(filter)?,
+                map: some(map)?,
+            }
+        }
         ExprKind::Map(entries) => {
             let entry = |(name, value): &(ast::Name, ast::Expr)| {
                 Some((named(&name.text, at), placed(value, at)?))

@@ -102,7 +102,9 @@ impl Binder<'_> {
             }
             let (expr, ty) = self.expression(target)?;
             let wanted = TypeSet::ENTITY.or(TypeSet::PATH);
-            self.require_of(target, ty, wanted, "what is deleted")?;
+            // What is wrong with a map is told when it is to be deleted.
+            self.expect_parameter(target, wanted.or(TypeSet::MAP), "what is deleted");
+            self.require(ty, wanted, target.span, "what is deleted")?;
             bound.push(expr);
         }
         Ok(bound)

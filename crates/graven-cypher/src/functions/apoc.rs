@@ -120,6 +120,7 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.create.vNode" "apoc.create.vnode" (labels: Strings, props: Map given = "{}") ANY volatile;
     "apoc.create.vRelationship" "apoc.create.vrelationship"
         (from: Node given, relType: String given, props: Map given, to: Node given) ANY volatile;
+    "apoc.data.url" "apoc.data.url" (url: String) MAP;
     "apoc.date.add" "apoc.date.add"
         (time: Integer given, unit: String, addValue: Integer given, addUnit: String) INT;
     "apoc.date.convert" "apoc.date.convert" (time: Integer given, unit: String, toUnit: String) INT;

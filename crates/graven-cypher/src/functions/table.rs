@@ -267,6 +267,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         ANY,
         BOOL,
     )),
+    function("graven.hash", "graven.hash", (1, 1), ANY, INT),
     internal(function(
         "graven.is_labeled",
         IS_LABELED,

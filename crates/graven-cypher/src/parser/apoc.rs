@@ -3,9 +3,10 @@
 //! # How it works
 //! An aggregate of APOC becomes a function of the list that `collect` makes of its first argument:
 //! `apoc.agg.nth(x, 2)` is `graven.agg.nth(collect(x), 2)`. What it may stand in, `DISTINCT`, and
-//! what its rows take in memory and on disk are those of `collect`; the other arguments are the
-//! same for all rows of a group. A function that reads the graph becomes a `COLLECT` subquery that
-//! calls a procedure, so that no plan and no operator knows of either.
+//! what its rows take in memory and on disk are those of `collect`. The other arguments are the
+//! same for all rows of a group: where one reads the row, it is the least that the rows give, so
+//! that the variables in it need be no keys of the group. A function that reads the graph becomes a
+//! `COLLECT` subquery that calls a procedure, so that no plan and no operator knows of either.
 
 use super::{Parser, Result};
 use crate::ast::{
@@ -15,6 +16,27 @@ use crate::ast::{
 use crate::diagnostic::Code;
 use crate::functions::{BY_PROCEDURE, OVER_ROWS};
 use crate::token::Span;
+
+/// Functions of the language that are computed of all rows.
+const AGGREGATES: [&str; 10] = [
+    "avg",
+    "collect",
+    "count",
+    "max",
+    "min",
+    "percentileCont",
+    "percentileDisc",
+    "stDev",
+    "stDevP",
+    "sum",
+];
+
+/// Whether an expression, or one within it, is of a sort.
+fn has(expr: &Expr, is: &dyn Fn(&Expr) -> bool) -> bool {
+    let mut found = is(expr);
+    expr.children(&mut |child| found |= has(child, is));
+    found
+}
 
 /// The column of procedures that stand for functions.
 const VALUE: &str = "value";
@@ -31,6 +53,9 @@ impl Parser<'_> {
         if let Some(known) = OVER_ROWS.iter().find(|known| is(known.display)) {
             self.check_arity(name, (known.args_min, known.args_max), args.len())?;
             let mut rest = args.split_off(usize::from(known.collected));
+            for arg in &mut rest {
+                self.once_for_all_rows(arg, name.span)?;
+            }
             let mut collected = std::mem::take(args);
             let row = match collected.len() {
                 1 => collected.remove(0),
@@ -59,6 +84,27 @@ impl Parser<'_> {
             true => self.function_call("head", false, vec![rows], name.span),
             false => rows.kind,
         }))
+    }
+
+    /// Makes `min(arg)` of an argument that reads the row, unless it is computed of all rows
+    /// already.
+    fn once_for_all_rows(&mut self, arg: &mut Expr, span: Span) -> Result<()> {
+        let is_variable = |expr: &Expr| matches!(expr.kind, ExprKind::Variable(_));
+        let is_aggregate = |expr: &Expr| match &expr.kind {
+            ExprKind::Call { name, .. } => {
+                let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
+                AGGREGATES.iter().any(is)
+            }
+            ExprKind::Subquery { .. } => true,
+            _ => false,
+        };
+        if has(arg, &is_variable) && !has(arg, &is_aggregate) {
+            let nothing = self.make(ExprKind::Null, span)?;
+            let whole = std::mem::replace(arg, nothing);
+            let least = self.function_call("min", false, vec![whole], span);
+            *arg = self.make(least, span)?;
+        }
+        Ok(())
     }
 
     fn function_call(&self, name: &str, distinct: bool, args: Vec<Expr>, span: Span) -> ExprKind {

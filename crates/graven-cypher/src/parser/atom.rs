@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
+use crate::diagnostic::Code;
 use crate::functions::{NEXT_VALUE, TRIMMED};
 use crate::lexer;
 use crate::plan::expression::Quantifier;
@@ -79,7 +80,7 @@ impl Parser<'_> {
             return Ok(entries);
         }
         loop {
-            let key = self.stored_name("a property key")?;
+            let key = self.key_of_map()?;
             self.expect(TokenKind::Colon, "`:`")?;
             entries.push((key, self.expression()?));
             if !self.eat(TokenKind::Comma) {
@@ -88,6 +89,20 @@ impl Parser<'_> {
         }
         self.expect(TokenKind::CloseBrace, "`,` or `}`")?;
         Ok(entries)
+    }
+
+    /// A name, or a text as JSON and Kuzu write keys: `{'a': 1}`.
+    fn key_of_map(&mut self) -> Result<Name> {
+        if self.kind() != TokenKind::String || self.peek(1) != TokenKind::Colon {
+            return self.stored_name("a property key");
+        }
+        let span = self.advance().span;
+        let text = lexer::string(self.text, span)?;
+        if text.is_empty() || text.contains('\0') {
+            let message = "a property key has letters, and no zero character";
+            return Err(self.error(span, Code::UnexpectedSyntax, message));
+        }
+        Ok(Name { text, span })
     }
 
     /// What starts with `[`: a list, a list comprehension or a pattern comprehension.

@@ -220,6 +220,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("decode", 1, "graven.decode($0)"),
     ("octet_length", 1, "graven.octetLength($0)"),
     ("md5", 1, "?apoc.util.md5([cast($0, 'STRING')])"),
+    ("hash", 1, "graven.hash($0)"),
     ("sha256", 1, "?apoc.util.sha256([cast($0, 'STRING')])"),
     ("to_int64", 1, "cast($0, 'INT64')"),
     ("to_int32", 1, "cast($0, 'INT32')"),

@@ -14,6 +14,7 @@ use crate::ast::{
     ProjectionItem,
 };
 use crate::diagnostic::{Code, Diagnostic};
+use crate::lexer;
 use crate::plan::constraint::ConstraintKind;
 use crate::plan::schema::SchemaCommand;
 use crate::plan::tables::{TableColumn, TableCommand, serial_default};
@@ -72,13 +73,17 @@ impl Parser<'_> {
         } else if two(self, "ALTER", "TABLE") {
             self.next += 2;
             self.alter_table()?
-        } else if two(self, "COMMENT", "ON") {
-            return Err(self.without(
-                "comments on tables",
-                "keep it in a node, or beside the file",
-            ));
+        } else if two(self, "COMMENT", "ON") && self.is_word_at(2, "TABLE") {
+            self.next += 3;
+            self.comment()?
         } else if two(self, "CREATE", "TYPE") {
-            return Err(self.without("types of one's own", "write out what it stands for"));
+            self.next += 2;
+            self.create_type()?
+        } else if two(self, "DROP", "TYPE") {
+            self.next += 2;
+            let lenient = self.if_exists()?;
+            let name = self.name("a type")?.text;
+            TableCommand::DropType { name, lenient }
         } else {
             return self.extension_statement();
         };
@@ -90,6 +95,27 @@ impl Parser<'_> {
         let message = format!("there are no {what} in this build");
         self.error(span, Code::FeatureNotAvailable, message)
             .with_hint(hint)
+    }
+
+    /// `name IS 'text'`.
+    fn comment(&mut self) -> Result<TableCommand> {
+        let table = self.name("a table")?.text;
+        self.expect_word("IS")?;
+        if self.eat_word("NULL") {
+            return Ok(TableCommand::Comment { table, text: None });
+        }
+        let token = self.expect(TokenKind::String, "the comment in quotes, or `NULL`")?;
+        let text = Some(lexer::string(self.text, token.span)?);
+        Ok(TableCommand::Comment { table, text })
+    }
+
+    /// `name AS type`.
+    fn create_type(&mut self) -> Result<TableCommand> {
+        let lenient = self.if_not_exists()?;
+        let name = self.name("a name for a type")?.text;
+        self.expect_word("AS")?;
+        let of = self.table_type()?;
+        Ok(TableCommand::CreateType { name, of, lenient })
     }
 
     fn create_node_table(&mut self) -> Result<ClauseKind> {
@@ -114,8 +140,8 @@ impl Parser<'_> {
             let message = "a table of nodes has no FROM and TO";
             return Err(self.error(name.span, Code::UnexpectedSyntax, message));
         }
-        let known = parts.columns.iter().find(|column| column.key == key.text);
-        let Some(known) = known else {
+        let is_key = |column: &&TableColumn| column.key.eq_ignore_ascii_case(&key.text);
+        let Some(known) = parts.columns.iter().find(is_key) else {
             let message = format!("the primary key {} is no column of the table", key.text);
             return Err(self.error(key.span, Code::UnexpectedSyntax, message));
         };
@@ -125,6 +151,10 @@ impl Parser<'_> {
                 .error(key.span, Code::InvalidArgumentType, message)
                 .with_hint("a key is a text, a number, a date or time, a UUID or a BLOB"));
         }
+        let key = Name {
+            text: known.key.clone(),
+            span: key.span,
+        };
         let mut columns = parts.columns;
         for column in columns.iter_mut().filter(|column| &*column.of == "SERIAL") {
             if column.key != key.text {
@@ -231,7 +261,8 @@ impl Parser<'_> {
                         span: self.last_span(),
                     });
                 }
-                if parts.columns.iter().any(|known| known.key == column.key) {
+                let same = |known: &TableColumn| known.key.eq_ignore_ascii_case(&column.key);
+                if parts.columns.iter().any(same) {
                     let message = format!("the column {} is named twice", column.key);
                     return Err(self.error(table.span, Code::UnexpectedSyntax, message));
                 }

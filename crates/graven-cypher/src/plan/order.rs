@@ -393,10 +393,13 @@ impl Search<'_> {
         let graph = self.problem.graph;
         let reached = |idx: &usize| graph.edges[*idx].from == near || graph.edges[*idx].to == near;
         if edge.length.is_none() && state.edges.iter().any(reached) {
-            fan = self
-                .problem
-                .cost
-                .fanout_of_reached(self.hop(edge, near, far, forward), fan);
+            let hop = self.hop(edge, near, far, forward);
+            let back = |idx: &usize| self.is_back(&graph.edges[*idx], near, hop);
+            let cost = &self.problem.cost;
+            fan = match state.edges.iter().any(back) {
+                true => cost.fanout_back(hop, fan),
+                false => cost.fanout_of_reached(hop, fan),
+            };
         }
         let rows = state.rows * fan.max(0.01);
         let mut next = state.clone();
@@ -492,6 +495,19 @@ impl Search<'_> {
             ends_part,
         });
         next
+    }
+
+    /// Whether `known`, one of whose ends is `near`, is like the relationships of `hop` there.
+    fn is_back(&self, known: &Edge, near: VarId, hop: Hop<'_>) -> bool {
+        let direction = match (known.direction, known.from == near) {
+            (Direction::Out, false) => Direction::In,
+            (Direction::In, false) => Direction::Out,
+            (direction, _) => direction,
+        };
+        let meets = known.from == near || known.to == near;
+        let same = direction == hop.direction || known.direction == Direction::Both;
+        let mut types = known.types.iter();
+        meets && same && known.length.is_none() && types.any(|it| hop.types.contains(it))
     }
 
     /// The edge as it is followed.

@@ -34,6 +34,15 @@ pub fn serial_default(table: &str, key: &str) -> Arc<str> {
     format!("graven.nextSerial({}, {})", quoted(table), quoted(key)).into()
 }
 
+/// The type that a text says, where its name, in any letter case, is one that was given to a type;
+/// `[]` may follow.
+#[must_use]
+pub fn expanded(of: &str, named: impl Fn(&str) -> Option<Arc<str>>) -> Option<Arc<str>> {
+    let (name, lists) = of.split_at(of.find('[').unwrap_or(of.len()));
+    let meant = named(name.trim())?;
+    Some(format!("{meant}{lists}").into())
+}
+
 /// One command. `lenient`: nothing is wrong if it is there already, or is not there.
 #[expect(missing_docs, reason = "fields are explained by the variant")]
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +89,19 @@ pub enum TableCommand {
         pair: (Arc<str>, Arc<str>),
         lenient: bool,
     },
+    /// `COMMENT ON TABLE name IS 'text'`; none takes the comment away.
+    Comment {
+        table: Arc<str>,
+        text: Option<Arc<str>>,
+    },
+    /// `CREATE TYPE name AS type`.
+    CreateType {
+        name: Arc<str>,
+        of: Arc<str>,
+        lenient: bool,
+    },
+    /// `DROP TYPE name`.
+    DropType { name: Arc<str>, lenient: bool },
     /// `ALTER TABLE name DROP FROM a TO b`: with the relationships between them.
     DropEnds {
         table: Arc<str>,
@@ -89,18 +111,21 @@ pub enum TableCommand {
 }
 
 impl TableCommand {
-    /// The table.
+    /// The table, or the type.
     #[must_use]
     pub fn table(&self) -> &Arc<str> {
         match self {
             TableCommand::CreateNodes { name, .. }
             | TableCommand::CreateRelationships { name, .. }
+            | TableCommand::CreateType { name, .. }
+            | TableCommand::DropType { name, .. }
             | TableCommand::Drop { name, .. } => name,
             TableCommand::AddColumn { table, .. }
             | TableCommand::DropColumn { table, .. }
             | TableCommand::RenameColumn { table, .. }
             | TableCommand::Rename { table, .. }
             | TableCommand::AddEnds { table, .. }
+            | TableCommand::Comment { table, .. }
             | TableCommand::DropEnds { table, .. } => table,
         }
     }
@@ -118,6 +143,9 @@ impl fmt::Display for TableCommand {
             TableCommand::Rename { .. } => "rename table",
             TableCommand::AddEnds { .. } => "add ends to table",
             TableCommand::DropEnds { .. } => "drop ends of table",
+            TableCommand::Comment { .. } => "comment on table",
+            TableCommand::CreateType { .. } => "create type",
+            TableCommand::DropType { .. } => "drop type",
         };
         write!(f, "{does} {}", self.table())
     }

@@ -103,6 +103,9 @@ impl SchemaView for Divided {
     fn nodes_with(&self, rel_type: &str, _: bool) -> Option<u64> {
         Social.type_count(rel_type)
     }
+    fn degree_max(&self, rel_type: &str, _: bool) -> Option<u64> {
+        Social.type_count(rel_type)
+    }
     fn relationship_count(&self) -> u64 {
         Social.relationship_count()
     }

@@ -115,23 +115,23 @@ fn position(index: i64, len: usize) -> Option<usize> {
 
 /// `base[from..to]`; an absent bound is the end of the list on that side, a null one makes null.
 pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Result<Value> {
+    if [&from, &to].contains(&&Some(Value::Null)) {
+        return Ok(Value::Null);
+    }
     let Some(items) = as_list(base) else {
         return Ok(Value::Null);
     };
     let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
     let bound = |value: Option<Value>, default: i64| match value {
-        None => Ok(Some(default)),
-        Some(Value::Null) => Ok(None),
+        None => Ok(default),
         Some(value) => match as_integer(&value) {
-            Some(i) => Ok(Some(if i < 0 { (i + len).max(0) } else { i.min(len) })),
+            Some(i) => Ok(if i < 0 { (i + len).max(0) } else { i.min(len) }),
             None => Err(ExecError::Type {
                 message: format!("a slice needs Integer bounds, got {}", value.type_name()),
             }),
         },
     };
-    let (Some(from), Some(to)) = (bound(from, 0)?, bound(to, len)?) else {
-        return Ok(Value::Null);
-    };
+    let (from, to) = (bound(from, 0)?, bound(to, len)?);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -4,7 +4,8 @@
 //! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
 //! are known when the last value is. As many rows go to the file at a time as there is room for
 //! what they take there, where a text is written once for each list that has it. The file is there
-//! as a whole or not at all ([`Target`], FI-8).
+//! as a whole or not at all ([`Target`], FI-8). Nodes, relationships and paths become maps when
+//! their rows are taken in, as many rows at a time as a batch has room for.
 
 use std::sync::Arc;
 
@@ -12,13 +13,16 @@ use graven_cypher::Span;
 use graven_files::{Cells, Format, Options, Shape, Sink};
 
 use super::copy_target::Target;
+use super::entity_data::{as_data, holds_entity};
 use crate::batch::Batch;
+use crate::column::Column;
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 use crate::sources::{self, WrittenBytes};
 use crate::spill::RowBuffer;
+use crate::value::Value;
 
 /// Bytes that a file being written takes at most: a row group, as columns and packed.
 const SINK_BYTES: usize = 4 << 20;
@@ -117,6 +121,38 @@ impl CopyTo {
         self.columns.iter().map(column).collect()
     }
 
+    /// The rows of a batch from `from` on whose maps have room in one, and where the next begin.
+    fn as_data(&mut self, batch: &Batch, from: usize, rt: &QueryContext) -> Result<(Batch, usize)> {
+        let mut slots: Vec<usize> = self.columns.iter().map(|(_, slot)| *slot).collect();
+        slots.sort_unstable();
+        slots.dedup();
+        let has_entity = |slot: &usize| {
+            let column = batch.column(*slot);
+            (from..batch.len()).any(|row| holds_entity(&column.get(row)))
+        };
+        slots.retain(has_entity);
+        if slots.is_empty() {
+            return Ok((batch.slice(from, batch.len()), batch.len()));
+        }
+        let mut made: Vec<Vec<Value>> = vec![Vec::new(); slots.len()];
+        let (mut to, mut bytes) = (from, 0);
+        while to < batch.len() && bytes < rt.batch_bytes() {
+            rt.check_cancelled()?;
+            for (slot, values) in slots.iter().zip(&mut made) {
+                let value = as_data(rt, &batch.column(*slot).get(to))?;
+                bytes += size_of::<Value>() + value.heap_bytes();
+                values.push(value);
+            }
+            self.memory.set(bytes)?;
+            to += 1;
+        }
+        let mut part = batch.slice(from, to);
+        for (slot, values) in slots.into_iter().zip(made) {
+            part = part.with_column(slot, Column::from_values(values));
+        }
+        Ok((part, to))
+    }
+
     fn run(&mut self, rt: &QueryContext) -> Result<()> {
         let format = self.options.format.or_else(|| Format::of_name(&self.file));
         if self.file.ends_with(".gz") || self.file.ends_with(".zst") {
@@ -130,13 +166,20 @@ impl CopyTo {
         let mut shapes = vec![Shape::default(); self.columns.len()];
         while let Some(batch) = self.input.next(rt)? {
             rt.check_cancelled()?;
-            self.in_parts(&batch, 0, rt, |columns, _| {
-                for (shape, cells) in shapes.iter_mut().zip(columns) {
-                    (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
-                }
-                Ok(())
-            })?;
-            self.rows.push(batch)?;
+            let mut from = 0;
+            while from < batch.len() {
+                let (part, next) = self.as_data(&batch, from, rt)?;
+                let held = self.memory.used();
+                self.in_parts(&part, held, rt, |columns, _| {
+                    for (shape, cells) in shapes.iter_mut().zip(columns) {
+                        (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
+                    }
+                    Ok(())
+                })?;
+                self.rows.push(part)?;
+                self.memory.clear();
+                from = next;
+            }
         }
         self.rows.finish()?;
         let sink_bytes = SINK_BYTES.min(rt.batch_bytes() * 8);

@@ -26,6 +26,9 @@ use crate::value::Value;
 
 /// Rows read back at a time, in bytes.
 const READ_BYTES: usize = 64 << 10;
+/// Values that are looked up between two looks at the clock, about: a batch of thousands of columns
+/// has millions.
+const VALUES: usize = 64 << 10;
 
 /// See the file header.
 pub(crate) struct Distinct {
@@ -47,6 +50,8 @@ pub(crate) struct Distinct {
     owners: Option<usize>,
     owner: Value,
     held: Option<Batch>,
+    /// A batch of many columns, and the first of its rows that were not looked up.
+    wide: Option<(Batch, usize)>,
 }
 
 impl Distinct {
@@ -56,6 +61,7 @@ impl Distinct {
             owners: None,
             owner: Value::Null,
             held: None,
+            wide: None,
             input,
             slots,
             table: GroupTable::default(),
@@ -96,6 +102,9 @@ impl Distinct {
     /// The keys of the next rows of the input; `None` at its end, and where the partitions of an
     /// input row come first.
     fn next_of_input(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
+        if let Some(part) = self.next_of_wide() {
+            return Ok(Some(part));
+        }
         let keys = match self.held.take() {
             Some(held) => held,
             None => match self.input.next(rt)? {
@@ -112,6 +121,10 @@ impl Distinct {
         };
         let rows = keys.len();
         let Some(owners) = self.owners.filter(|_| rows > 0) else {
+            if rows * self.slots.len() > VALUES {
+                self.wide = Some((keys, 0));
+                return Ok(self.next_of_wide());
+            }
             return Ok(Some(keys));
         };
         let owners = Arc::clone(keys.column(owners));
@@ -137,6 +150,15 @@ impl Distinct {
             self.held = Some(keys.slice(own, rows));
         }
         Ok(Some(keys.slice(0, own)))
+    }
+
+    /// The next rows of a batch of many columns.
+    fn next_of_wide(&mut self) -> Option<Batch> {
+        let (batch, from) = self.wide.take()?;
+        let to = batch.len().min(from + (VALUES / self.slots.len()).max(1));
+        let part = batch.slice(from, to);
+        self.wide = (to < batch.len()).then_some((batch, to));
+        Some(part)
     }
 
     /// Goes on to the next partition; whether there is one.
@@ -228,6 +250,7 @@ impl PhysicalOperator for Distinct {
         self.input_done = false;
         self.owner = Value::Null;
         self.held = None;
+        self.wide = None;
     }
 
     fn spilled_bytes(&self) -> u64 {

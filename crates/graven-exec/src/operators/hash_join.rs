@@ -500,6 +500,11 @@ impl PhysicalOperator for HashJoin {
         if self.written.is_some() {
             return self.next_of_written(rt);
         }
+        let is_empty = |table: &Table| table.by_key.is_empty();
+        if self.grace.is_none() && self.table.as_ref().is_some_and(is_empty) {
+            // With nothing nothing joins, and the input writes nothing (CY-64).
+            return Ok(None);
+        }
         loop {
             if let Some(table) = &self.table {
                 let input = match &mut self.grace {

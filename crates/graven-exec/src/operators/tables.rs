@@ -7,6 +7,7 @@
 //! again. Everything is one transaction.
 
 mod ends;
+mod notes;
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use graven_cypher::plan::constraint::ConstraintKind;
 use graven_cypher::plan::tables::{TableColumn, TableCommand, serial_default};
 use graven_storage::{
     self as storage, ConstraintDescription, ConstraintSpec, Direction, Error, KeyId, LabelId,
-    NodeId, PropertyType, PropertyValue, RelId, RelationshipEnds, SchemaClash, SchemaEntity,
-    Snapshot, Transaction, TypeId,
+    NodeId, NoteKind, PropertyType, PropertyValue, RelId, RelationshipEnds, SchemaClash,
+    SchemaEntity, Snapshot, Transaction, TypeId,
 };
 
 use crate::error::{ExecError, Result};
@@ -94,14 +95,15 @@ impl Tables<'_> {
                 if self.is_there(name, *lenient)? {
                     return Ok(());
                 }
-                if let ConstraintKind::Ends { pairs, .. } = ends {
+                let mut ends = ends.clone();
+                if let ConstraintKind::Ends { pairs, .. } = &mut ends {
                     for (from, to) in pairs {
-                        self.node_table(from)?;
-                        self.node_table(to)?;
+                        *from = self.node_table(from)?;
+                        *to = self.node_table(to)?;
                     }
                 }
                 let entity = SchemaEntity::Relationship(self.transaction.rel_type(name)?);
-                let ends = self.constraint(entity, ends, None)?;
+                let ends = self.constraint(entity, &ends, None)?;
                 self.create(&ends)?;
                 self.add_columns(entity, columns)
             }
@@ -142,7 +144,8 @@ impl Tables<'_> {
                 let (entity, constraints) = self.table(table)?;
                 let column = self.column(&constraints, from);
                 let column = column.ok_or_else(|| missing("column", from))?;
-                if self.column(&constraints, to).is_some() {
+                let other = self.column(&constraints, to);
+                if other.is_some_and(|other| other.keys != column.keys) {
                     return Err(exists("column", to));
                 }
                 let (old, new) = (column.keys[0], self.transaction.key(to)?);
@@ -163,6 +166,9 @@ impl Tables<'_> {
                 Ok(())
             }
             TableCommand::Rename { table, to } => self.rename(table, to),
+            TableCommand::Comment { table, text } => self.comment(table, text.as_ref()),
+            TableCommand::CreateType { name, of, lenient } => self.create_type(name, of, *lenient),
+            TableCommand::DropType { name, lenient } => self.drop_type(name, *lenient),
             TableCommand::AddEnds {
                 table,
                 pair: (from, to),
@@ -186,23 +192,42 @@ impl Tables<'_> {
         let label = snapshot.label(name).map(SchemaEntity::Node);
         let rel_type = snapshot.rel_type(name).map(SchemaEntity::Relationship);
         let entities = label.into_iter().chain(rel_type);
-        let mut found = entities.map(|entity| {
-            let own = snapshot.catalog().constraints().iter();
-            let own = own.filter(|it| it.entity == entity);
+        let all = snapshot.catalog().constraints();
+        let found = |entity| {
+            let own = all.iter().filter(|it| it.entity == entity);
             (entity, own.cloned().collect::<Vec<_>>())
-        });
-        found.find(|(_, own)| own.iter().any(declares))
+        };
+        let mut exact = entities.map(found);
+        let exact = exact.find(|(_, own)| own.iter().any(declares));
+        exact.or_else(|| {
+            let mut tables = all.iter().filter(|it| declares(it)).map(|it| it.entity);
+            let entity = tables.find(|entity| {
+                let own = self.name_of(*entity);
+                own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+            });
+            entity.map(found)
+        })
+    }
+
+    /// The name of a table.
+    fn name_of(&self, entity: SchemaEntity) -> Option<Arc<str>> {
+        let snapshot = self.snapshot();
+        match entity {
+            SchemaEntity::Node(label) => snapshot.catalog().label_name(label).cloned(),
+            SchemaEntity::Relationship(of) => snapshot.catalog().type_name(of).cloned(),
+            _ => None,
+        }
     }
 
     fn table(&self, name: &str) -> Result<Found> {
         self.find(name).ok_or_else(|| missing("table", name))
     }
 
-    fn node_table(&self, name: &str) -> Result<()> {
-        match self.table(name)?.0 {
-            SchemaEntity::Node(_) => Ok(()),
-            _ => Err(missing("table of nodes", name)),
-        }
+    /// The name of a table of nodes as it was declared.
+    fn node_table(&self, name: &str) -> Result<Arc<str>> {
+        let entity = self.table(name)?.0;
+        let own = matches!(entity, SchemaEntity::Node(_)).then(|| self.name_of(entity));
+        own.flatten().ok_or_else(|| missing("table of nodes", name))
     }
 
     fn is_there(&self, name: &str, lenient: bool) -> Result<bool> {
@@ -217,9 +242,17 @@ impl Tables<'_> {
         constraints: &'c [ConstraintDescription],
         name: &str,
     ) -> Option<&'c ConstraintDescription> {
-        let key = self.snapshot().key(name)?;
-        let mut columns = constraints.iter().filter(|it| declares(it));
-        columns.find(|it| it.keys == [key])
+        let snapshot = self.snapshot();
+        let columns = || constraints.iter().filter(|it| declares(it));
+        let exact = snapshot.key(name);
+        let exact = exact.and_then(|key| columns().find(|it| it.keys == [key]));
+        exact.or_else(|| {
+            columns().find(|it| {
+                let key = it.keys.first();
+                let own = key.and_then(|key| snapshot.catalog().key_name(*key));
+                own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+            })
+        })
     }
 
     fn no_key(&self, all: &[ConstraintDescription], key: KeyId, name: &str) -> Result<()> {
@@ -262,7 +295,7 @@ impl Tables<'_> {
         for column in columns {
             let of = match column.of.is_empty() {
                 true => self.inferred(entity, &column.key)?,
-                false => column.of.clone(),
+                false => self.meant(&column.of),
             };
             let declared = TableColumn {
                 of,
@@ -314,6 +347,9 @@ impl Tables<'_> {
             }
             Ok(())
         })?;
+        if let Some(own) = self.name_of(entity) {
+            self.transaction.drop_note(NoteKind::Comment, &own)?;
+        }
         for constraint in constraints {
             self.transaction.drop_constraint(&constraint.name)?;
         }
@@ -322,7 +358,10 @@ impl Tables<'_> {
 
     fn rename(&self, table: &str, to: &str) -> Result<()> {
         let (entity, constraints) = self.table(table)?;
-        self.is_there(to, false)?;
+        if self.find(to).is_some_and(|(other, _)| other != entity) {
+            return Err(exists("table", to));
+        }
+        self.move_comment(entity, to)?;
         let old = match entity {
             SchemaEntity::Node(old) => old,
             SchemaEntity::Relationship(old) => return self.rename_type(old, to, constraints),

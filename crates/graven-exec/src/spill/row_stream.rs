@@ -16,6 +16,7 @@ use super::row_format::{Out, Take, put_column_value, put_number};
 use super::spill_error;
 use crate::batch::Batch;
 use crate::column::Column;
+use crate::deadline::Ends;
 use crate::error::{ExecError, Result};
 use crate::memory::fills_alone;
 use crate::value::Value;
@@ -42,6 +43,7 @@ pub(crate) struct Record {
     /// Bytes of the parts that have.
     ended: usize,
     full: Vec<TemporaryPage>,
+    ends: Ends,
     /// What became of a page; the row is not written then.
     failed: Option<ExecError>,
 }
@@ -53,6 +55,7 @@ pub(crate) struct RowRun {
     longest: usize,
     operator: &'static str,
     budget: Arc<Budget>,
+    ends: Ends,
 }
 
 impl Out for Record {
@@ -93,6 +96,7 @@ impl Record {
         let room = self.class.payload_bytes();
         let mut done = 0;
         while self.buffer.len() - done >= least && done < self.buffer.len() {
+            self.ends.check()?;
             let part = &self.buffer[done..self.buffer.len().min(done + room)];
             let mut page = self
                 .pages
@@ -108,7 +112,12 @@ impl Record {
 }
 
 impl RowWriter {
-    pub(super) fn new(pages: TemporaryPages, class: SizeClass, operator: &'static str) -> Self {
+    pub(super) fn new(
+        pages: TemporaryPages,
+        class: SizeClass,
+        operator: &'static str,
+        ends: Ends,
+    ) -> Self {
         Self {
             record: Record {
                 pages,
@@ -118,6 +127,7 @@ impl RowWriter {
                 part: Vec::new(),
                 ended: 0,
                 full: Vec::new(),
+                ends,
                 failed: None,
             },
             rows: 0,
@@ -157,6 +167,7 @@ impl RowWriter {
             rows: self.rows,
             longest: self.longest,
             operator: self.record.operator,
+            ends: self.record.ends,
         })
     }
 }
@@ -175,16 +186,14 @@ impl RowRun {
     /// Reads the rows and frees them.
     pub(crate) fn into_reader(self) -> RowReader {
         let long = self.long();
-        RowReader::new(self.operator, long, Source::Own(self.pages.into()))
+        let (operator, ends) = (self.operator, self.ends);
+        RowReader::new((operator, ends), long, Source::Own(self.pages.into()))
     }
 
     /// Reads the rows and keeps them.
     pub(crate) fn reader(self: &Arc<Self>) -> RowReader {
-        RowReader::new(
-            self.operator,
-            self.long(),
-            Source::Shared(Arc::clone(self), 0),
-        )
+        let of = (self.operator, self.ends.clone());
+        RowReader::new(of, self.long(), Source::Shared(Arc::clone(self), 0))
     }
 
     fn long(&self) -> Long {
@@ -237,6 +246,7 @@ enum Source {
 /// Reads rows; see the file header.
 pub(crate) struct RowReader {
     operator: &'static str,
+    ends: Ends,
     source: Source,
     long: Long,
     bytes: Vec<u8>,
@@ -251,9 +261,10 @@ enum Found {
 }
 
 impl RowReader {
-    fn new(operator: &'static str, long: Long, source: Source) -> Self {
+    fn new((operator, ends): (&'static str, Ends), long: Long, source: Source) -> Self {
         Self {
             operator,
+            ends,
             source,
             long,
             bytes: Vec::new(),
@@ -323,6 +334,7 @@ impl RowReader {
 
     /// Appends the bytes of the next page; whether there was one.
     fn more(&mut self) -> Result<bool> {
+        self.ends.check()?;
         let failed = |e| spill_error(self.operator, e);
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -368,7 +380,7 @@ mod tests {
         let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
         let spill = SpillFile::new(&cache, "test", u64::MAX, Box::new(open)).expect("a file");
         let class = SizeClass::MIN;
-        let mut writer = RowWriter::new(spill.owner(), class, "Test");
+        let mut writer = RowWriter::new(spill.owner(), class, "Test", Ends::default());
         let lengths = [
             0,
             1,

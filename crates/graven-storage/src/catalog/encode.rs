@@ -19,7 +19,8 @@
 //! | values | only if there are any or more follows: count; each: id of the store, then what its values are like ([`super::value_statistics`]) |
 //! | users | only if there are any or more follows: as in [`crate::users`] |
 //! | sequences | only if there are any or more follows: as in [`crate::sequences`] |
-//! | macros | only if there are any: as in [`crate::macros`] |
+//! | macros | only if there are any or more follows: as in [`crate::macros`] |
+//! | notes | only if there are any: as in [`crate::notes`] |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships
@@ -32,6 +33,7 @@ use super::{
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::ids::{Direction, KeyId, LabelId, StoreId, TypeId};
 use crate::macros;
+use crate::notes;
 use crate::pages::Pages;
 use crate::schema::{
     ConstraintDescription, ConstraintKind, IndexKind, PropertyType, RelationshipEnds, SchemaEntity,
@@ -113,7 +115,8 @@ impl Catalog {
             );
         }
         let columns = &self.statistics.columns;
-        let no_macros = self.macros.is_empty();
+        let no_notes = self.notes.is_empty();
+        let no_macros = self.macros.is_empty() && no_notes;
         let no_sequences = self.sequences.is_empty() && no_macros;
         let no_users = self.users.is_empty() && no_sequences;
         if !(self.clients.is_empty() && columns.is_empty() && no_users) {
@@ -135,6 +138,9 @@ impl Catalog {
         }
         if !no_macros {
             macros::put(&mut out, &self.macros);
+        }
+        if !no_notes {
+            notes::put(&mut out, &self.notes);
         }
         out
     }
@@ -221,6 +227,9 @@ impl Catalog {
         }
         if reader.remaining() > 0 {
             catalog.macros = macros::read(&mut reader)?;
+        }
+        if reader.remaining() > 0 {
+            catalog.notes = notes::read(&mut reader)?;
         }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(

@@ -1,11 +1,11 @@
 //! Merging a column: touched segments are decoded, merged with the changes and cut anew.
 //!
 //! # How it works
-//! Changes are given one after the other, ascending by id ([`ColumnMerge::change`]), so that several
-//! columns may be merged from one pass over what changed. Segments without changes stay as they are.
-//! Those behind each other that have some run through one [`Cutter`], so that they come out full;
-//! what is left over at the end of such a run takes in the next segment if both fit one. Long values
-//! stay in their chains.
+//! Changes are given one after the other, ascending by id ([`ColumnMerge::change`]), so that
+//! several columns may be merged from one pass over what changed. Segments without changes stay as
+//! they are. Those behind each other that have some run through one [`Cutter`], so that they come
+//! out full; what is left over at the end of such a run takes in the next segment if both fit one.
+//! Long values stay in their chains.
 
 use super::changes::Stream;
 use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge};
@@ -107,7 +107,7 @@ impl<'m, 'a> ColumnMerge<'m, 'a> {
     /// The value of `id` now, Null if it has none; ids ascend.
     pub(super) fn change(&mut self, id: u64, value: PropertyValue) -> Result<()> {
         if self.ahead.peek().is_some_and(|next| next.first <= id) {
-            self.go_to(Some(id))?;
+            self.seek(Some(id))?;
         }
         match &mut self.open {
             Some(open) if id < open.end => self.merge_into_open(id, value),
@@ -122,7 +122,7 @@ impl<'m, 'a> ColumnMerge<'m, 'a> {
 
     /// The merged column; nothing if it is as it was.
     pub(super) fn finish(mut self) -> Result<Option<MergedStore>> {
-        self.go_to(None)?;
+        self.seek(None)?;
         self.leave(false)?;
         self.end_run()?;
         Ok(self.changed.then(|| MergedStore {
@@ -183,9 +183,9 @@ impl<'m, 'a> ColumnMerge<'m, 'a> {
             && self.cutter.spans(entry.first)
     }
 
-    /// Goes on to the segment that is responsible for `id`, or to the end, past those without
+    /// Moves to the segment that is responsible for `id`, or to the end, past those without
     /// changes.
-    fn go_to(&mut self, id: Option<u64>) -> Result<()> {
+    fn seek(&mut self, id: Option<u64>) -> Result<()> {
         let begins = |entry: &SegmentEntry| id.is_none_or(|id| entry.first <= id);
         while let Some(entry) = self.ahead.next_if(begins) {
             self.leave(false)?;

@@ -17,6 +17,7 @@
 
 use crate::free_space::{Extent, FreeSpace};
 use crate::page_output::{PageOutput, ReservedPages};
+use crate::until::Until;
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
@@ -82,7 +83,7 @@ pub(crate) struct Pace {
     /// There are, as a rule.
     pub(crate) paced: bool,
     /// When no more pages are written.
-    pub(crate) until: Option<Instant>,
+    pub(crate) until: Until,
     /// Commits that wait for the checkpoint.
     pub(crate) waiting: Arc<AtomicU32>,
 }
@@ -196,9 +197,7 @@ impl Output {
 
     /// Writes a page to the place taken for it; the reference by which it is found.
     pub(crate) fn write(&self, page: PageRef, kind: PageKind, payload: &[u8]) -> Result<PageRef> {
-        if self.pace.until.is_some_and(|until| Instant::now() > until) {
-            return Err(Error::Stopped);
-        }
+        self.pace.until.check()?;
         let mut state = self.state.lock();
         self.rest(&mut state.resumed, STINT);
         state.reservation.grow(size_of::<PageRef>() as u64)?;

@@ -9,14 +9,15 @@ impl Store {
     /// meanwhile. `None` if nothing was committed and the file is as short as it can be.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; what reading and
-    /// writing give. Nothing is lost: the changes stay in memory and in the log.
+    /// [`Error::ReadOnly`]; [`Error::CheckpointsStopped`]; [`Error::Budget`]; [`Error::Stopped`]
+    /// where it was given up; what reading and writing give. Nothing is lost: the changes stay in
+    /// memory and in the log.
     pub fn checkpoint(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
         self.check_writable()?;
         // To wait for the pauses of the one under way is not what its caller asked for.
         let _unpaced = (!options.paced).then(|| self.checkpointer().unpaced());
-        let _running = self.checkpointer().pause();
-        self.checkpoint_now(options)
+        let _running = self.checkpointer().pause_until(&options.until)?;
+        self.checkpoint_now(&options)
     }
 
     /// As [`Store::checkpoint`]; nothing where a check or a backup is under way.
@@ -31,11 +32,11 @@ impl Store {
         let Some(_running) = self.checkpointer().pause_if_idle() else {
             return Ok(());
         };
-        self.checkpoint_now(options).map(drop)
+        self.checkpoint_now(&options).map(drop)
     }
 
     /// While no other one runs.
-    fn checkpoint_now(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
+    fn checkpoint_now(&self, options: &CheckpointOptions) -> Result<Option<CheckpointReport>> {
         let checkpointer = self.checkpointer();
         let _working = checkpointer.activity().begin();
         let Some(frozen) = self.freeze()? else {
@@ -67,7 +68,7 @@ impl Store {
     }
 
     /// Without changes: gives back what snapshots held back that are gone now.
-    fn reclaim(&self, options: CheckpointOptions) -> Result<Option<CheckpointReport>> {
+    fn reclaim(&self, options: &CheckpointOptions) -> Result<Option<CheckpointReport>> {
         let checkpointer = self.checkpointer();
         checkpointer.release(&self.newest_root())?;
         if !options.compact || !checkpointer.is_sparse(&self.newest_root())? {
@@ -80,7 +81,7 @@ impl Store {
     }
 
     /// Moves the tail of the file down and cuts it off.
-    fn move_down(&self, options: CheckpointOptions) -> Result<CheckpointReport> {
+    fn move_down(&self, options: &CheckpointOptions) -> Result<CheckpointReport> {
         let checkpointer = self.checkpointer();
         let root = self.newest_root();
         let (new, report) = checkpointer.compact(&root, options)?;

@@ -210,7 +210,7 @@ fn a_lack_of_memory_only_ends_its_checkpoint() {
         }
         held.shrink(room);
         let changes = Difference::new(&bench.root.catalog, catalog.clone(), &bench.graph, &after);
-        let merged = bench.checkpointer.merge(&bench.root, &changes, OPTIONS);
+        let merged = bench.checkpointer.merge(&bench.root, &changes, &OPTIONS);
         drop(held);
         match merged {
             Err(error) => {
@@ -288,7 +288,7 @@ fn space_comes_back() {
             let changes = Difference::new(&bench.root.catalog, catalog, &bench.graph, &graph);
             let (root, report) = bench
                 .checkpointer
-                .merge(&bench.root, &changes, OPTIONS)
+                .merge(&bench.root, &changes, &OPTIONS)
                 .unwrap();
             peak = peak.max(bench.units()).max(report.file_bytes / 4096);
             bench.install_base(root).unwrap();

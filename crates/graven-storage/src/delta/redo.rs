@@ -11,10 +11,10 @@
 //! | head | |
 //! | --- | --- |
 //! | version (1 byte) | 1 |
-//! | flags (1 byte) | 1: client id; 2: names; 4: schema |
+//! | flags (1 byte) | 1: client id; 2: names; 4: schema; 8: what changed of the schema |
 //! | 16 bytes | client id, if flagged |
 //! | three lists | new labels, types, keys, if flagged: varint number of the first, varint count, names |
-//! | varint, bytes | the whole schema as in the catalogue ([`crate::catalog::encode`]), and users, sequences and macros as there, if flagged |
+//! | varint, bytes | the schema, or what changed of it ([`super::logged_schema`]), if flagged |
 //!
 //! | section | |
 //! | --- | --- |
@@ -25,18 +25,14 @@
 
 use super::batch::Batch;
 use super::delta_layer::DeltaLayer;
+use super::logged_schema::LoggedSchema;
 use super::merged_delta::MergedDelta;
 use super::work_sharing::share;
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
-use crate::catalog::Catalog;
 use crate::delta::change::{Change, ColumnOf, NodeChange, RelationshipChange};
 use crate::ids::{KeyId, LabelId, NodeId, RelId, TypeId};
-use crate::macros;
-use crate::sequences;
 use crate::store::allocator::{NameKind, NameLists};
-use crate::users;
 use crate::value::encode::put_value;
-use crate::version::schema::Schema;
 use graven_types::PropertyValue;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -45,6 +41,7 @@ const VERSION: u8 = 1;
 const HAS_CLIENT: u8 = 1;
 const HAS_NAMES: u8 = 2;
 const HAS_SCHEMA: u8 = 4;
+const HAS_SCHEMA_DIFFERENCE: u8 = 8;
 
 const NODES: u8 = 1;
 const NODE_PROPERTY: u8 = 2;
@@ -72,8 +69,8 @@ pub(crate) struct Head {
     pub(crate) client_id: Option<[u8; 16]>,
     /// Per kind: number of the first, names.
     pub(crate) names: [(u32, Vec<Arc<str>>); 3],
-    /// Bytes of [`Schema`].
-    pub(crate) schema: Option<Vec<u8>>,
+    /// The schema behind the commit, where it changes it.
+    pub(crate) schema: Option<LoggedSchema>,
 }
 
 impl Head {
@@ -94,7 +91,14 @@ impl Head {
         for (flag, set) in [
             (HAS_CLIENT, self.client_id.is_some()),
             (HAS_NAMES, any_names),
-            (HAS_SCHEMA, self.schema.is_some()),
+            (
+                HAS_SCHEMA,
+                matches!(self.schema, Some(LoggedSchema::Whole(_))),
+            ),
+            (
+                HAS_SCHEMA_DIFFERENCE,
+                matches!(self.schema, Some(LoggedSchema::Difference(_))),
+            ),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -109,16 +113,18 @@ impl Head {
                 names.iter().for_each(|name| put_text(out, name));
             }
         }
-        if let Some(schema) = &self.schema {
-            put_varint(out, schema.len() as u64);
-            out.extend_from_slice(schema);
+        if let Some(LoggedSchema::Whole(bytes) | LoggedSchema::Difference(bytes)) = &self.schema {
+            put_varint(out, bytes.len() as u64);
+            out.extend_from_slice(bytes);
         }
     }
 
     /// The head at the start of a commit's payload; the sections are left in `reader`.
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Decoded<Head> {
         let (version, flags) = (reader.u8()?, reader.u8()?);
-        if version != VERSION || flags & !(HAS_CLIENT | HAS_NAMES | HAS_SCHEMA) != 0 {
+        let of_schema = flags & (HAS_SCHEMA | HAS_SCHEMA_DIFFERENCE);
+        let unknown = flags & !(HAS_CLIENT | HAS_NAMES | of_schema);
+        if version != VERSION || unknown != 0 || of_schema.count_ones() > 1 {
             return Err(Malformed(format!(
                 "commit of version {version} with flags {flags:#x}, version {VERSION} expected"
             )));
@@ -135,57 +141,16 @@ impl Head {
                 }
             }
         }
-        if flags & HAS_SCHEMA != 0 {
+        if of_schema != 0 {
             let length = reader.length()?;
-            head.schema = Some(reader.take(length)?.to_vec());
+            let bytes = reader.take(length)?.to_vec();
+            head.schema = Some(match of_schema {
+                HAS_SCHEMA => LoggedSchema::Whole(bytes),
+                _ => LoggedSchema::Difference(bytes),
+            });
         }
         Ok(head)
     }
-}
-
-/// A schema in the bytes of the catalogue.
-pub(crate) fn schema_bytes(schema: &Schema) -> Vec<u8> {
-    let catalog = Catalog {
-        indexes: schema.indexes.clone(),
-        constraints: schema.constraints.clone(),
-        next_index: schema.next_index,
-        ..Catalog::default()
-    };
-    let mut out = Vec::new();
-    catalog.put_schema(&mut out);
-    let (no_sequences, no_macros) = (schema.sequences.is_empty(), schema.macros.is_empty());
-    if !(schema.users.is_empty() && no_sequences && no_macros) {
-        users::put(&mut out, &schema.users);
-    }
-    if !(no_sequences && no_macros) {
-        sequences::put(&mut out, &schema.sequences);
-    }
-    if !no_macros {
-        macros::put(&mut out, &schema.macros);
-    }
-    out
-}
-
-/// Undoes [`schema_bytes`]; `names` must know those that it uses.
-pub(crate) fn read_schema(bytes: &[u8], names: &NameLists) -> Decoded<Schema> {
-    let mut catalog = Catalog {
-        labels: names.labels.clone(),
-        types: names.types.clone(),
-        keys: names.keys.clone(),
-        ..Catalog::default()
-    };
-    let mut reader = Reader::new(bytes);
-    catalog.read_schema(&mut reader)?;
-    if reader.remaining() > 0 {
-        catalog.users = users::read(&mut reader)?;
-    }
-    if reader.remaining() > 0 {
-        catalog.sequences = sequences::read(&mut reader)?;
-    }
-    if reader.remaining() > 0 {
-        catalog.macros = macros::read(&mut reader)?;
-    }
-    Ok(Schema::of(&catalog))
 }
 
 /// Writes sections and hands them out when they pass a size.

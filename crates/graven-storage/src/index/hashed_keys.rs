@@ -2,8 +2,8 @@
 //!
 //! # How it works
 //! A caller that looks up about as many keys as the index has reads the index once instead, and
-//! then finds a key in one step. The entries of the tree come in order; what was committed since the
-//! tree was written is put in order first and merged into them. Neither ever changes: a later
+//! then finds a key in one step. The entries of the tree come in order; what was committed since
+//! the tree was written is put in order first and merged into them. Neither ever changes: a later
 //! commit makes an index of its own. Changes of the own transaction, and those of commits that are
 //! not merged yet, are on top and not in the table.
 //!

@@ -12,7 +12,7 @@ use crate::delta::change::Change;
 use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::encoded_values::EncodedValues;
 use crate::delta::immutable_delta::ImmutableDelta;
-use crate::delta::redo;
+use crate::delta::logged_schema::LoggedSchema;
 use crate::ids::{NodeId, RelId};
 use crate::index::cut;
 use crate::schema::SchemaEntity;
@@ -39,7 +39,7 @@ pub(super) struct Complete {
     /// What the batch is charged.
     pub(super) reservation: Reservation,
     /// Indexes and constraints from there on, as the log says them.
-    pub(super) schema: Option<Vec<u8>>,
+    pub(super) schema: Option<LoggedSchema>,
     pub(super) lsn: u64,
     pub(super) commits: u64,
     pub(super) clients: Vec<[u8; 16]>,
@@ -90,8 +90,8 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
     views.derive_entries(&whole)?;
     drop(whole);
     drop(complete.reservation);
-    if let Some(bytes) = complete.schema {
-        views.change_schema(&bytes)?;
+    if let Some(logged) = complete.schema {
+        views.change_schema(&logged)?;
     }
     let (layer, above) = write_set.look(DeltaLayer::clone);
     commits.reservation.grow(layer.bytes())?;
@@ -136,8 +136,9 @@ pub(super) fn apply(store: &Store, complete: Complete) -> Result<()> {
         .clients
         .into_iter()
         .for_each(|id| commits.clients.add(Some(id)));
+    let schema = write_set.schema();
+    commits.charge_schema(schema.memory_bytes());
     store.replace(&mut commits, |version| {
-        let schema = write_set.schema();
         let committed_base = version.committed_base_mut();
         committed_base.layers.below = below;
         committed_base.layers.active = active;
@@ -212,13 +213,14 @@ impl Views<'_> {
         Ok(())
     }
 
-    fn change_schema(&self, bytes: &[u8]) -> Result<()> {
+    fn change_schema(&self, logged: &LoggedSchema) -> Result<()> {
         let names = self.write_set.allocator().names();
-        let schema = redo::read_schema(bytes, &names).map_err(|Malformed(what)| Error::Log {
+        let before = self.write_set.schema();
+        let schema = logged.read(&before, &names);
+        let schema = schema.map_err(|Malformed(what)| Error::Log {
             path: self.after.path().to_path_buf(),
             what: format!("a schema in the log cannot be understood: {what}"),
         })?;
-        let before = self.write_set.schema();
         for index in &schema.indexes {
             if before
                 .indexes

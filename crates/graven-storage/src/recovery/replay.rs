@@ -23,6 +23,7 @@ use super::failed;
 use crate::Result;
 use crate::bytes::{Malformed, Reader};
 use crate::delta::batch::Batch;
+use crate::delta::logged_schema::LoggedSchema;
 use crate::delta::redo::{Decoder, Head, NAME_KINDS, NamesLogged};
 use crate::store::Store;
 use crate::store::maintenance::{CHANGES_SHARE, UNPACED};
@@ -302,14 +303,14 @@ impl<'a> Replay<'a> {
     }
 
     /// Applies the batch, with the indexes and constraints of `schema` from there on.
-    fn flush(&mut self, schema: Option<Vec<u8>>) -> Result<()> {
+    fn flush(&mut self, schema: Option<LoggedSchema>) -> Result<()> {
         if self.commits == 0 && self.batch.is_empty() {
             return Ok(());
         }
         self.hand_over(schema)
     }
 
-    fn hand_over(&mut self, schema: Option<Vec<u8>>) -> Result<()> {
+    fn hand_over(&mut self, schema: Option<LoggedSchema>) -> Result<()> {
         let (store, batch) = (self.store, std::mem::take(&mut self.batch));
         let allocator = store.allocator();
         let (nodes, relationships) = batch.ends();

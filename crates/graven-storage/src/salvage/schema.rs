@@ -1,6 +1,5 @@
-//! Users, sequences, macros, indexes and constraints of the original, made again on the copy by
-//! ordinary transactions:
-//! what they demand is verified there.
+//! Users, sequences, macros, notes, indexes and constraints of the original, made again on the copy
+//! by ordinary transactions: what they demand is verified there.
 
 use super::{Lost, SalvageReport};
 use crate::checkpoint::CheckpointOptions;
@@ -26,7 +25,9 @@ pub(super) fn copy(
     let (indexes, constraints) = (catalog.indexes(), catalog.constraints());
     let (users, sequences, macros) = (catalog.users(), catalog.sequences(), catalog.macros());
     let ruled = !(indexes.is_empty() && constraints.is_empty());
-    if !ruled && users.is_empty() && sequences.is_empty() && macros.is_empty() {
+    let notes = catalog.notes();
+    let named = sequences.is_empty() && macros.is_empty() && notes.is_empty();
+    if !ruled && users.is_empty() && named {
         return Ok(());
     }
     let mut store = Store::open_base(out, original.cache().clone(), None, None, FORMAT)?;
@@ -48,6 +49,12 @@ pub(super) fn copy(
         make(&store, |transaction| {
             let mut all = macros.iter();
             all.try_for_each(|known| transaction.put_macro(known.clone()))
+        })?;
+    }
+    if !notes.is_empty() {
+        make(&store, |transaction| {
+            let mut all = notes.iter();
+            all.try_for_each(|note| transaction.put_note(note.clone()))
         })?;
     }
     for index in indexes {
@@ -95,7 +102,7 @@ fn make<T>(store: &Arc<Store>, create: impl FnOnce(&Transaction) -> Result<T>) -
     store.checkpoint(CheckpointOptions {
         paced: false,
         compact: false,
-        until: None,
+        until: crate::Until::DONE,
     })?;
     Ok(())
 }

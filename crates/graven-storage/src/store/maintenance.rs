@@ -17,6 +17,7 @@
 
 use super::Store;
 use crate::checkpoint::CheckpointOptions;
+use crate::until::Until;
 use crate::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -38,7 +39,7 @@ const RETRY_LONGEST: Duration = Duration::from_secs(60);
 pub(crate) const UNPACED: CheckpointOptions = CheckpointOptions {
     paced: false,
     compact: false,
-    until: None,
+    until: Until::DONE,
 };
 
 #[derive(Debug, Default)]

@@ -28,6 +28,7 @@ use super::spill::Sealing;
 use super::{State, Transaction};
 use crate::delta::delta_layer::DeltaLayer;
 use crate::delta::immutable_delta::{DeltaView, ImmutableDelta};
+use crate::delta::logged_schema::LoggedSchema;
 use crate::delta::merged_delta::MergedDelta;
 use crate::delta::redo::{self, Head, NamesLogged};
 use crate::sequences;
@@ -375,13 +376,18 @@ impl Transaction {
         let timestamp = commits.applied.timestamp + 1;
         let names = self.write_set.allocator().names();
         let schema = self.schema_to_apply(state, &commits.applied.schema);
+        if let Some(schema) = &schema {
+            commits.charge_schema(schema.memory_bytes());
+        }
         let mut lsn = commits.applied.lsn;
         let mut log_bytes = 0;
         if let (Some(log), Some(records)) = (store.log(), records) {
             let head = Head {
                 client_id: self.options.client_id,
                 names: Head::new_names(&names, commits.logged),
-                schema: schema.as_deref().map(redo::schema_bytes),
+                schema: schema
+                    .as_deref()
+                    .map(|schema| LoggedSchema::of(&commits.applied.schema, schema)),
             };
             let mut payload = Vec::with_capacity(records.last.len() + 64);
             head.encode(&mut payload);

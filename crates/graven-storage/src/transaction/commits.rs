@@ -19,6 +19,8 @@ pub(crate) struct Commits {
     pub(crate) clients: CommitTokens,
     /// Memory of the active layer, and of what newer commits replaced in it.
     pub(crate) reservation: Reservation,
+    /// Memory of the schema.
+    pub(crate) schema: Reservation,
     /// See [`Commits::settle`]; belongs to `reservation`.
     pub(crate) replaced: VecDeque<Replaced>,
 }
@@ -53,6 +55,13 @@ impl Commits {
             self.reservation.shrink(bytes);
             self.replaced.pop_front();
         }
+    }
+
+    /// Charges a schema of so many bytes that is there, whether there is room for it or not.
+    pub(crate) fn charge_schema(&mut self, bytes: u64) {
+        let held = self.schema.bytes();
+        self.schema.force_grow(bytes.saturating_sub(held));
+        self.schema.shrink(held.saturating_sub(bytes));
     }
 
     /// The reservation, for another owner; the next one is `next`.

@@ -138,7 +138,7 @@ mod tests {
         let options = CheckpointOptions {
             paced: false,
             compact: false,
-            until: None,
+            until: crate::Until::DONE,
         };
         assert!(store.checkpoint(options).unwrap().is_some());
         assert_eq!(kept(&store), 0, "its pages may be waited for");

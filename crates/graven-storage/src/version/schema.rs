@@ -1,15 +1,27 @@
-//! Indexes, constraints, users, sequences and macros of a version.
+//! Indexes, constraints, users, sequences, macros and notes of a version.
 
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, IndexDescription};
 use crate::ids::TypeId;
 use crate::macros::MacroDescription;
+use crate::notes::Note;
 use crate::schema::{ConstraintDescription, ConstraintKind, RelationshipEnds, SchemaEntity};
 use crate::sequences::SequenceDescription;
 use crate::users::UserDescription;
 
-/// Indexes and constraints without what the file says of them, users, sequences and macros.
+/// Part of the memory limit that a schema may take, and what it always may: a checkpoint holds the
+/// catalogue before and the new one, each as bytes and as entries.
+const SCHEMA_SHARE: u64 = 16;
+const SCHEMA_LEAST: u64 = 64 << 10;
+
+/// Bytes that a schema may take in this memory.
+pub(crate) fn schema_bytes_max(limit: u64) -> u64 {
+    (limit / SCHEMA_SHARE).max(SCHEMA_LEAST)
+}
+
+/// Indexes and constraints without what the file says of them, users, sequences, macros and
+/// notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Schema {
     pub(crate) indexes: Vec<IndexDescription>,
@@ -18,6 +30,7 @@ pub(crate) struct Schema {
     pub(crate) users: Vec<UserDescription>,
     pub(crate) sequences: Vec<SequenceDescription>,
     pub(crate) macros: Vec<MacroDescription>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Schema {
@@ -29,6 +42,7 @@ impl Schema {
             users: catalog.users.clone(),
             sequences: catalog.sequences.clone(),
             macros: catalog.macros.clone(),
+            notes: catalog.notes.clone(),
         }
     }
 
@@ -55,9 +69,47 @@ impl Schema {
         })
     }
 
-    /// Whether both have the same indexes, constraints, users, sequences and macros, whatever the
-    /// file says of the indexes.
-    pub(super) fn is_as(&self, other: &Schema) -> bool {
+    /// Bytes of memory, about: of the texts, and of what is kept with each entry.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        /// Of an entry, with its place in lists and what a plan keeps of it.
+        const ENTRY_BYTES: usize = 200;
+        let entries = self.indexes.len() + self.constraints.len() + self.users.len();
+        let entries = entries + self.sequences.len() + self.macros.len() + self.notes.len();
+        let constraint = |it: &ConstraintDescription| {
+            it.name.len()
+                + size_of_val(&it.keys[..])
+                + match &it.kind {
+                    ConstraintKind::Typed { of, default } => {
+                        of.text().len() + default.as_ref().map_or(0, |text| text.len())
+                    }
+                    ConstraintKind::Ends(ends) => size_of_val(&ends.pairs[..]),
+                    _ => 0,
+                }
+        };
+        let of_macro = |it: &MacroDescription| {
+            let parameters = it.parameters.iter().map(|(name, default)| {
+                let default = default.as_ref().map_or(0, |text| text.len());
+                ENTRY_BYTES + name.len() + default
+            });
+            it.name.len() + it.body.len() + parameters.sum::<usize>()
+        };
+        let user = |it: &UserDescription| {
+            it.name.len() + it.password.len() + it.home.as_ref().map_or(0, |home| home.len())
+        };
+        let indexes = self.indexes.iter();
+        let texts = indexes.map(|it| it.name.len() + size_of_val(&it.keys[..]));
+        let texts = texts.chain(self.constraints.iter().map(constraint));
+        let texts = texts.chain(self.users.iter().map(user));
+        let texts = texts.chain(self.sequences.iter().map(|it| it.name.len()));
+        let texts = texts.chain(self.macros.iter().map(of_macro));
+        let notes = self.notes.iter();
+        let texts = texts.chain(notes.map(|it| it.name.len() + it.text.len()));
+        (entries * ENTRY_BYTES + texts.sum::<usize>()) as u64
+    }
+
+    /// Whether both have the same indexes, constraints, users, sequences, macros and notes,
+    /// whatever the file says of the indexes.
+    pub(crate) fn is_as(&self, other: &Schema) -> bool {
         let indexes = |schema: &Schema| -> Vec<(u32, Arc<str>)> {
             let named = schema.indexes.iter();
             named.map(|it| (it.number, it.name.clone())).collect()
@@ -67,6 +119,7 @@ impl Schema {
             && self.users == other.users
             && self.sequences == other.sequences
             && self.macros == other.macros
+            && self.notes == other.notes
             && indexes(self) == indexes(other)
     }
 }

@@ -7,10 +7,11 @@ use graven_io::{File, MemoryFile};
 use graven_pagecache::{Budget, Config, PageCache};
 use graven_storage::{
     CheckpointOptions, ConstraintKind, ConstraintSpec, Direction, Error, GraphBuilder, IndexKind,
-    IndexSpec, NodeId, PropertyValue, SchemaEntity, Store, StoreWriter, TransactionOptions,
+    IndexSpec, NodeId, PropertyValue, SchemaEntity, Store, StoreWriter, TransactionOptions, Until,
     WriterOptions,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn cache() -> Arc<PageCache> {
     PageCache::new(Config::new(Budget::new(8 << 20))).unwrap()
@@ -123,6 +124,40 @@ fn a_backup_is_the_database() {
     store.backup(Arc::new(out), cache()).unwrap_err();
 }
 
+/// Goal: a checkpoint, a backup and one that is brought up to date end when they are not wanted any
+/// more; nothing is lost, and what was begun cannot be opened.
+#[test]
+fn what_is_not_wanted_any_more_is_given_up() {
+    let store = open(&sample(), &cache()).unwrap();
+    write(&store, 7, 20);
+    let flag = Arc::new(AtomicBool::new(true));
+    let until = Until {
+        moment: None,
+        cancelled: Some(flag.clone()),
+    };
+    let mut options = unpaced();
+    options.until = until.clone();
+    let given_up = store.checkpoint(options.clone()).unwrap_err();
+    assert!(matches!(given_up, Error::Stopped), "{given_up}");
+    let whole = MemoryFile::new("whole.graven");
+    store.backup(Arc::new(whole.clone()), cache()).unwrap();
+    write(&store, 8, 20);
+    let all = answers(&store).unwrap();
+    let part = MemoryFile::new("part.graven");
+    let given_up = store.backup_until(Arc::new(part.clone()), cache(), &until);
+    assert!(matches!(given_up, Err(Error::Stopped)), "{given_up:?}");
+    assert!(Store::open(Arc::new(part), cache()).is_err());
+    let given_up = store.backup_since(Arc::new(whole.clone()), cache(), &until);
+    assert!(matches!(given_up, Err(Error::Stopped)), "{given_up:?}");
+    assert_eq!(answers(&store).unwrap(), all);
+    flag.store(false, Ordering::Relaxed);
+    store.checkpoint(options).unwrap().expect("changes");
+    assert_eq!(answers(&store).unwrap(), all);
+    store
+        .backup_until(Arc::new(MemoryFile::new("again.graven")), cache(), &until)
+        .unwrap();
+}
+
 /// Goal: a backup that is brought up to date is what a whole one would be, costs what changed, and
 /// is no database until it is complete; a backup of another database is refused.
 #[test]
@@ -140,13 +175,17 @@ fn a_backup_can_be_brought_up_to_date() {
     let store = Store::open(Arc::new(file), cache()).unwrap();
     let copy = MemoryFile::new("backup.graven");
     let whole = store.backup(Arc::new(copy.clone()), cache()).unwrap();
-    let unchanged = store.backup_since(Arc::new(copy.clone()), cache()).unwrap();
+    let unchanged = store
+        .backup_since(Arc::new(copy.clone()), cache(), &Until::DONE)
+        .unwrap();
     assert_eq!(unchanged.written, 0);
     assert!(whole.written > 0);
     for round in 0..3 {
         write(&store, round, 30);
         let before = copy.to_bytes();
-        let report = store.backup_since(Arc::new(copy.clone()), cache()).unwrap();
+        let report = store
+            .backup_since(Arc::new(copy.clone()), cache(), &Until::DONE)
+            .unwrap();
         assert_eq!(report.check.problems, []);
         assert!(
             report.written > 0 && report.written < report.bytes / 2,
@@ -166,7 +205,7 @@ fn a_backup_can_be_brought_up_to_date() {
         other.checkpoint(unpaced()).unwrap();
         drop(other);
         store
-            .backup_since(Arc::new(strayed.clone()), cache())
+            .backup_since(Arc::new(strayed.clone()), cache(), &Until::DONE)
             .unwrap();
         let strayed = Store::open(Arc::new(strayed), cache()).unwrap();
         assert_eq!(answers(&strayed).unwrap(), answers(&store).unwrap());
@@ -174,7 +213,9 @@ fn a_backup_can_be_brought_up_to_date() {
     let foreign = MemoryFile::new("foreign.graven");
     let other = StoreWriter::create(Arc::new(foreign.clone()), WriterOptions::default()).unwrap();
     other.finish().unwrap();
-    let error = store.backup_since(Arc::new(foreign), cache()).unwrap_err();
+    let error = store
+        .backup_since(Arc::new(foreign), cache(), &Until::DONE)
+        .unwrap_err();
     assert!(matches!(error, Error::Incomplete { .. }), "{error}");
 }
 
@@ -482,6 +523,8 @@ fn users_outlive_recovery_checkpoint_backup_and_salvage() {
     let undone = store.begin(TransactionOptions::default()).unwrap();
     undone.put_user(user("eve", Role::Admin)).unwrap();
     undone.rollback();
+    // It holds the store, whose idle log would write where the next one does.
+    drop(undone);
     change(&store, Role::Writer, true);
     drop(store);
     // From the log alone, then from the file alone, then from both.

@@ -17,10 +17,12 @@ mod grouped;
 mod jobs;
 mod merge;
 mod meta;
+mod meta_of;
 mod others;
 mod path;
 mod path_config;
 mod path_filters;
+mod reconnect;
 mod refactor;
 mod refactor_nodes;
 mod run;
@@ -51,8 +53,10 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     jobs::TABLE,
     merge::TABLE,
     meta::TABLE,
+    meta_of::TABLE,
     others::TABLE,
     path::TABLE,
+    reconnect::TABLE,
     refactor::TABLE,
     run::TABLE,
     schema_assert::TABLE,

@@ -7,7 +7,7 @@ use graven_storage::{Catalog, LabelId, TypeId};
 
 /// A name as statements have it.
 pub(super) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    graven_cypher::token::quoted_name(name)
 }
 
 pub(super) fn text_of(value: &Value) -> String {

@@ -8,7 +8,7 @@
 use graven_cypher::{TableView, TypeSet};
 use graven_exec::{ExecError, Value};
 use graven_files::literal;
-use graven_storage::{Catalog, MacroDescription, SequenceDescription, StoreKind};
+use graven_storage::{Catalog, MacroDescription, Note, NoteKind, SequenceDescription, StoreKind};
 
 use super::entry::{Body, Procedure, procedure};
 use super::inner::Call;
@@ -25,6 +25,18 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         &[],
         Body::OfCaller(super::clear_warnings),
+    ),
+    procedure(
+        "graven.comments",
+        "comments on tables, and the statements that make them again",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("table", TypeSet::STRING),
+            ("comment", TypeSet::STRING),
+            ("createStatement", TypeSet::STRING),
+        ],
+        Body::OfCall(|call, _| Ok(notes(call, NoteKind::Comment))),
     ),
     procedure(
         "graven.kuzuAttached",
@@ -131,6 +143,18 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::OfCall(|call, _| Ok(rows(call, made))),
     ),
     procedure(
+        "graven.typeNames",
+        "names of types, and the statements that make them again",
+        (&[], 0),
+        Right::Read,
+        &[
+            ("name", TypeSet::STRING),
+            ("type", TypeSet::STRING),
+            ("createStatement", TypeSet::STRING),
+        ],
+        Body::OfCall(|call, _| Ok(notes(call, NoteKind::Type))),
+    ),
+    procedure(
         "graven.storageInfo",
         "CALL storage_info(table): how many values the columns of a table have, the least and the \
             largest one",
@@ -205,11 +229,11 @@ fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
         return Err(call.failed("the name of a table is a String"));
     };
     let catalog = call.caller.snapshot.catalog();
-    let Some(table) = tables::view(catalog, name) else {
+    let Some((name, table)) = tables::called(catalog, name) else {
         return Err(call.failed(format!("there is no table {name}")));
     };
     let mut quoted = String::new();
-    literal::name(&mut quoted, name);
+    literal::name(&mut quoted, &name);
     let mut text = match table.of_nodes {
         true => format!("MATCH (x:{quoted}) RETURN count(*) AS first"),
         false => format!("MATCH ()-[x:{quoted}]->() RETURN count(*) AS first"),
@@ -238,7 +262,7 @@ fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
         // Without rows there may be no group.
         let count = values.next().unwrap_or(Value::Integer(0));
         let bounds = [values.next(), values.next()].map(|bound| bound_text(bound.as_ref()));
-        let pages = pages(catalog, &table, name, &column.name);
+        let pages = pages(catalog, &table, &name, &column.name);
         for direction in directions {
             let [min, max] = bounds.clone();
             rows.push(vec![
@@ -306,6 +330,28 @@ fn definition(of: &MacroDescription) -> Value {
     }
     text.push_str(&format!(") AS {}", of.body));
     Value::text(&text)
+}
+
+fn notes(call: &Call<'_>, kind: NoteKind) -> Rows {
+    let notes = tables::notes(call.caller.snapshot.catalog(), kind);
+    let row = |note: &Note| {
+        let mut name = String::new();
+        literal::name(&mut name, &note.name);
+        let made = match kind {
+            NoteKind::Type => format!("CREATE TYPE {name} AS {}", note.text),
+            NoteKind::Comment => {
+                let mut made = format!("COMMENT ON TABLE {name} IS ");
+                literal::quoted(&mut made, &note.text);
+                made
+            }
+        };
+        vec![
+            Value::String(note.name.clone()),
+            Value::String(note.text.clone()),
+            Value::text(&made),
+        ]
+    };
+    notes.map(row).collect()
 }
 
 fn rows(call: &Call<'_>, row: fn(SequenceDescription) -> Vec<Value>) -> Rows {

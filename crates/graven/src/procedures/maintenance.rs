@@ -2,21 +2,37 @@
 //! the one that has the database open.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use graven_exec::{Deadline, ExecError, Value};
+use graven_storage::Until;
 
 use super::{DatabaseProcedures, Rows, integer};
 use crate::check;
 use crate::info;
 use crate::instance::Instance;
 
+/// How long the statement that calls a procedure wants its work.
+pub(super) fn until(caller: &DatabaseProcedures) -> Until {
+    let context = &caller.context;
+    let left = context.deadline.map(Deadline::left);
+    Until {
+        moment: left.and_then(|left| Instant::now().checked_add(left)),
+        cancelled: Some(Arc::clone(&context.cancel)),
+    }
+}
+
+/// Fails where the statement that calls a procedure has to end.
+pub(super) fn ended(caller: &DatabaseProcedures) -> Result<(), ExecError> {
+    Deadline::check(caller.context.deadline, &caller.context.cancel)
+}
+
 /// One row for each store that was read, and one for each problem.
 pub(super) fn check(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
-    let context = &caller.context;
-    let ended = || Deadline::check(context.deadline, &context.cancel);
-    let stop = || ended().is_err();
+    let until = until(caller);
+    let stop = || until.is_over();
     let report = check::check(&caller.database.store, &mut |_| {}, &stop);
-    ended()?;
+    ended(caller)?;
     let checked = report.checked.iter();
     let sound =
         checked.map(|(store, entries)| vec![Value::text(store), integer(*entries), Value::Null]);
@@ -26,11 +42,19 @@ pub(super) fn check(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, Ex
 }
 
 /// One row, or none where everything is in the data file.
-pub(super) fn checkpoint(db: &Arc<Instance>, _: &[Value]) -> Result<Rows, String> {
+pub(super) fn checkpoint(caller: &DatabaseProcedures, _: &[Value]) -> Result<Rows, ExecError> {
     let mut options = graven_storage::CheckpointOptions::default();
+    options.until = until(caller);
     // The caller waits for it.
     options.paced = false;
-    let report = db.store.checkpoint(options).map_err(|e| e.to_string())?;
+    let report = caller.database.store.checkpoint(options);
+    let report = report.map_err(|error| match ended(caller) {
+        Ok(()) => ExecError::Procedure {
+            name: "graven.checkpoint".to_owned(),
+            message: error.to_string(),
+        },
+        Err(ended) => ended,
+    })?;
     let row = |report: graven_storage::CheckpointReport| {
         vec![
             integer(report.checkpoint),

@@ -34,7 +34,7 @@ fn options(kind: IndexKind) -> Value {
 
 /// A name as it stands in a statement.
 fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    graven_cypher::token::quoted_name(name)
 }
 
 /// The statement that makes an index like this one.

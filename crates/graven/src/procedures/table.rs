@@ -392,7 +392,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("fileBytes", TypeSet::INTEGER),
             ("heldBytes", TypeSet::INTEGER),
         ],
-        run: Body::OfDatabase(maintenance::checkpoint),
+        run: Body::OfCaller(maintenance::checkpoint),
     },
     Procedure {
         name: "graven.info",

@@ -5,7 +5,7 @@ use std::path::Path;
 use graven_exec::{ExecError, Refused, Value};
 use graven_storage::warm::{self, WarmSet};
 
-use super::{DatabaseProcedures, Rows, integer};
+use super::{DatabaseProcedures, Rows, integer, maintenance};
 use crate::charged_text::{ChargedText, NoText};
 
 fn failed(name: &str, message: String) -> ExecError {
@@ -61,7 +61,13 @@ pub(super) fn load(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
         Err(NoText::Memory(error)) => return Err(graven_storage::Error::from(error).into()),
         Err(NoText::System(why)) => return Err(failed(NAME, format!("{file}: {why}"))),
     };
-    let warmed = caller.database.store.snapshot().load_warm(&set, &|| false);
+    let until = maintenance::until(caller);
+    let warmed = caller
+        .database
+        .store
+        .snapshot()
+        .load_warm(&set, &|| until.is_over());
+    maintenance::ended(caller)?;
     let warmed = warmed.map_err(|e| failed(NAME, e.to_string()))?;
     Ok(vec![vec![
         integer(warmed.wanted),

@@ -213,6 +213,52 @@ fn names_that_would_not_open_again_are_refused() {
     assert_eq!(count.expect("counted"), Value::Integer(made));
 }
 
+#[test]
+fn texts_of_the_schema_are_bounded_and_logged_alone() {
+    for (memory, letters) in [(16 * MIB, 50_000), (MIB, 3_000)] {
+        let (folder, path, db) = in_folder(memory);
+        let connection = db.connect();
+        let long = "1 + ".repeat(100) + "size('" + &"a".repeat(letters) + "')";
+        let mut made = 0;
+        let error = loop {
+            match value(
+                &connection,
+                &format!("CREATE MACRO m{made}(x) AS x + {long}"),
+            ) {
+                Ok(_) => made += 1,
+                Err(error) => break error,
+            }
+            assert!(
+                made < 100,
+                "a sixteenth of the memory has room for 20 or so"
+            );
+        };
+        assert_eq!(error.code(), "Memory.Limit", "{error}");
+        assert!(made > 10, "{made} in {memory}");
+        value(&connection, "CREATE SEQUENCE s").expect("there is room for little more");
+        for _ in 0..200 {
+            value(&connection, "RETURN nextval('s')").expect("a number");
+        }
+        let log = std::fs::metadata(path.with_file_name("values.graven-wal")).expect("a log");
+        assert!(log.len() < 8 * MIB, "{} bytes of log", log.len());
+        let copy = folder.path().join("copy.graven");
+        as_after_a_kill(&path, &copy);
+        for next in [201, 202] {
+            // From the log, then from the file.
+            let again = open(&copy, memory).expect("opens");
+            let connection = again.connect();
+            let macros = value(&connection, "CALL show_macros() RETURN count(*)");
+            assert_eq!(macros.expect("counted"), Value::Integer(made));
+            let given = value(&connection, "RETURN nextval('s')").expect("a number");
+            assert_eq!(given, Value::Integer(next));
+            again.close().expect("closed");
+        }
+        // What is too much can be made less.
+        value(&connection, "DROP MACRO m0").expect("dropped");
+        value(&connection, "CREATE MACRO m(x) AS x + 1").expect("made");
+    }
+}
+
 /// 60,000 times a text, with its number in the place of `{}`.
 fn many(text: &str, between: &str) -> String {
     let texts = (0..60_000).map(|n| text.replace("{}", &n.to_string()));

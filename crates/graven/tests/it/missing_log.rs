@@ -124,6 +124,48 @@ fn a_log_that_is_cut_off_is_told() {
     assert_eq!(found, [number(1), number(2)]);
 }
 
+/// A log that ends exactly behind a region has lost commits only where it has none that is free.
+#[test]
+fn a_log_that_is_cut_off_behind_a_region_has_all_or_is_told() {
+    const REGION: usize = 1 << 20;
+    const BEGINNING: usize = 4096;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let roomy = |config: &mut Config| {
+        config.memory = 256 << 20;
+        config.create = true;
+    };
+    let db = open(&at("live"), roomy).expect("made");
+    let (mut told, mut commits) = (0, 0);
+    for round in 1..=14 {
+        for _ in 0..20 {
+            let text = "UNWIND range(1, 200) AS x CREATE (:A {x: x, t: 'a text of some length'})";
+            run(&db, text).expect("committed");
+            commits += 200;
+        }
+        for suffix in ["", "-wal"] {
+            let (from, to) = (format!("live{suffix}"), format!("killed{suffix}"));
+            std::fs::copy(at(&from), at(&to)).expect("copied");
+        }
+        let log = std::fs::read(at("killed-wal")).expect("a log");
+        assert_eq!(seen(&at("killed"), |_| ()).expect("whole").len(), commits);
+        for end in (BEGINNING + REGION..log.len()).step_by(REGION) {
+            std::fs::copy(at("live"), at("killed")).expect("copied");
+            std::fs::write(at("killed-wal"), &log[..end]).expect("cut");
+            for read_only in [true, false] {
+                match seen(&at("killed"), |config| config.read_only = read_only) {
+                    Ok(found) => assert_eq!(found.len(), commits, "round {round}, {end}"),
+                    Err(refused) => {
+                        assert!(refused.message().contains("cut off"), "{end}: {refused}");
+                        told += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(told > 10, "{told} logs lacked commits");
+}
+
 #[test]
 fn a_database_that_only_became_shorter_needs_no_log() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -108,6 +108,34 @@ fn an_index_that_takes_too_long_is_not_there() {
 }
 
 #[test]
+fn a_checkpoint_and_a_backup_that_take_too_long_are_given_up() {
+    let place = clique();
+    let folder = place.path.parent().expect("a folder");
+    let whole = folder.join("whole.graven");
+    place.db.backup(&whole).expect("copied");
+    run(&place.db.connect(), "CREATE (:New)").expect("committed");
+    let files = || std::fs::read_dir(folder).expect("a folder").count();
+    let before = files();
+    let hurried = place
+        .db
+        .connect()
+        .with_timeout(Some(Duration::from_nanos(1)));
+    let (out, whole) = (folder.join("out.graven"), whole.display());
+    for text in [
+        "CALL graven.checkpoint()".to_owned(),
+        format!("CALL graven.backup('{}')", out.display()),
+        format!("CALL graven.backup('{}', '{whole}')", out.display()),
+    ] {
+        let error = run(&hurried, &text).expect_err(&text);
+        assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");
+        assert_eq!(files(), before, "{text}");
+    }
+    assert_eq!(count(&place.db, "MATCH (n) RETURN count(n)"), 13);
+    run(&place.db.connect(), "CALL graven.checkpoint()").expect("folded");
+    place.db.backup(&out).expect("copied");
+}
+
+#[test]
 fn what_they_wrote_is_undone() {
     let place = clique();
     let hurried = place.db.connect().with_timeout(SHORT);

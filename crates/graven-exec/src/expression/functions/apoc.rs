@@ -21,6 +21,7 @@ pub(in crate::expression) mod exact;
 pub(in crate::expression) mod fingerprint;
 pub(in crate::expression) mod graph;
 mod hash_order;
+mod json_path;
 pub(in crate::expression) mod likeness;
 pub(in crate::expression) mod map;
 pub(in crate::expression) mod math;
@@ -32,6 +33,7 @@ pub(in crate::expression) mod schema;
 pub(in crate::expression) mod standing;
 pub(in crate::expression) mod text;
 pub(in crate::expression) mod text_format;
+pub(in crate::expression) mod url;
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};

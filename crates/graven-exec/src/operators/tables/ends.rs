@@ -16,9 +16,8 @@ impl Tables<'_> {
         lenient: bool,
     ) -> Result<()> {
         let (entity, constraints) = self.table(table)?;
-        self.node_table(from)?;
-        self.node_table(to)?;
-        let pair = (self.transaction.label(from)?, self.transaction.label(to)?);
+        let (from, to) = (self.node_table(from)?, self.node_table(to)?);
+        let pair = (self.transaction.label(&from)?, self.transaction.label(&to)?);
         let (constraint, mut ends) = ends_of(table, &constraints)?;
         if ends.pairs.contains(&pair) {
             return match lenient {
@@ -40,7 +39,9 @@ impl Tables<'_> {
         let (entity, constraints) = self.table(table)?;
         let (constraint, mut ends) = ends_of(table, &constraints)?;
         let snapshot = self.snapshot();
-        let pair = snapshot.label(from).zip(snapshot.label(to));
+        let own = |name: &str| self.node_table(name).ok();
+        let own = own(from).zip(own(to));
+        let pair = own.and_then(|(from, to)| snapshot.label(&from).zip(snapshot.label(&to)));
         let Some(pair) = pair.filter(|pair| ends.pairs.contains(pair)) else {
             return match lenient {
                 true => Ok(()),

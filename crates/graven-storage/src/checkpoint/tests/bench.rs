@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) const OPTIONS: CheckpointOptions = CheckpointOptions {
     paced: false,
     compact: true,
-    until: None,
+    until: crate::Until::DONE,
 };
 
 /// Chance with a seed.
@@ -88,11 +88,11 @@ impl Bench {
     }
 
     pub(super) fn merge(&mut self, changes: &Difference, new: Graph) -> crate::Result<()> {
-        let (root, _) = self.checkpointer.merge(&self.root, changes, OPTIONS)?;
+        let (root, _) = self.checkpointer.merge(&self.root, changes, &OPTIONS)?;
         self.install_base(root)?;
         self.graph = new;
         if self.checkpointer.is_sparse(&self.root)? {
-            let (root, _) = self.checkpointer.compact(&self.root, OPTIONS)?;
+            let (root, _) = self.checkpointer.compact(&self.root, &OPTIONS)?;
             self.install_base(root)?;
             self.checkpointer.settle(&self.root)?;
         }

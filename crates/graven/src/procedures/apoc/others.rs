@@ -403,12 +403,14 @@ fn sleep(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
 }
 
 /// Each element of a list, or the value, as a map.
-const READ_MAPS: &str = "UNWIND apoc.convert.fromJsonList($text) AS whole \
+const READ_MAPS: &str = "WITH apoc.json.path($text, $path) AS whole \
+    WHERE whole IS NOT NULL OR $path IN ['', '$'] \
     UNWIND CASE WHEN valueType(whole) STARTS WITH 'LIST' THEN whole ELSE [whole] END AS part \
     RETURN CASE WHEN valueType(part) STARTS WITH 'MAP' THEN part ELSE {result: part} END AS value";
 
 /// The maps of a list, or the value.
-const READ_ARRAY: &str = "UNWIND apoc.convert.fromJsonList($text) AS whole \
+const READ_ARRAY: &str = "WITH apoc.json.path($text, $path) AS whole \
+    WHERE whole IS NOT NULL OR $path IN ['', '$'] \
     UNWIND CASE WHEN NOT valueType(whole) STARTS WITH 'LIST' THEN [whole] \
         WHEN size(whole) = 0 OR valueType(whole[0]) STARTS WITH 'MAP' THEN whole \
         ELSE [whole] END AS value RETURN value";
@@ -449,13 +451,17 @@ fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn More
     let Some(Value::String(name)) = args.first() else {
         return Err(call.failed("give the name of a file as text"));
     };
-    if let Some(Value::String(path)) = args.get(1)
-        && !matches!(&**path, "" | "$")
-    {
-        let told =
-            format!("a path within the JSON is not available: {path}; take parts of `value`");
-        return Err(call.failed(told));
-    }
+    let path = match args.get(1) {
+        None | Some(Value::Null) => "",
+        Some(Value::String(path)) => path,
+        Some(other) => {
+            let told = format!(
+                "a path within the JSON is a String, not {}",
+                other.type_name()
+            );
+            return Err(call.failed(told));
+        }
+    };
     let file = name.strip_prefix("file://").unwrap_or(name);
     if file.contains("://") {
         let told = format!("{name}: only files are read, and no addresses");
@@ -479,10 +485,16 @@ fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn More
     })?;
     let mut memory = empty();
     memory.grow(2 * whole.len() as u64).map_err(no_room)?;
-    // One value, as the function that reads values wants a list of them.
-    let text = format!("[{}]", &*whole);
+    // An empty file holds nothing.
+    let text = match whole.trim() {
+        "" => Value::text("[]"),
+        text => Value::text(text),
+    };
     drop(whole);
-    let params = vec![(Arc::from("text"), Value::text(&text))];
+    let params = vec![
+        (Arc::from("text"), text),
+        (Arc::from("path"), Value::text(path)),
+    ];
     let rows = call.start(read, params)?;
     Ok(Box::new(OfText { rows, memory }))
 }

@@ -8,8 +8,8 @@ use graven_cypher::{TypeSet, statement};
 use graven_exec::{Deadline, ExecError, MoreRows, Value};
 use graven_storage::WriteCounters;
 
-use super::super::columns::quoted;
-use super::super::entry::{Body, Field, Procedure, procedure};
+use super::super::columns::{quoted, text_of};
+use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
 use super::super::{Rows, integer};
 use super::VALUE;
@@ -150,6 +150,22 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Streams(first_column),
     ),
     procedure(
+        "graven.hashing.fingerprintGraph",
+        "apoc.hashing.fingerprintGraph(excludedPropertyKeys): a hash of the whole graph",
+        (&[("excludedPropertyKeys", TypeSet::LIST)], 0),
+        Right::Read,
+        ANY,
+        Body::Statement(
+            "WITH COLLECT { MATCH (n) \
+                    WITH apoc.hashing.fingerprint(n, coalesce($excludedPropertyKeys, [])) AS one \
+                    RETURN one ORDER BY one } AS nodes, \
+                COLLECT { MATCH ()-[r]->() \
+                    WITH apoc.hashing.fingerprint(r, coalesce($excludedPropertyKeys, [])) AS one \
+                    RETURN one ORDER BY one } AS relationships \
+                RETURN toUpper(apoc.util.md5(nodes + ['-'] + relationships)) AS value",
+        ),
+    ),
+    procedure(
         "graven.map.fromNodes",
         "apoc.map.fromNodes(label, property): the nodes of a label by a property",
         (
@@ -165,6 +181,14 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
     ),
     procedure(
+        "graven.meta.nodesCount",
+        "apoc.meta.nodes.count(nodes, {includeRels}): how many nodes labels have",
+        (&[("labels", TypeSet::LIST), ("config", TypeSet::MAP)], 0),
+        Right::Read,
+        ANY,
+        Body::Made(nodes_count),
+    ),
+    procedure(
         "apoc.when",
         "runs one of two statements that only read",
         WHEN,
@@ -173,6 +197,51 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Streams(when),
     ),
 ];
+
+/// A count for each label, added up; with types, of the nodes that have one of them.
+fn nodes_count(args: &Named<'_>) -> Result<String, String> {
+    let texts = |of: &Value, what: &str| match of {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) => Ok(vec![text.trim().to_owned()]),
+        Value::List(items) => {
+            let items = items.iter().filter(|item| !item.is_null());
+            Ok(items.map(|item| text_of(item).trim().to_owned()).collect())
+        }
+        other => Err(format!("{what} is a List, not {}", other.type_name())),
+    };
+    let labels = texts(args.get("labels"), "nodes")?;
+    let wanted = match args.get("config") {
+        Value::Map(config) => config.get("includeRels").cloned().unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let types = texts(&wanted, "includeRels")?;
+    let patterns =
+        types.iter().map(
+            |name| match (name.strip_suffix('>'), name.strip_suffix('<')) {
+                (Some(name), _) => format!("EXISTS {{ (n)-[:{}]->() }}", quoted(name)),
+                (_, Some(name)) => format!("EXISTS {{ (n)<-[:{}]-() }}", quoted(name)),
+                _ => format!("EXISTS {{ (n)-[:{}]-() }}", quoted(name)),
+            },
+        );
+    let patterns: Vec<String> = patterns.collect();
+    let (found, condition) = match (labels.is_empty(), patterns.is_empty()) {
+        (true, true) => return Ok("MATCH (n) RETURN count(n) AS value".to_owned()),
+        (true, false) => ("MATCH (n)".to_owned(), patterns.join(" OR ")),
+        (false, none) => {
+            let any = labels.iter().map(|label| quoted(label));
+            let any = any.collect::<Vec<_>>().join("|");
+            let condition = if none {
+                "true".to_owned()
+            } else {
+                patterns.join(" OR ")
+            };
+            (format!("MATCH (n:{any})"), condition)
+        }
+    };
+    Ok(format!(
+        "{found} WHERE {condition} RETURN count(DISTINCT n) AS value"
+    ))
+}
 
 type Streamed = Result<Box<dyn MoreRows>, ExecError>;
 

@@ -50,6 +50,16 @@ macro_rules! found {
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
+        "apoc.search.multiSearchReduced",
+        "what nodes hold of which properties meet what is asked for, once for each of them",
+        ASKED,
+        Right::Read,
+        REDUCED,
+        Body::Statement(found!(
+            "RETURN id(n) AS id, labels(n) AS labels, apoc.map.setKey({}, key, own) AS values"
+        )),
+    ),
+    procedure(
         "apoc.search.node",
         "each node of which one of the properties meets what is asked for",
         ASKED,

@@ -81,6 +81,9 @@ fn float(function: &str, value: &Value) -> Result<f64> {
 
 /// The element of this number, counted from 0; -1: the last one.
 fn nth(_: &QueryContext, values: &[Value], args: &[Value]) -> Result<Value> {
+    if values.is_empty() {
+        return Ok(Value::Null);
+    }
     let found = match integer("apoc.agg.nth", &args[0])? {
         -1 => values.last(),
         at => usize::try_from(at).ok().and_then(|at| values.get(at)),
@@ -91,6 +94,9 @@ fn nth(_: &QueryContext, values: &[Value], args: &[Value]) -> Result<Value> {
 /// So many elements from one on; -1: all of them.
 fn slice(_: &QueryContext, values: &[Value], args: &[Value]) -> Result<Value> {
     let name = "apoc.agg.slice";
+    if values.is_empty() {
+        return Ok(Value::List([].into()));
+    }
     let bound = |at: usize, default: i64| {
         args.get(at)
             .map_or(Ok(default), |value| integer(name, value))

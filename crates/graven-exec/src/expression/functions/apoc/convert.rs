@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::coll::distinct;
 use super::graph::steps;
+use super::json_path::{Found, JsonPath};
 use super::{hash_order, list, property, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -24,7 +25,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (1, 3),
         body: |_, args| {
             let name = "apoc.convert.fromJsonList";
-            from_json(name, (&args[0], args.get(1)), Json::is_array, "a list")
+            from_json(name, (&args[0], &args[1..]), Json::is_array, "a list")
         },
     },
     Function {
@@ -32,7 +33,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (1, 3),
         body: |_, args| {
             let name = "apoc.convert.fromJsonMap";
-            from_json(name, (&args[0], args.get(1)), Json::is_object, "a map")
+            from_json(name, (&args[0], &args[1..]), Json::is_object, "a map")
         },
     },
     Function {
@@ -181,11 +182,7 @@ fn all_kept(value: &Value, is: fn(&Value) -> bool) -> Result<Value> {
 /// The part of a text of JSON at a path.
 fn json_path(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.json.path";
-    let options = args.get(2).map(|options| list(name, options)).transpose()?;
-    if let Some([other, ..]) = options.flatten() {
-        return Err(wrong(name, "no options of paths", other));
-    }
-    from_json(name, (&args[0], args.get(1)), |_| true, "a value")
+    from_json(name, (&args[0], &args[1..]), |_| true, "a value")
 }
 
 /// What a property holds as JSON, or the part of it at a path.
@@ -200,46 +197,36 @@ fn json_property(
         return Ok(Value::Null);
     };
     let held = property(rt, function, &args[0], key)?.unwrap_or_default();
-    from_json(function, (&held, args.get(2)), fits, wanted)
+    from_json(function, (&held, &args[2..]), fits, wanted)
 }
 
-/// The part of a value at a path such as `$.a[0].b`; none where there is none.
-fn at_path<'a>(function: &str, of: &'a Json, path: &str) -> Result<Option<&'a Json>> {
-    let wrong = || ExecError::Argument {
-        message: format!(
-            "{function}() reads no path `{path}`: write it as $.name[0]['other name']"
-        ),
-    };
-    let mut at = Some(of);
-    let mut rest = path.strip_prefix('$').unwrap_or(path);
-    while !rest.is_empty() {
-        if let Some(inner) = rest.strip_prefix('[') {
-            let (part, behind) = inner.split_once(']').ok_or_else(wrong)?;
-            rest = behind;
-            let quoted = part.strip_prefix(['\'', '"']);
-            let name = quoted.and_then(|name| name.strip_suffix(['\'', '"']));
-            at = match (name, part.parse::<usize>()) {
-                (Some(name), _) => at.and_then(|at| at.get(name)),
-                (None, Ok(place)) => at.and_then(|at| at.get(place)),
-                (None, Err(_)) => return Err(wrong()),
-            };
-            continue;
+/// The options of paths in a list; whether the answer is always a list.
+fn always_list(function: &str, options: Option<&Value>) -> Result<bool> {
+    let options = options.map(|options| list(function, options)).transpose()?;
+    let mut always = false;
+    for option in options.flatten().unwrap_or_default() {
+        let known = text(function, option)?.map_or("", |option| option);
+        match known {
+            "ALWAYS_RETURN_LIST" => always = true,
+            // Nothing fails where a path leads nowhere.
+            "DEFAULT_PATH_LEAF_TO_NULL" | "SUPPRESS_EXCEPTIONS" => {}
+            _ => {
+                return Err(ExecError::Argument {
+                    message: format!(
+                        "{function}() has no option {known} of paths: there are \
+                            ALWAYS_RETURN_LIST, DEFAULT_PATH_LEAF_TO_NULL and SUPPRESS_EXCEPTIONS"
+                    ),
+                });
+            }
         }
-        let name = rest.strip_prefix('.').unwrap_or(rest);
-        let length = name.find(['.', '[']).unwrap_or(name.len());
-        let (name, behind) = name.split_at(length);
-        if name.is_empty() || name == "*" {
-            return Err(wrong());
-        }
-        at = at.and_then(|at| at.get(name));
-        rest = behind;
     }
-    Ok(at)
+    Ok(always)
 }
 
+/// The value of a text of JSON, or what lies at a path; `beside`: the path, then its options.
 fn from_json(
     function: &str,
-    (value, path): (&Value, Option<&Value>),
+    (value, beside): (&Value, &[Value]),
     fits: fn(&Json) -> bool,
     wanted: &str,
 ) -> Result<Value> {
@@ -254,15 +241,67 @@ fn from_json(
     charge(of.len().saturating_mul(48))?;
     work(of.len())?;
     let read: Json = serde_json::from_str(of).map_err(|error| wrong(&error))?;
-    let path = path.map(|path| text(function, path)).transpose()?;
-    let found = at_path(function, &read, path.flatten().map_or("", |path| path))?;
-    let Some(found) = found.filter(|found| !found.is_null()) else {
+    let path = beside
+        .first()
+        .map(|path| text(function, path))
+        .transpose()?;
+    let path = path.flatten().map_or("", |path| path);
+    let always = always_list(function, beside.get(1))?;
+    let steps = JsonPath::read(path).ok_or_else(|| ExecError::Argument {
+        message: format!(
+            "{function}() reads no path `{path}`: write it as $.name[0]['other name'], or with \
+                [*], ..name, [0:2] and [?(@.key == 'value')]"
+        ),
+    })?;
+    let whole;
+    let found = match steps.find(&read, &read)? {
+        Found::One(Some(one)) if !(one.is_null() || always) => Some(one),
+        Found::One(Some(one)) if always => {
+            whole = Json::Array(vec![one.clone()]);
+            Some(&whole)
+        }
+        Found::One(_) => None,
+        Found::Many(all) => {
+            // They may lie within each other.
+            for one in &all {
+                charge(2 * size_of_json(one)?)?;
+            }
+            whole = all.into_iter().cloned().collect();
+            Some(&whole)
+        }
+        Found::Made(made) => {
+            whole = made;
+            Some(&whole)
+        }
+    };
+    let Some(found) = found else {
         return Ok(Value::Null);
     };
     if !fits(found) {
         return Err(wrong(&"the text holds another value"));
     }
     value_of(found, DEPTH_MAX).ok_or_else(|| wrong(&"it is nested too deeply"))
+}
+
+/// About so many bytes as a value takes.
+fn size_of_json(json: &Json) -> Result<usize> {
+    work(1)?;
+    let mut bytes = size_of::<Json>();
+    match json {
+        Json::String(text) => bytes += text.len(),
+        Json::Array(items) => {
+            for item in items {
+                bytes += size_of_json(item)?;
+            }
+        }
+        Json::Object(entries) => {
+            for (key, value) in entries {
+                bytes += size_of::<String>() + key.len() + size_of_json(value)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(bytes)
 }
 
 fn value_of(json: &Json, left: usize) -> Option<Value> {

@@ -179,7 +179,7 @@ fn quoted(name: &str) -> String {
         && letters.all(|c| c.is_alphanumeric() || c == '_');
     match is_word {
         true => name.to_owned(),
-        false => format!("`{}`", name.replace('`', "``")),
+        false => graven_cypher::token::quoted_name(name),
     }
 }
 

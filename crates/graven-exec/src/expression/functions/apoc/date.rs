@@ -207,6 +207,9 @@ fn convert_format(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 fn parse(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.date.parse";
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let unit = unit(name, args.get(1), 1)?;
     let of = match text(name, &args[0])? {
         Some(of) if !of.trim().is_empty() => of,
@@ -218,6 +221,9 @@ fn parse(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.date.format";
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
     let unit = unit(name, args.get(1), 1)?;
     match moment(name, &args[0], unit, zone(name, args.get(3))?)? {
         Some(parts) => written(or(name, args.get(2), PATTERN)?, &parts),

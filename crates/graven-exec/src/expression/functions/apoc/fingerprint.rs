@@ -1,4 +1,4 @@
-//! `apoc.hashing.fingerprint`: a hash of what a value holds.
+//! `apoc.hashing.fingerprint`, and `hash` of Kuzu: a hash of what a value holds.
 //!
 //! # How it works
 //! Labels and keys go in sorted, lists and paths in their order, and no ids. The hash is equal for
@@ -15,11 +15,14 @@ use crate::growth::work;
 use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
 
-pub(in crate::expression) const FUNCTIONS: &[Function] = &[Function::new(
-    "apoc.hashing.fingerprint",
-    (1, 2),
-    fingerprint,
-)];
+pub(in crate::expression) const FUNCTIONS: &[Function] = &[
+    Function::new("apoc.hashing.fingerprint", (1, 2), fingerprint),
+    Function {
+        name: "graven.hash",
+        arity: (1, 1),
+        body: hash,
+    },
+];
 
 /// What of a value goes into its fingerprint.
 struct Print<'a> {
@@ -97,6 +100,25 @@ impl Print<'_> {
             }
         }
     }
+}
+
+/// `hash` of Kuzu: an integer from 0 on; equal values have equal ones.
+fn hash(rt: &QueryContext, args: &[Value]) -> Result<Value> {
+    if args[0].is_null() {
+        return Ok(Value::Null);
+    }
+    let mut print = Print {
+        rt,
+        digest: Md5::new(),
+        excluded: &[],
+    };
+    print.value(&args[0])?;
+    let digest = print.digest.finalize();
+    let mut number = 0;
+    for byte in digest.iter().take(8) {
+        number = number << 8 | i64::from(*byte);
+    }
+    Ok(Value::Integer(number & i64::MAX))
 }
 
 /// A hash of what a value holds: equal for equal labels, types and properties, whatever the ids.
