@@ -160,7 +160,7 @@ impl Procedures for DatabaseProcedures {
             }
             Body::Made(make) => {
                 let params = procedure.named(args, &self.database.store)?;
-                let text = make(&Named(&params)).map_err(failed)?;
+                let (text, _room) = call.made(&params, || make(&Named(&params)))?;
                 more = Some(Box::new(call.start(&text, params)?));
             }
             Body::Streams(run) => more = Some(run(&call, args)?),

@@ -206,9 +206,11 @@ impl HashJoin {
     fn start(&mut self, rt: &QueryContext) -> Result<()> {
         let mut building = Building::default();
         let width = self.columns.build_keys.len();
-        while let Some(batch) = self.build.next(rt)? {
+        while let Some(read) = self.build.next(rt)? {
             rt.check_cancelled()?;
-            let batch = without_nulls(&batch, &self.columns.build_keys);
+            let batch = without_nulls(&read, &self.columns.build_keys);
+            // It holds the values, which may be large, while both sides are divided.
+            drop(read);
             let bytes = building.bytes_with(&batch, width);
             if !self.memory.keeps(bytes) {
                 if let Some(spill) = &self.spill {

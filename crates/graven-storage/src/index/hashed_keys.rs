@@ -197,19 +197,28 @@ impl Inner {
         parts.map(DeltaPart::len).sum()
     }
 
-    /// The newest change of each changed entry, ascending.
-    fn changes(&self) -> Result<Vec<(IndexKey, Change)>> {
+    /// The newest change of each changed entry, ascending; `None` where the keys are too long.
+    fn changes(&self) -> Result<Option<Vec<(IndexKey, Change)>>> {
         let mut changes = Vec::with_capacity(self.changed() as usize);
+        let mut room = self.changed() * KEY_ROOM;
         // The newest come first and stay first among equals.
         for part in self.changes.as_deref().unwrap_or_default() {
+            let mut whole = true;
             part.visit(Bound::Unbounded, &mut |entry, change| {
+                // Those of a spilled layer were decoded for this alone.
+                let left = room.checked_sub(entry.0.len() as u64);
+                whole = left.is_some();
+                room = left.unwrap_or(0);
                 changes.push((entry.clone(), *change));
-                true
+                whole
             })?;
+            if !whole {
+                return Ok(None);
+            }
         }
         changes.sort_by(|(a, _), (b, _)| a.cmp(b));
         changes.dedup_by(|(later, _), (first, _)| later == first);
-        Ok(changes)
+        Ok(Some(changes))
     }
 }
 
@@ -262,6 +271,9 @@ impl Index {
     pub fn hashed_keys(&self) -> Result<Option<HashedKeys>> {
         let description = &self.inner.description;
         let entries = usize::try_from(self.entries_max()).unwrap_or(0);
+        let Some(changes) = self.inner.changes()? else {
+            return Ok(None);
+        };
         let mut merge = Merge {
             table: HashedKeys {
                 of: self.inner.clone(),
@@ -270,7 +282,7 @@ impl Index {
                 starts: Vec::with_capacity(entries + 1),
                 slots: Vec::new(),
             },
-            changes: self.inner.changes()?.into_iter().peekable(),
+            changes: changes.into_iter().peekable(),
         };
         let whole = match description.root {
             Some(root) => self.enter(root, description.height, &mut merge)?,

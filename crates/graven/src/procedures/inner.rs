@@ -102,6 +102,21 @@ impl Call<'_> {
         }
     }
 
+    /// The text of a statement that is made of the arguments, with room for it. That is taken
+    /// before the text is made, which may hold all of them, quoted, and moves as it grows.
+    pub(super) fn made(
+        &self,
+        params: &[(Arc<str>, Value)],
+        make: impl FnOnce() -> Result<String, String>,
+    ) -> Result<(String, Reservation), ExecError> {
+        let held: usize = params.iter().map(|(_, value)| value.heap_bytes()).sum();
+        let budget = &self.on.database.budget;
+        let room = budget.reserve("text of a statement", 3 * held as u64);
+        let room = room.map_err(no_room)?;
+        let text = make().map_err(|told| self.failed(told))?;
+        Ok((text, room))
+    }
+
     /// The plan of a statement with these parameters.
     pub(super) fn plan(
         &self,

@@ -119,7 +119,7 @@ fn with_stats(
     let named = fields.iter().map(|(name, _)| Arc::from(*name));
     let given = args.iter().cloned().chain(std::iter::repeat(Value::Null));
     let params: Vec<(Arc<str>, Value)> = named.zip(given).collect();
-    let text = make(&Named(&params)).map_err(|told| call.failed(told))?;
+    let (text, _room) = call.made(&params, || make(&Named(&params)))?;
     let before = written(call);
     let rows = call.rows(&text, params)?;
     let stats = Value::map(changes(before, written(call)));
