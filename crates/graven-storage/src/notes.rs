@@ -14,12 +14,30 @@ use std::sync::Arc;
 const VERSION: u64 = 1;
 
 /// What a note is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NoteKind {
     /// The table of the name: a comment on it.
     Comment,
     /// The name itself: the type that it stands for.
     Type,
+}
+
+impl NoteKind {
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        let number = match self {
+            NoteKind::Comment => 1,
+            NoteKind::Type => 2,
+        };
+        put_varint(out, number);
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<NoteKind> {
+        match reader.varint()? {
+            1 => Ok(NoteKind::Comment),
+            2 => Ok(NoteKind::Type),
+            other => Err(Malformed(format!("a note of the kind {other}"))),
+        }
+    }
 }
 
 /// A note as the catalogue lists it.
@@ -44,11 +62,7 @@ pub(crate) fn put(out: &mut Vec<u8>, notes: &[Note]) {
     put_varint(out, VERSION);
     put_varint(out, notes.len() as u64);
     for note in notes {
-        let kind = match note.kind {
-            NoteKind::Comment => 1,
-            NoteKind::Type => 2,
-        };
-        put_varint(out, kind);
+        note.kind.put(out);
         put_text(out, &note.name);
         put_text(out, &note.text);
     }
@@ -62,13 +76,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) -> Decoded<Vec<Note>> {
     }
     let mut notes: Vec<Note> = Vec::new();
     for _ in 0..reader.length()? {
-        let kind = match reader.varint()? {
-            1 => NoteKind::Comment,
-            2 => NoteKind::Type,
-            other => return Err(Malformed(format!("a note of the kind {other}"))),
-        };
         let note = Note {
-            kind,
+            kind: NoteKind::read(reader)?,
             name: Arc::from(reader.text()?),
             text: Arc::from(reader.text()?),
         };

@@ -45,6 +45,28 @@ use std::sync::Arc;
 
 const CONTRADICTS: &str = "stores, indexes or extents of the catalogue contradict each other";
 
+/// A list at the end, which is written only if it or one behind it has entries.
+struct Optional<'a> {
+    is_empty: bool,
+    put: Put<'a>,
+}
+
+/// Appends a list.
+type Put<'a> = Box<dyn Fn(&mut Vec<u8>) + 'a>;
+
+fn optional<'a, T>(list: &'a [T], put: impl Fn(&mut Vec<u8>, &[T]) + 'a) -> Optional<'a> {
+    Optional {
+        is_empty: list.is_empty(),
+        put: Box::new(move |out| put(out, list)),
+    }
+}
+
+fn put_optional(out: &mut Vec<u8>, lists: &[Optional<'_>]) {
+    let last = lists.iter().rposition(|list| !list.is_empty);
+    let written = &lists[..last.map_or(0, |last| last + 1)];
+    written.iter().for_each(|list| (list.put)(out));
+}
+
 impl Catalog {
     /// The format of the catalogue, and with it of everything that it leads to.
     pub(crate) const FORMAT: u32 = 2;
@@ -115,34 +137,57 @@ impl Catalog {
             );
         }
         let columns = &self.statistics.columns;
-        let no_notes = self.notes.is_empty();
-        let no_macros = self.macros.is_empty() && no_notes;
-        let no_sequences = self.sequences.is_empty() && no_macros;
-        let no_users = self.users.is_empty() && no_sequences;
-        if !(self.clients.is_empty() && columns.is_empty() && no_users) {
-            put_varint(&mut out, self.clients.len() as u64);
-            self.clients.iter().for_each(|id| out.extend_from_slice(id));
-        }
-        if !(columns.is_empty() && no_users) {
-            put_varint(&mut out, columns.len() as u64);
-            for (store, values) in columns {
-                put_varint(&mut out, u64::from(store.0));
-                values.encode(&mut out);
-            }
-        }
-        if !no_users {
-            users::put(&mut out, &self.users);
-        }
-        if !no_sequences {
-            sequences::put(&mut out, &self.sequences);
-        }
-        if !no_macros {
-            macros::put(&mut out, &self.macros);
-        }
-        if !no_notes {
-            notes::put(&mut out, &self.notes);
-        }
+        let mut parts: Vec<Optional<'_>> = vec![
+            optional(&self.clients, |out, clients| {
+                put_varint(out, clients.len() as u64);
+                clients.iter().for_each(|id| out.extend_from_slice(id));
+            }),
+            Optional {
+                is_empty: columns.is_empty(),
+                put: Box::new(|out| {
+                    put_varint(out, columns.len() as u64);
+                    for (store, values) in columns {
+                        put_varint(out, u64::from(store.0));
+                        values.encode(out);
+                    }
+                }),
+            },
+        ];
+        parts.extend(self.texts());
+        put_optional(&mut out, &parts);
         out
+    }
+
+    /// Users, sequences, macros and notes.
+    fn texts(&self) -> [Optional<'_>; 4] {
+        [
+            optional(&self.users, users::put),
+            optional(&self.sequences, sequences::put),
+            optional(&self.macros, macros::put),
+            optional(&self.notes, notes::put),
+        ]
+    }
+
+    /// Appends [`Catalog::texts`].
+    pub(crate) fn put_texts(&self, out: &mut Vec<u8>) {
+        put_optional(out, &self.texts());
+    }
+
+    /// Undoes [`Catalog::put_texts`]; earlier builds wrote fewer of them.
+    pub(crate) fn read_texts(&mut self, reader: &mut Reader<'_>) -> Decoded<()> {
+        if reader.remaining() > 0 {
+            self.users = users::read(reader)?;
+        }
+        if reader.remaining() > 0 {
+            self.sequences = sequences::read(reader)?;
+        }
+        if reader.remaining() > 0 {
+            self.macros = macros::read(reader)?;
+        }
+        if reader.remaining() > 0 {
+            self.notes = notes::read(reader)?;
+        }
+        Ok(())
     }
 
     /// Appends indexes and constraints.
@@ -219,18 +264,7 @@ impl Catalog {
             })?;
             catalog.statistics.columns = columns.into_iter().collect();
         }
-        if reader.remaining() > 0 {
-            catalog.users = users::read(&mut reader)?;
-        }
-        if reader.remaining() > 0 {
-            catalog.sequences = sequences::read(&mut reader)?;
-        }
-        if reader.remaining() > 0 {
-            catalog.macros = macros::read(&mut reader)?;
-        }
-        if reader.remaining() > 0 {
-            catalog.notes = notes::read(&mut reader)?;
-        }
+        catalog.read_texts(&mut reader)?;
         if reader.remaining() > 0 {
             return Err(Malformed(format!(
                 "{} bytes behind the catalogue",

@@ -10,23 +10,22 @@
 //!
 //! # On disk
 //! Whole: as in the catalogue ([`crate::catalog::encode`]), and users, sequences, macros and notes
-//! as there. A difference, which is logged where no note has changed:
+//! as there. A difference:
 //!
 //! | | |
 //! | --- | --- |
 //! | varint count, varints | numbers of the indexes that are gone |
 //! | four lists: varint count, texts | names of the constraints, users, sequences and macros that are gone or changed |
+//! | varint count; each: kind as in [`crate::notes`], text | names of the notes that are gone or changed |
 //! | to the end | what is new or changed, as a whole schema |
 
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint};
 use crate::catalog::Catalog;
-use crate::macros;
-use crate::notes;
-use crate::sequences;
+use crate::notes::{Note, NoteKind};
 use crate::store::allocator::NameLists;
-use crate::users;
 use crate::version::schema::Schema;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// The schema behind a commit, in bytes.
@@ -67,24 +66,15 @@ fn whole_bytes(schema: &Schema) -> Vec<u8> {
         indexes: schema.indexes.clone(),
         constraints: schema.constraints.clone(),
         next_index: schema.next_index,
+        users: schema.users.clone(),
+        sequences: schema.sequences.clone(),
+        macros: schema.macros.clone(),
+        notes: schema.notes.clone(),
         ..Catalog::default()
     };
     let mut out = Vec::new();
     catalog.put_schema(&mut out);
-    let no_macros = schema.macros.is_empty() && schema.notes.is_empty();
-    let no_sequences = schema.sequences.is_empty();
-    if !(schema.users.is_empty() && no_sequences && no_macros) {
-        users::put(&mut out, &schema.users);
-    }
-    if !(no_sequences && no_macros) {
-        sequences::put(&mut out, &schema.sequences);
-    }
-    if !no_macros {
-        macros::put(&mut out, &schema.macros);
-    }
-    if !schema.notes.is_empty() {
-        notes::put(&mut out, &schema.notes);
-    }
+    catalog.put_texts(&mut out);
     out
 }
 
@@ -97,18 +87,7 @@ fn read_whole(reader: &mut Reader<'_>, names: &NameLists) -> Decoded<Schema> {
         ..Catalog::default()
     };
     catalog.read_schema(reader)?;
-    if reader.remaining() > 0 {
-        catalog.users = users::read(reader)?;
-    }
-    if reader.remaining() > 0 {
-        catalog.sequences = sequences::read(reader)?;
-    }
-    if reader.remaining() > 0 {
-        catalog.macros = macros::read(reader)?;
-    }
-    if reader.remaining() > 0 {
-        catalog.notes = notes::read(reader)?;
-    }
+    catalog.read_texts(reader)?;
     match reader.remaining() {
         0 => Ok(Schema::of(&catalog)),
         rest => Err(Malformed(format!("{rest} bytes behind a schema"))),
@@ -124,38 +103,40 @@ struct Difference {
     lost_indexes: Vec<u32>,
     /// Names of constraints, users, sequences and macros that are gone or changed.
     lost: [Vec<Arc<str>>; NAMED],
+    lost_notes: Vec<(NoteKind, Arc<str>)>,
     /// What is new or changed, alone.
     new: Schema,
 }
 
-/// Entries of `before` that are gone or changed, by name, and those of `after` that are new or
-/// changed.
-fn changed<T: Clone + PartialEq>(
+/// Names of the entries of `before` that are gone or changed, and the entries of `after` that are
+/// new or changed.
+fn changed<T: Clone + PartialEq, N: Eq + Hash>(
     before: &[T],
     after: &[T],
-    name: impl Fn(&T) -> &Arc<str>,
-) -> (Vec<Arc<str>>, Vec<T>) {
-    let by_name = |all: &[T]| -> HashMap<Arc<str>, usize> {
+    name: impl Fn(&T) -> N,
+) -> (Vec<N>, Vec<T>) {
+    let by_name = |all: &[T]| -> HashMap<N, usize> {
         let named = all.iter().enumerate();
-        named.map(|(at, it)| (name(it).clone(), at)).collect()
+        named.map(|(at, it)| (name(it), at)).collect()
     };
     let (old, new) = (by_name(before), by_name(after));
-    let same = |it: &T, of: &HashMap<Arc<str>, usize>, all: &[T]| {
-        of.get(name(it)).is_some_and(|at| all[*at] == *it)
+    let same = |it: &T, of: &HashMap<N, usize>, all: &[T]| {
+        of.get(&name(it)).is_some_and(|at| all[*at] == *it)
     };
     let lost = before.iter().filter(|it| !same(it, &new, after));
     let found = after.iter().filter(|it| !same(it, &old, before));
-    (
-        lost.map(|it| name(it).clone()).collect(),
-        found.cloned().collect(),
-    )
+    (lost.map(&name).collect(), found.cloned().collect())
+}
+
+fn name_of_note(note: &Note) -> (NoteKind, Arc<str>) {
+    (note.kind, note.name.clone())
 }
 
 /// Takes away the entries of these names and adds the new ones.
-fn apply<T: Clone>(all: &mut Vec<T>, lost: &[Arc<str>], new: &[T], name: impl Fn(&T) -> &Arc<str>) {
+fn apply<T: Clone, N: Eq + Hash>(all: &mut Vec<T>, lost: &[N], new: &[T], name: impl Fn(&T) -> N) {
     if !lost.is_empty() {
-        let lost: HashSet<&Arc<str>> = lost.iter().collect();
-        all.retain(|it| !lost.contains(name(it)));
+        let lost: HashSet<&N> = lost.iter().collect();
+        all.retain(|it| !lost.contains(&name(it)));
     }
     all.extend_from_slice(new);
 }
@@ -172,14 +153,18 @@ impl Difference {
         let indexes = added.filter(|index| !old.contains(&index.number));
         let indexes = indexes.cloned().collect();
         let (constraints, new_constraints) =
-            changed(&before.constraints, &after.constraints, |it| &it.name);
-        let (users, new_users) = changed(&before.users, &after.users, |it| &it.name);
+            changed(&before.constraints, &after.constraints, |it| {
+                it.name.clone()
+            });
+        let (users, new_users) = changed(&before.users, &after.users, |it| it.name.clone());
         let (sequences, new_sequences) =
-            changed(&before.sequences, &after.sequences, |it| &it.name);
-        let (macros, new_macros) = changed(&before.macros, &after.macros, |it| &it.name);
+            changed(&before.sequences, &after.sequences, |it| it.name.clone());
+        let (macros, new_macros) = changed(&before.macros, &after.macros, |it| it.name.clone());
+        let (notes, new_notes) = changed(&before.notes, &after.notes, name_of_note);
         Difference {
             lost_indexes,
             lost: [constraints, users, sequences, macros],
+            lost_notes: notes,
             new: Schema {
                 indexes,
                 constraints: new_constraints,
@@ -187,7 +172,7 @@ impl Difference {
                 users: new_users,
                 sequences: new_sequences,
                 macros: new_macros,
-                notes: Vec::new(),
+                notes: new_notes,
             },
         }
     }
@@ -204,17 +189,19 @@ impl Difference {
             &mut after.constraints,
             constraints,
             &new.constraints,
-            |it| &it.name,
+            |it| it.name.clone(),
         );
-        apply(&mut after.users, users, &new.users, |it| &it.name);
+        apply(&mut after.users, users, &new.users, |it| it.name.clone());
         apply(&mut after.sequences, sequences, &new.sequences, |it| {
-            &it.name
+            it.name.clone()
         });
-        apply(&mut after.macros, macros, &new.macros, |it| &it.name);
+        apply(&mut after.macros, macros, &new.macros, |it| it.name.clone());
+        apply(&mut after.notes, &self.lost_notes, &new.notes, name_of_note);
         // These are kept in the order of their names.
         after.users.sort_by(|a, b| a.name.cmp(&b.name));
         after.sequences.sort_by(|a, b| a.name.cmp(&b.name));
         after.macros.sort_by(|a, b| a.name.cmp(&b.name));
+        after.notes.sort_by(|a, b| a.place().cmp(&b.place()));
         after
     }
 
@@ -226,6 +213,11 @@ impl Difference {
         for names in &self.lost {
             put_varint(&mut out, names.len() as u64);
             names.iter().for_each(|name| put_text(&mut out, name));
+        }
+        put_varint(&mut out, self.lost_notes.len() as u64);
+        for (kind, name) in &self.lost_notes {
+            kind.put(&mut out);
+            put_text(&mut out, name);
         }
         out.extend_from_slice(&whole_bytes(&self.new));
         out
@@ -243,6 +235,12 @@ impl Difference {
             for _ in 0..reader.length()? {
                 lost.push(Arc::from(reader.text()?));
             }
+        }
+        for _ in 0..reader.length()? {
+            let kind = NoteKind::read(reader)?;
+            difference
+                .lost_notes
+                .push((kind, Arc::from(reader.text()?)));
         }
         difference.new = read_whole(reader, names)?;
         Ok(difference)
@@ -296,6 +294,12 @@ mod tests {
                 last: (variant > 0).then_some(1),
             });
         });
+        for (of, kind) in [("n", NoteKind::Comment), ("t", NoteKind::Type)] {
+            some(of, &mut |name, variant| {
+                let text = format!("{variant}").into();
+                schema.notes.push(Note { kind, name, text });
+            });
+        }
         some("c", &mut |name, variant| {
             schema.constraints.push(ConstraintDescription {
                 name,
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_macro_costs_its_own_bytes() {
+    fn one_more_macro_and_comment_cost_their_own_bytes() {
         let mut before = Schema::default();
         for at in 100..200 {
             before.macros.push(MacroDescription {
@@ -343,8 +347,13 @@ mod tests {
                 body: "1".into(),
             },
         );
+        after.notes.push(Note {
+            kind: NoteKind::Comment,
+            name: "A".into(),
+            text: "all".into(),
+        });
         let LoggedSchema::Difference(bytes) = LoggedSchema::of(&before, &after) else {
-            panic!("nothing but a macro differs");
+            panic!("nothing but a macro and a comment differs");
         };
         assert!(bytes.len() < 64, "{} bytes", bytes.len());
         let names = names();

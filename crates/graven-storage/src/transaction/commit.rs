@@ -41,7 +41,7 @@ use crate::{Error, Result};
 use graven_wal::mutant::{self, Mutant};
 use graven_wal::{Kind, Log, Lsn, RecordRef};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Redo records of a large transaction are cut into pieces of about this size.
@@ -122,11 +122,10 @@ impl Changes {
 struct Records {
     /// Distinguishes the transaction in the log.
     number: u64,
-    /// Of a transaction too large for one record.
-    chunks: bool,
-    /// Sections of the last or only one.
+    /// Bytes of the chunks that are in the log; 0 of a transaction that one record holds.
+    chunk_bytes: u64,
+    /// Sections of the last or only record.
     last: Vec<u8>,
-    bytes: u64,
 }
 
 impl Transaction {
@@ -249,7 +248,7 @@ impl Transaction {
         let _whole = store.chunked().read();
         let records = self.records(state, log, write_set)?;
         let applied = self.append_and_apply(state, write_set, Some(&records));
-        if applied.is_err() && records.chunks {
+        if applied.is_err() && records.chunk_bytes > 0 {
             abort(log, records.number);
         }
         applied
@@ -258,15 +257,14 @@ impl Transaction {
     /// The redo records; those of a large transaction but for the last are in the log afterwards.
     fn records(&self, state: &State, log: &Log, write_set: &Changes) -> Result<Records> {
         let number = self.store.allocator().transaction();
-        let (chunks, bytes) = (AtomicBool::new(false), AtomicU64::new(0));
+        let chunk_bytes = AtomicU64::new(0);
         let append = |payload: &mut Vec<u8>| {
-            chunks.store(true, Ordering::Relaxed);
             let record = RecordRef {
                 kind: Kind::Chunk,
                 transaction: number,
                 payload,
             };
-            bytes.fetch_add(record.stream_bytes(), Ordering::Relaxed);
+            chunk_bytes.fetch_add(record.stream_bytes(), Ordering::Relaxed);
             log.append(&[record])
                 .map(|_| ())
                 .map_err(|error| log_error(&error, Durable::No))
@@ -277,7 +275,7 @@ impl Transaction {
             true => {
                 let out = Vec::with_capacity(SMALL_BYTES);
                 redo::encode(&write_set.layer, out, CHUNK_BYTES, &mut |payload| {
-                    if !chunks.load(Ordering::Relaxed) {
+                    if chunk_bytes.load(Ordering::Relaxed) == 0 {
                         validate()?;
                     }
                     append(payload)
@@ -288,16 +286,15 @@ impl Transaction {
                 redo::encode_net(&write_set.net(), CHUNK_BYTES, threads, &append)
             }),
         };
-        let chunks = chunks.into_inner();
+        let chunk_bytes = chunk_bytes.into_inner();
         match last {
             Ok(last) => Ok(Records {
                 number,
-                chunks,
+                chunk_bytes,
                 last,
-                bytes: bytes.into_inner(),
             }),
             Err(error) => {
-                if chunks {
+                if chunk_bytes > 0 {
                     abort(log, number);
                 }
                 Err(error)
@@ -397,7 +394,7 @@ impl Transaction {
                 transaction: records.number,
                 payload: &payload,
             };
-            log_bytes = records.bytes + record.stream_bytes();
+            log_bytes = records.chunk_bytes + record.stream_bytes();
             match log.append(&[record]) {
                 Ok(end) => lsn = end.0,
                 Err(error) => {
