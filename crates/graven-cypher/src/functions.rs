@@ -274,6 +274,13 @@ pub const AGGREGATES: &[&str] = &[
     "sum",
 ];
 
+/// The name of the aggregate that is called so, in any case, as documented.
+#[must_use]
+pub fn aggregate(name: &str) -> Option<&'static str> {
+    let mut all = AGGREGATES.iter().copied();
+    all.find(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// The function of that name, in any case.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Function> {

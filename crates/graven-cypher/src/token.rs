@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use graven_types::name::quoted;
 use logos::Logos;
 
 /// A byte range of the statement.
@@ -65,14 +66,6 @@ impl PartialEq for Span {
     }
 }
 
-/// A name between backticks.
-#[must_use]
-pub fn quoted_name(name: &str) -> String {
-    let name = name.replace('`', "``");
-    // A backslash before this letter would begin the number of a character.
-    format!("`{}`", name.replace("\\u", "\\u005cu"))
-}
-
 /// A name as a statement has to write it: between backticks where it is no plain word.
 #[must_use]
 pub fn written_name(name: &str) -> Cow<'_, str> {
@@ -80,7 +73,7 @@ pub fn written_name(name: &str) -> Cow<'_, str> {
         && !name.starts_with(|c: char| c.is_numeric());
     match plain && !name.is_empty() {
         true => Cow::Borrowed(name),
-        false => Cow::Owned(quoted_name(name)),
+        false => Cow::Owned(quoted(name)),
     }
 }
 

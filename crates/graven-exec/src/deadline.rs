@@ -10,12 +10,12 @@ use std::time::Instant;
 
 /// What a statement's long work asks now and then: whether it has to end.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct Cancellation {
     deadline: Option<Deadline>,
     cancel: Arc<AtomicBool>,
 }
 
-impl Ends {
+impl Cancellation {
     /// At this moment, or when the flag is set.
     pub(crate) fn new(deadline: Option<Deadline>, cancel: Arc<AtomicBool>) -> Self {
         Self { deadline, cancel }

@@ -24,7 +24,7 @@ use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
 
 use crate::batch::BATCH_ROWS;
-use crate::deadline::Ends;
+use crate::deadline::Cancellation;
 use crate::error::{ExecError, Result};
 use crate::file_access::FileAccess;
 use crate::growth::{Growth, bytes_of_params};
@@ -234,8 +234,8 @@ impl QueryContext {
     }
 
     /// What work that has no context asks.
-    pub(crate) fn end_check(&self) -> Ends {
-        Ends::new(self.growth.deadline(), Arc::clone(&self.cancel))
+    pub(crate) fn cancellation(&self) -> Cancellation {
+        Cancellation::new(self.growth.deadline(), Arc::clone(&self.cancel))
     }
 
     /// Rows that what makes rows hands out at once: [`BATCH_ROWS`], and fewer in little memory,

@@ -30,7 +30,7 @@ pub(crate) use row_stream::{RowReader, RowRun, RowWriter};
 
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::deadline::Ends;
+use crate::deadline::Cancellation;
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
 use crate::value::hash::hash_integer;
@@ -52,7 +52,7 @@ pub(crate) struct Spill {
     pages: TemporaryPages,
     class: SizeClass,
     operator: &'static str,
-    ends: Ends,
+    cancellation: Cancellation,
 }
 
 impl Spill {
@@ -63,14 +63,14 @@ impl Spill {
             pages: file.owner(),
             class: page_class(&rt.budget),
             operator,
-            ends: rt.end_check(),
+            cancellation: rt.cancellation(),
         })
     }
 
     /// A new stream.
     pub(crate) fn writer(&self) -> RowWriter {
-        let ends = self.ends.clone();
-        RowWriter::new(self.pages.clone(), self.class, self.operator, ends)
+        let cancellation = self.cancellation.clone();
+        RowWriter::new(self.pages.clone(), self.class, self.operator, cancellation)
     }
 
     /// Ascending ids to be written.

@@ -55,11 +55,7 @@ pub fn name(out: &mut String, name: &str) {
     if plain {
         return out.push_str(name);
     }
-    out.push('`');
-    // A backslash before this letter would begin the number of a character.
-    let name = name.replace('`', "``");
-    out.push_str(&name.replace("\\u", "\\u005cu"));
-    out.push('`');
+    out.push_str(&graven_types::name::quoted(name));
 }
 
 /// Appends a text in quotes.

@@ -1,8 +1,10 @@
-//! Types that every layer shares: values of properties, and seeded random numbers.
+//! Types that every layer shares: values of properties, names in statements, and seeded random
+//! numbers.
 //!
 //! A crate that makes or reads values (files, temporal functions, drivers) needs this crate and not
 //! the storage.
 
+pub mod name;
 pub mod rng;
 mod value;
 

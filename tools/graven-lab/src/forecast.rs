@@ -31,6 +31,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use graven::{Config, Database, IoMode, Params, Value};
+use graven_types::name::quoted;
 use graven_types::rng::SplitMix64;
 use serde::Serialize;
 
@@ -301,11 +302,6 @@ fn draws(different: f64, all: f64) -> f64 {
     // All of them, or all but the start itself, take more draws than can be told from that.
     let share = (different / all).min(1.0 - 0.5 / all.max(1.0));
     -all * (-share).ln_1p()
-}
-
-/// A name in a statement.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 fn open(db: &Path, questions: &Questions, memory: u64) -> Result<Database, LabError> {

@@ -481,9 +481,7 @@ fn of_record(name: &str) -> Option<OfRecord> {
 
 /// The name of a function or aggregate, as the reference writes it.
 pub(crate) fn known_function(name: &str) -> Option<&'static str> {
-    let mut aggregates = functions::AGGREGATES.iter().copied();
-    let aggregate = aggregates.find(|known| known.eq_ignore_ascii_case(name));
-    aggregate.or_else(|| functions::find(name).map(|function| function.display))
+    functions::aggregate(name).or_else(|| functions::find(name).map(|function| function.display))
 }
 
 fn arity(function: &functions::Function) -> String {

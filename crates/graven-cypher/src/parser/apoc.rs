@@ -14,22 +14,8 @@ use crate::ast::{
     SingleQuery, SubqueryKind, Yields,
 };
 use crate::diagnostic::Code;
-use crate::functions::{BY_PROCEDURE, OVER_ROWS};
+use crate::functions::{BY_PROCEDURE, OVER_ROWS, aggregate};
 use crate::token::Span;
-
-/// Functions of the language that are computed of all rows.
-const AGGREGATES: [&str; 10] = [
-    "avg",
-    "collect",
-    "count",
-    "max",
-    "min",
-    "percentileCont",
-    "percentileDisc",
-    "stDev",
-    "stDevP",
-    "sum",
-];
 
 /// Whether an expression, or one within it, is of a sort.
 fn has(expr: &Expr, is: &dyn Fn(&Expr) -> bool) -> bool {
@@ -91,10 +77,7 @@ impl Parser<'_> {
     fn once_for_all_rows(&mut self, arg: &mut Expr, span: Span) -> Result<()> {
         let is_variable = |expr: &Expr| matches!(expr.kind, ExprKind::Variable(_));
         let is_aggregate = |expr: &Expr| match &expr.kind {
-            ExprKind::Call { name, .. } => {
-                let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
-                AGGREGATES.iter().any(is)
-            }
+            ExprKind::Call { name, .. } => aggregate(&name.text).is_some(),
             ExprKind::Subquery { .. } => true,
             _ => false,
         };

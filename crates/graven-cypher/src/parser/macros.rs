@@ -163,8 +163,7 @@ impl Parser<'_> {
             ExprKind::Call {
                 name, star, args, ..
             } => {
-                let mut aggregates = functions::AGGREGATES.iter();
-                if *star || aggregates.any(|known| known.eq_ignore_ascii_case(&name.text)) {
+                if *star || functions::aggregate(&name.text).is_some() {
                     let message = format!("a macro holds no aggregate, as `{}`", name.text);
                     return refused(name, message);
                 }

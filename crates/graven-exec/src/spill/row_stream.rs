@@ -16,7 +16,7 @@ use super::row_format::{Out, Take, put_column_value, put_number};
 use super::spill_error;
 use crate::batch::Batch;
 use crate::column::Column;
-use crate::deadline::Ends;
+use crate::deadline::Cancellation;
 use crate::error::{ExecError, Result};
 use crate::memory::fills_alone;
 use crate::value::Value;
@@ -43,7 +43,7 @@ pub(crate) struct Record {
     /// Bytes of the parts that have.
     ended: usize,
     full: Vec<TemporaryPage>,
-    ends: Ends,
+    cancellation: Cancellation,
     /// What became of a page; the row is not written then.
     failed: Option<ExecError>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct RowRun {
     longest: usize,
     operator: &'static str,
     budget: Arc<Budget>,
-    ends: Ends,
+    cancellation: Cancellation,
 }
 
 impl Out for Record {
@@ -96,7 +96,7 @@ impl Record {
         let room = self.class.payload_bytes();
         let mut done = 0;
         while self.buffer.len() - done >= least && done < self.buffer.len() {
-            self.ends.check()?;
+            self.cancellation.check()?;
             let part = &self.buffer[done..self.buffer.len().min(done + room)];
             let mut page = self
                 .pages
@@ -116,7 +116,7 @@ impl RowWriter {
         pages: TemporaryPages,
         class: SizeClass,
         operator: &'static str,
-        ends: Ends,
+        cancellation: Cancellation,
     ) -> Self {
         Self {
             record: Record {
@@ -127,7 +127,7 @@ impl RowWriter {
                 part: Vec::new(),
                 ended: 0,
                 full: Vec::new(),
-                ends,
+                cancellation,
                 failed: None,
             },
             rows: 0,
@@ -167,7 +167,7 @@ impl RowWriter {
             rows: self.rows,
             longest: self.longest,
             operator: self.record.operator,
-            ends: self.record.ends,
+            cancellation: self.record.cancellation,
         })
     }
 }
@@ -186,13 +186,17 @@ impl RowRun {
     /// Reads the rows and frees them.
     pub(crate) fn into_reader(self) -> RowReader {
         let long = self.long();
-        let (operator, ends) = (self.operator, self.ends);
-        RowReader::new((operator, ends), long, Source::Own(self.pages.into()))
+        let (operator, cancellation) = (self.operator, self.cancellation);
+        RowReader::new(
+            (operator, cancellation),
+            long,
+            Source::Own(self.pages.into()),
+        )
     }
 
     /// Reads the rows and keeps them.
     pub(crate) fn reader(self: &Arc<Self>) -> RowReader {
-        let of = (self.operator, self.ends.clone());
+        let of = (self.operator, self.cancellation.clone());
         RowReader::new(of, self.long(), Source::Shared(Arc::clone(self), 0))
     }
 
@@ -246,7 +250,7 @@ enum Source {
 /// Reads rows; see the file header.
 pub(crate) struct RowReader {
     operator: &'static str,
-    ends: Ends,
+    cancellation: Cancellation,
     source: Source,
     long: Long,
     bytes: Vec<u8>,
@@ -261,10 +265,14 @@ enum Found {
 }
 
 impl RowReader {
-    fn new((operator, ends): (&'static str, Ends), long: Long, source: Source) -> Self {
+    fn new(
+        (operator, cancellation): (&'static str, Cancellation),
+        long: Long,
+        source: Source,
+    ) -> Self {
         Self {
             operator,
-            ends,
+            cancellation,
             source,
             long,
             bytes: Vec::new(),
@@ -334,7 +342,7 @@ impl RowReader {
 
     /// Appends the bytes of the next page; whether there was one.
     fn more(&mut self) -> Result<bool> {
-        self.ends.check()?;
+        self.cancellation.check()?;
         let failed = |e| spill_error(self.operator, e);
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -380,7 +388,7 @@ mod tests {
         let open = || Ok(Arc::new(MemoryFile::new("spill")) as Arc<dyn File>);
         let spill = SpillFile::new(&cache, "test", u64::MAX, Box::new(open)).expect("a file");
         let class = SizeClass::MIN;
-        let mut writer = RowWriter::new(spill.owner(), class, "Test", Ends::default());
+        let mut writer = RowWriter::new(spill.owner(), class, "Test", Cancellation::default());
         let lengths = [
             0,
             1,

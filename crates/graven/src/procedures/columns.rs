@@ -5,11 +5,6 @@ use std::sync::Arc;
 use graven_exec::Value;
 use graven_storage::{Catalog, LabelId, TypeId};
 
-/// A name as statements have it.
-pub(super) fn quoted(name: &str) -> String {
-    graven_cypher::token::quoted_name(name)
-}
-
 pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string(),

@@ -10,14 +10,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Map, Standing, Value};
 use graven_storage::{Catalog, LabelId, SchemaEntity, Snapshot};
+use graven_types::name::quoted;
 
-use super::columns::{count_of, integer, labels, quoted, strings, text_of, types};
+use super::columns::{count_of, integer, labels, strings, text_of, types};
+use super::entry::Field;
 use super::inner::Call;
 use super::patterns::Patterns;
 
 type Rows = Result<Vec<Vec<Value>>, ExecError>;
+
+/// The columns of `apoc.meta.data`, and of what tells the same of a part of the graph.
+pub(super) const META_DATA: &[Field] = &[
+    ("label", TypeSet::STRING),
+    ("property", TypeSet::STRING),
+    ("count", TypeSet::INTEGER),
+    ("unique", TypeSet::BOOLEAN),
+    ("index", TypeSet::BOOLEAN),
+    ("existence", TypeSet::BOOLEAN),
+    ("type", TypeSet::STRING),
+    ("array", TypeSet::BOOLEAN),
+    ("sample", TypeSet::LIST),
+    ("left", TypeSet::INTEGER),
+    ("right", TypeSet::INTEGER),
+    ("other", TypeSet::LIST),
+    ("otherLabels", TypeSet::LIST),
+    ("elementType", TypeSet::STRING),
+];
 
 /// Nodes of a label, relationships of a type that are looked at.
 const SAMPLE: u64 = 2048;

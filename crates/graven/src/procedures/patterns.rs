@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use graven_exec::{ExecError, Value};
 use graven_pagecache::Reservation;
 use graven_storage::{LabelId, TypeId};
+use graven_types::name::quoted;
 
-use super::columns::{count_of, quoted, text_of, types};
+use super::columns::{count_of, text_of, types};
 use super::inner::{Call, no_room};
 
 /// So many relationships are counted one by one, of all types together.

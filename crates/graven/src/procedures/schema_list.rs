@@ -8,6 +8,7 @@ use graven_storage::{
     Catalog, ConstraintDescription, ConstraintKind, IndexDescription, IndexKind, KeyId, LabelId,
     RelationshipEnds, SchemaEntity,
 };
+use graven_types::name::quoted;
 
 use super::inner::Call;
 use crate::instance::Instance;
@@ -30,11 +31,6 @@ fn options(kind: IndexKind) -> Value {
     let configuration = ("indexConfig".into(), Value::map(Vec::new()));
     let provider = ("indexProvider".into(), provider(kind));
     Value::map(vec![configuration, provider])
-}
-
-/// A name as it stands in a statement.
-fn quoted(name: &str) -> String {
-    graven_cypher::token::quoted_name(name)
 }
 
 /// The statement that makes an index like this one.

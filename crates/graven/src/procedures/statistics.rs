@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::name::quoted;
 
-use super::columns::{count_of, integer, labels, quoted, strings, types};
+use super::columns::{count_of, integer, labels, strings, types};
 use super::entry::{Body, Field, Procedure, procedure};
 use super::inner::Call;
 use super::patterns::Patterns;

@@ -10,6 +10,7 @@ use graven::{Config, Database, IoMode, Params, Prepared, Value};
 use graven_lab::machine::processor_seconds;
 use graven_lab::measurement::percentile;
 use graven_lab::three_hop::Questions;
+use graven_types::name::quoted;
 use serde::Serialize;
 
 use crate::argument;
@@ -146,9 +147,8 @@ impl Reads {
 
     /// The statement of a question, with `$id`.
     fn statement(&self, question: Question) -> String {
-        let name = |name: &str| format!("`{}`", name.replace('`', "``"));
-        let (label, key) = (name(&self.label), name(&self.key));
-        let (rel_type, property) = (name(&self.rel_type), name(&self.property));
+        let (label, key) = (quoted(&self.label), quoted(&self.key));
+        let (rel_type, property) = (quoted(&self.rel_type), quoted(&self.property));
         let hops = |hops: &str| {
             format!(
                 "MATCH (n:{label} {{{key}: $id}})-[:{rel_type}*1..{hops}]-(m) RETURN \
@@ -172,11 +172,10 @@ impl Reads {
             let questions = Questions::read(path, None)?;
             keys.extend(questions.starts.into_iter().map(Value::Integer));
         } else {
-            let name = |name: &str| format!("`{}`", name.replace('`', "``"));
             let text = format!(
                 "MATCH (n:{}) RETURN n.{}",
-                name(&self.label),
-                name(&self.key)
+                quoted(&self.label),
+                quoted(&self.key)
             );
             for row in db.connect().query(&text, &Params::new())? {
                 keys.extend(

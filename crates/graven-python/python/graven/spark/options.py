@@ -111,7 +111,8 @@ def invalid(message):
 
 def quoted(name):
     """A name as statements have it."""
-    return "`" + name.replace("`", "``") + "`"
+    # A backslash before this letter would begin the number of a character.
+    return "`" + name.replace("`", "``").replace("\\u", "\\u005cu") + "`"
 
 
 def snapshot_of(connection):

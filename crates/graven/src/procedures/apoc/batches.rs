@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::name::quoted;
 
-use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::own_connection;
 use super::super::{DatabaseProcedures, Rows, integer};

@@ -318,7 +318,7 @@ fn truncate(caller: &DatabaseProcedures, args: &[Value]) -> Answer {
         ] {
             run(&format!("{all} RETURN name"), &mut |row| {
                 let name = row.values().first().and_then(crate::Value::as_str);
-                let name = super::super::columns::quoted(name.unwrap_or_default());
+                let name = graven_types::name::quoted(name.unwrap_or_default());
                 drops.push(format!("DROP {what} {name}"));
             })?;
         }

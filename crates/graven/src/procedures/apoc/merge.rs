@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::name::quoted;
 
 use super::super::Rows;
-use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::super::inner::Call;
 use super::run::{changes, written};

@@ -11,9 +11,10 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_storage::{Catalog, LabelId, SchemaEntity};
+use graven_types::name::quoted;
 
 use super::super::Rows;
-use super::super::columns::{count_of, integer, labels, quoted, strings, types};
+use super::super::columns::{count_of, integer, labels, strings, types};
 use super::super::contents::{
     self, BySet, Sampled, flags, node_standing, node_type, one_type, relationship_standing,
 };

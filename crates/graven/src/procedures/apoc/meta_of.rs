@@ -14,7 +14,7 @@ use graven_storage::SchemaEntity;
 
 use super::super::Rows;
 use super::super::columns::{count_of, integer, text_of};
-use super::super::contents::flags;
+use super::super::contents::{META_DATA, flags};
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::Call;
 use crate::right::Right;
@@ -28,22 +28,7 @@ pub(super) const TABLE: &[Procedure] = &[
         "properties of labels and types of a part of the graph, and which types lead where",
         (OF, 1),
         Right::Read,
-        &[
-            ("label", TypeSet::STRING),
-            ("property", TypeSet::STRING),
-            ("count", TypeSet::INTEGER),
-            ("unique", TypeSet::BOOLEAN),
-            ("index", TypeSet::BOOLEAN),
-            ("existence", TypeSet::BOOLEAN),
-            ("type", TypeSet::STRING),
-            ("array", TypeSet::BOOLEAN),
-            ("sample", TypeSet::LIST),
-            ("left", TypeSet::INTEGER),
-            ("right", TypeSet::INTEGER),
-            ("other", TypeSet::LIST),
-            ("otherLabels", TypeSet::LIST),
-            ("elementType", TypeSet::STRING),
-        ],
+        META_DATA,
         Body::OfCall(data),
     ),
     procedure(

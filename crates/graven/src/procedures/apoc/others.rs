@@ -9,9 +9,10 @@ use std::time::Duration;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, MoreRows, Refused, Value};
 use graven_pagecache::Reservation;
+use graven_types::name::quoted;
 
 use super::super::Rows;
-use super::super::columns::{quoted, text_of};
+use super::super::columns::text_of;
 use super::super::described::described;
 use super::super::entry::{Body, Named, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};

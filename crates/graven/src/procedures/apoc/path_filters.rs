@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use graven_exec::Value;
 use graven_storage::{Catalog, Direction, TypeId};
-
-use super::super::columns::quoted;
+use graven_types::name::quoted;
 
 /// Filters of one step each, which begin again behind the last.
 pub(super) struct InTurn<F> {

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::name::quoted;
 
 use super::super::Rows;
-use super::super::columns::{quoted, text_of};
+use super::super::columns::text_of;
 use super::super::entry::{Body, Procedure, procedure};
 use super::super::inner::Call;
 use crate::right::Right;

@@ -6,8 +6,8 @@
 
 use graven_cypher::TypeSet;
 use graven_exec::Value;
+use graven_types::name::quoted;
 
-use super::super::columns::quoted;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::NODE;
 use super::refactor_nodes::merge_nodes;

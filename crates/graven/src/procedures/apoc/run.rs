@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use graven_cypher::{TypeSet, statement};
 use graven_exec::{Deadline, ExecError, MoreRows, Value};
 use graven_storage::WriteCounters;
+use graven_types::name::quoted;
 
-use super::super::columns::{quoted, text_of};
+use super::super::columns::text_of;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
 use super::super::inner::{Call, Started, no_room};
 use super::super::{Rows, integer};

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use graven_cypher::token::written_name;
+
 use super::{list, map};
 use crate::error::Result;
 use crate::expression::signature::Function;
@@ -90,9 +92,9 @@ fn write(rt: &QueryContext, value: &Value, config: &Config<'_>, out: &mut Text) 
         }
         Value::Node(id) => {
             out.push("(")?;
-            out.push(&config.node.map(quoted).unwrap_or_default())?;
+            out.push(&config.node.map(written_name).unwrap_or_default())?;
             for label in rt.labels_of(id.0)? {
-                out.push(&format!(":{}", quoted(&label)))?;
+                out.push(&format!(":{}", written_name(&label)))?;
             }
             out.push(" ")?;
             write_entries(rt, rt.all_node_properties(id.0)?, config, out)?;
@@ -101,9 +103,9 @@ fn write(rt: &QueryContext, value: &Value, config: &Config<'_>, out: &mut Text) 
         Value::Relationship(id) => {
             let (start, end) = rt.endpoints(id.0)?;
             write_end(rt, Value::Node(start), config.start, config, out)?;
-            let name = config.relationship.map(quoted).unwrap_or_default();
+            let name = config.relationship.map(written_name).unwrap_or_default();
             let rel_type = rt.type_name(rt.relationship_type(id.0)?);
-            out.push(&format!("-[{name}:{} ", quoted(&rel_type)))?;
+            out.push(&format!("-[{name}:{} ", written_name(&rel_type)))?;
             write_entries(rt, rt.all_relationship_properties(id.0)?, config, out)?;
             out.push("]->")?;
             write_end(rt, Value::Node(end), config.end, config, out)?;
@@ -136,7 +138,7 @@ fn write_end(
     out: &mut Text,
 ) -> Result<()> {
     match name {
-        Some(name) => out.push(&format!("({})", quoted(name))),
+        Some(name) => out.push(&format!("({})", written_name(name))),
         None => write(rt, &node, config, out).map(|_| ()),
     }
 }
@@ -153,7 +155,7 @@ fn write_entries(
     for (key, value) in entries.iter().filter(|(key, _)| config.shows(key)) {
         let mut part = Text::default();
         if write(rt, value, config, &mut part)? {
-            push_part(out, &mut first, &format!("{}:", quoted(key)), part)?;
+            push_part(out, &mut first, &format!("{}:", written_name(key)), part)?;
         }
     }
     out.push("}")
@@ -167,19 +169,6 @@ fn push_part(out: &mut Text, first: &mut bool, before: &str, part: Text) -> Resu
     match part.value()? {
         Value::String(text) => out.push(&text),
         _ => Ok(()),
-    }
-}
-
-/// A name as it stands in a statement: between backticks if it is no word.
-fn quoted(name: &str) -> String {
-    let mut letters = name.chars();
-    let is_word = letters
-        .next()
-        .is_some_and(|c| c.is_alphabetic() || c == '_')
-        && letters.all(|c| c.is_alphanumeric() || c == '_');
-    match is_word {
-        true => name.to_owned(),
-        false => graven_cypher::token::quoted_name(name),
     }
 }
 
