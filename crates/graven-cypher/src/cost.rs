@@ -23,13 +23,6 @@ pub(crate) const MOST: f64 = 1e30;
 /// Share of values on one side of a bound that is not known yet.
 const UNKNOWN_BOUND: f64 = 0.3;
 
-/// Whether a hash table is worth more than trying all pairs of so many rows.
-pub(crate) fn join_pays(rows: f64, second_rows: f64) -> bool {
-    const ROWS_MIN: f64 = 2.0;
-    const PAIRS_MIN: f64 = 1000.0;
-    rows >= ROWS_MIN && rows * second_rows >= PAIRS_MIN
-}
-
 /// One end of a range: none; not known yet; this value.
 pub(crate) type Bound<'a> = Option<Option<&'a Literal>>;
 
@@ -126,16 +119,20 @@ impl Cost<'_> {
     }
 
     /// As [`Cost::fanout_of_reached`] for nodes that were reached by a relationship of the same
-    /// types at the same end: from others back to the end where most of them meet. Of all ways
-    /// there the node with the most is the end of as large a share as it has of the relationships.
-    pub(crate) fn fanout_back(&self, hop: Hop<'_>, fan: f64) -> f64 {
+    /// types at the same end: from others back to the end where most of them meet. These nodes have
+    /// at least as many as the mean of those with any. Of all ways there the node with the most is
+    /// the end of as large a share as it has of the relationships. One of them is that which led
+    /// there, if they must differ.
+    pub(crate) fn fanout_back(&self, hop: Hop<'_>, fan: f64, differs: bool) -> f64 {
         let reached = self.fanout_of_reached(hop, fan);
         let of_any_end = self.fanout(Hop { far: None, ..hop });
         let back = |start: bool| -> f64 {
             let of_type = |rel_type: &Arc<str>| {
                 let all = self.schema.type_count(rel_type)? as f64;
-                let most = self.schema.degree_max(rel_type, start)? as f64;
-                (all > 0.0).then(|| most.min(all) * most.min(all) / all)
+                let most = (self.schema.degree_max(rel_type, start)? as f64).min(all);
+                let nodes = self.schema.nodes_with(rel_type, start)?.max(1) as f64;
+                let led_there = f64::from(u8::from(differs));
+                (all > 0.0).then(|| (most * most / all).max(all / nodes) - led_there)
             };
             hop.types.iter().filter_map(of_type).sum()
         };

@@ -55,7 +55,9 @@ fn built(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
         known_columns,
         notices,
         labels: BTreeMap::new(),
+        followed: Vec::new(),
         handed_in: 1.0,
+        is_inner: false,
         writes: query.writes(),
     };
     let mut root = builder.query(query, &[]);

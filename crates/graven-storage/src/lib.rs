@@ -51,8 +51,8 @@ pub use adjacency::{Adjacency, IdCursor, List, Neighbour, NodeSet, Sweep};
 pub use backup::BackupReport;
 pub use builder::GraphBuilder;
 pub use catalog::{
-    Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind, ValueStatistics,
-    grown,
+    Catalog, IndexDescription, RelationshipPart, StoreDescription, StoreKind, TypeStatistics,
+    ValueStatistics, grown,
 };
 pub use check::{Problem, Report};
 pub use checkpoint::{CheckpointOptions, CheckpointReport};

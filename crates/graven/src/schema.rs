@@ -18,7 +18,7 @@ use graven_exec::{Tuning, UserFunctions};
 use graven_files::Frame;
 use graven_storage::{
     Catalog, Direction, IndexDescription, IndexKind as StoredKind, KeyId, LabelId, PropertyValue,
-    SchemaEntity, Snapshot, StoreKind, TypeId, ValueStatistics, grown,
+    SchemaEntity, Snapshot, StoreKind, TypeId, TypeStatistics, ValueStatistics, grown,
 };
 
 use crate::database_manager::{DatabaseManager, is_meant};
@@ -93,6 +93,7 @@ enum Sampled {
 #[derive(Default)]
 pub(crate) struct Asked {
     sampled: RefCell<BTreeMap<Sampled, Option<Rc<ValueStatistics>>>>,
+    ends: RefCell<BTreeMap<TypeId, Option<TypeStatistics>>>,
     labels: RefCell<BTreeMap<Arc<str>, u64>>,
     types: RefCell<BTreeMap<Arc<str>, u64>>,
     /// A function of the connection was looked up and is there.
@@ -193,6 +194,19 @@ impl Schema<'_> {
         sampled
     }
 
+    /// Where the relationships of a type begin and end: the new ones, if most of them are new and
+    /// were looked at, or as they were at the newest checkpoint.
+    fn ends(&self, rel_type: &str) -> Option<TypeStatistics> {
+        let id = self.catalog().rel_type(rel_type)?;
+        let mut looked_at = self.3.ends.borrow_mut();
+        let new = looked_at
+            .entry(id)
+            .or_insert_with(|| self.0.ends_of_new_relationships(id));
+        let types = &self.catalog().statistics().types;
+        let counted = || types.get(usize::try_from(id.0).ok()?).copied();
+        new.or_else(counted)
+    }
+
     fn catalog(&self) -> &Catalog {
         self.0.catalog()
     }
@@ -249,9 +263,7 @@ impl SchemaView for Schema<'_> {
     }
 
     fn nodes_with(&self, rel_type: &str, start: bool) -> Option<u64> {
-        let id = self.catalog().rel_type(rel_type)?;
-        let types = &self.catalog().statistics().types;
-        let counted = types.get(usize::try_from(id.0).ok()?)?;
+        let counted = self.ends(rel_type)?;
         let nodes = match start {
             true => counted.start_nodes,
             false => counted.end_nodes,
@@ -260,9 +272,7 @@ impl SchemaView for Schema<'_> {
     }
 
     fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
-        let id = self.catalog().rel_type(rel_type)?;
-        let types = &self.catalog().statistics().types;
-        let counted = types.get(usize::try_from(id.0).ok()?)?;
+        let counted = self.ends(rel_type)?;
         let most = match start {
             true => counted.out_degree_max,
             false => counted.in_degree_max,

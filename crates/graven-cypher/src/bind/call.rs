@@ -136,6 +136,9 @@ impl Binder<'_> {
         {
             return Ok(opened);
         }
+        if function.name == functions::UNION_OF && args.len() < 3 {
+            return self.union_of(name, args);
+        }
         if function.name == "abs"
             && let Some(wide) = self.wide_abs(&args[0])?
         {
@@ -440,14 +443,6 @@ const NOT_AVAILABLE: &[(&str, &str)] = &[
         "an id is an integer: write `id(n) = 1`, or take the ids of nodes that are found",
     ),
     ("graph.propertiesByName", "a file holds one database"),
-    (
-        "union_extract",
-        "a union is the value that it holds: leave the call out",
-    ),
-    (
-        "union_tag",
-        "a union is the value that it holds: `typeof(value)` tells its type",
-    ),
 ];
 
 /// Functions that were or will be elsewhere, and what to write instead.

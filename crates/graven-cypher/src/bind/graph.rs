@@ -338,6 +338,13 @@ impl Edge {
         let lists = groups.map(|(_, list)| *list);
         [self.rel].into_iter().chain(self.single).chain(lists)
     }
+
+    /// Whether its relationships and those of the other must differ, and may be the same.
+    pub(crate) fn differs(&self, other: &Edge) -> bool {
+        let mut types = self.types.iter();
+        let any = self.types.is_empty() || other.types.is_empty();
+        self.group == other.group && (any || types.any(|it| other.types.contains(it)))
+    }
 }
 
 /// A quantified pattern of several relationships, or with conditions on its nodes.

@@ -19,7 +19,7 @@ use super::expression::{AggregateCall, AggregateFunction, Expr};
 use super::share::{Owners, share};
 use super::variables::also;
 use super::{Operator, PlanNode, VarId, VarKind, Variable};
-use crate::bind::graph::{BoundQuery, Branch, QueryGraph, Step, Subquery};
+use crate::bind::graph::{BoundQuery, Branch, Edge, QueryGraph, Step, Subquery};
 use crate::cost::{Cost, MOST};
 use crate::diagnostic::Notice;
 use crate::token::Span;
@@ -33,9 +33,13 @@ pub(crate) struct Builder<'a> {
     pub notices: Vec<Notice>,
     /// Labels that bound nodes are known to have.
     pub labels: BTreeMap<VarId, Vec<Arc<str>>>,
+    /// Relationships by which nodes were found.
+    pub followed: Vec<Edge>,
     /// Rows that the enclosing operators are expected to hand in to the inner tree at hand, all in
     /// all; 1 outside of any.
     pub handed_in: f64,
+    /// The tree at hand is an inner one.
+    pub is_inner: bool,
     /// The statement changes something.
     pub writes: bool,
 }
@@ -354,10 +358,11 @@ impl Builder<'_> {
 
     /// Plans an inner tree that is run for so many rows.
     pub(crate) fn for_rows<T>(&mut self, rows: f64, plan: impl FnOnce(&mut Self) -> T) -> T {
-        let before = self.handed_in;
-        self.handed_in = (before * rows.max(1.0)).min(MOST);
+        let before = (self.handed_in, self.is_inner);
+        self.handed_in = (self.handed_in * rows.max(1.0)).min(MOST);
+        self.is_inner = true;
         let planned = plan(self);
-        self.handed_in = before;
+        (self.handed_in, self.is_inner) = before;
         planned
     }
 
@@ -370,7 +375,7 @@ impl Builder<'_> {
     ) {
         let mut inner = self.inner(partial, &graph);
         let found = graph.variables();
-        self.pattern(&mut inner, graph);
+        self.for_rows(partial.rows(), |own| own.pattern(&mut inner, graph));
         let rows = inner.rows();
         inner.push(rows, select);
         let rows = partial.rows() * inner.rows();

@@ -3,11 +3,12 @@
 //!
 //! # How it works
 //! An order of steps that begins anew in the middle, with a node found without anything known
-//! before, falls into parts. If conditions say `left = right` with one side computable from what is
-//! before that place, and one from the steps behind it that do not look back, both sides become
-//! variables to join on. What follows these steps goes on from the joined rows, and may be joined
-//! again; so may the steps of a part. The conditions stay and judge the joined rows, so that what a
-//! hash table takes for equal and the language does not (null, not a number) is told apart.
+//! before, falls into parts where that pays (`plan/order/part.rs`). If conditions say `left =
+//! right` with one side computable from what is before that place, and one from the steps behind it
+//! that do not look back, both sides become variables to join on. What follows these steps goes on
+//! from the joined rows, and may be joined again. The conditions stay and judge the joined rows, so
+//! that what a hash table takes for equal and the language does not (null, not a number) is told
+//! apart.
 //!
 //! In an inner tree (`OPTIONAL MATCH`, a subquery) the rows that are handed in, and what is found
 //! from them, are such a first part: the second one is found once and joined with all of them,
@@ -21,17 +22,14 @@
 //!   volatile.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::VarId;
 use super::builder::{Builder, Partial};
 use super::expression::{BinaryOp, Expr};
-use super::forced::Joins;
 use super::mutant::{self, Mutant};
 use super::order::{OrderStep, Ordered};
 use super::variables::is_volatile;
 use crate::bind::graph::QueryGraph;
-use crate::cost::join_pays;
 
 /// Conditions not applied yet, with the variables they wait for.
 pub(super) struct Pending {
@@ -66,11 +64,6 @@ impl Pending {
     }
 }
 
-/// Whether a relationship may be of both type sets.
-pub(super) fn overlap(a: &[Arc<str>], b: &[Arc<str>]) -> bool {
-    a.is_empty() || b.is_empty() || a.iter().any(|t| b.contains(t))
-}
-
 /// Where an order falls into parts, and what must be equal.
 pub(super) struct Split {
     /// First step of the second part.
@@ -87,7 +80,7 @@ impl Builder<'_> {
     /// Rows that are handed in to the pattern, where a part that is found once may serve them all;
     /// `None` where no part may be found apart from the others.
     pub(super) fn joins(&self, partial: &Partial, pending: &Pending, always: bool) -> Option<f64> {
-        let is_inner = !partial.bound.is_empty() && (self.handed_in > 1.0 || always);
+        let is_inner = !partial.bound.is_empty() && (self.is_inner || always);
         let mut conditions = pending.conditions.iter().flatten();
         let changes = self.writes || conditions.any(is_volatile);
         let depends_on_time = is_inner && changes || partial.root.writes();
@@ -106,13 +99,8 @@ impl Builder<'_> {
         pending: &Pending,
         way: &[Ordered],
         solved: &[usize],
-        (joins, free): (Joins, bool),
+        free: bool,
     ) -> Option<Split> {
-        let always = joins == Joins::Always;
-        if joins == Joins::Never {
-            return None;
-        }
-        let handed_in = self.joins(partial, pending, always)?;
         let mut before: BTreeSet<VarId> = partial.bound.clone();
         let mut rows = partial.rows();
         for at in 0..way.len() {
@@ -120,41 +108,26 @@ impl Builder<'_> {
                 before.extend(found(graph, &way[at - 1].step));
                 rows = way[at - 1].left;
             }
-            let begins_anew = matches!(
-                &way[at].step,
-                OrderStep::Find { by, .. } if by.access.reads().is_empty()
-            );
-            let is_first = at == 0 && before.is_empty();
-            if !begins_anew || is_first {
+            if !way[at].begins_part {
                 continue;
             }
-            let Some((to, after, keys)) = self.second_part(graph, pending, way, at, &before) else {
+            let part = self.second_part(graph, pending, way, at, &before, solved);
+            let Some((to, keys)) = part else {
                 continue;
             };
-            // What conditions leave already contains the equality to be joined on: pairs are tried
-            // before it.
-            let second_rows = way[at..to].iter().map(|step| step.rows).fold(0.0, f64::max) / rows;
-            if !join_pays(rows * handed_in, second_rows) && !always {
-                continue;
-            }
-            if after.is_disjoint(&before)
-                && !shares_relationships(graph, solved, &way[..at], &way[at..to])
-            {
-                return Some(Split {
-                    at,
-                    to,
-                    keys,
-                    first_is_smaller: free && rows < second_rows,
-                });
-            }
+            let second_rows = way[to - 1].alone.map_or(rows, |(_, left)| left);
+            return Some(Split {
+                at,
+                to,
+                keys,
+                first_is_smaller: free && rows < second_rows,
+            });
         }
         None
     }
 
     /// The steps from `at` on that need nothing of those before: up to the next node that is found
-    /// anew, or where the order says so, or further while nothing joins them with what is before.
-    /// The step behind them, what they find, and the equalities.
-    #[expect(clippy::type_complexity, reason = "three results of one walk")]
+    /// by itself, or where the order says so. The step behind them, and the equalities.
     fn second_part(
         &self,
         graph: &QueryGraph,
@@ -162,24 +135,27 @@ impl Builder<'_> {
         way: &[Ordered],
         at: usize,
         before: &BTreeSet<VarId>,
-    ) -> Option<(usize, BTreeSet<VarId>, Vec<(Expr, Expr)>)> {
+        solved: &[usize],
+    ) -> Option<(usize, Vec<(Expr, Expr)>)> {
         let mut after = BTreeSet::new();
         let mut best = None;
         for (to, ordered) in way.iter().enumerate().skip(at) {
-            let is_find = matches!(ordered.step, OrderStep::Find { .. });
-            if is_find && best.is_some() {
+            if to > at && matches!(ordered.step, OrderStep::Find { .. }) {
                 break;
             }
             after.extend(found(graph, &ordered.step));
-            if !stands_alone(graph, &ordered.step, &after) || !after.is_disjoint(before) {
+            if !stands_alone(graph, &ordered.step, &after)
+                || !after.is_disjoint(before)
+                || shares_relationships(graph, solved, &way[..at], &ordered.step)
+            {
                 break;
             }
             let keys = self.keys(pending, before, &after);
             if !keys.is_empty() {
-                best = Some((to + 1, after.clone(), keys));
-                if ordered.ends_part {
-                    break;
-                }
+                best = Some((to + 1, keys));
+            }
+            if ordered.ends_part {
+                break;
             }
         }
         best
@@ -274,27 +250,21 @@ fn shares_relationships(
     graph: &QueryGraph,
     solved: &[usize],
     first: &[Ordered],
-    second: &[Ordered],
+    step: &OrderStep,
 ) -> bool {
-    let edges = |part: &[Ordered]| -> Vec<usize> {
-        let steps = part.iter().filter_map(|ordered| match ordered.step {
-            OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => Some(edge),
-            OrderStep::Find { .. } => None,
-        });
-        steps.collect()
+    let edge = |step: &OrderStep| match step {
+        OrderStep::Follow { edge, .. } | OrderStep::Check { edge } => Some(*edge),
+        OrderStep::Find { .. } => None,
     };
-    let mut one = edges(first);
-    one.extend(solved);
-    one.extend((0..graph.edges.len()).filter(|idx| graph.edges[*idx].bound));
-    let other = edges(second);
     if mutant::active(Mutant::HashJoinSharedRelationships) {
         return false;
     }
-    one.iter().any(|a| {
-        let a = &graph.edges[*a];
-        other.iter().any(|b| {
-            let b = &graph.edges[*b];
-            a.group == b.group && overlap(&a.types, &b.types)
-        })
-    })
+    let Some(own) = edge(step) else { return false };
+    let bound = (0..graph.edges.len()).filter(|idx| graph.edges[*idx].bound);
+    let mut others = first
+        .iter()
+        .filter_map(|ordered| edge(&ordered.step))
+        .chain(solved.iter().copied())
+        .chain(bound);
+    others.any(|other| graph.edges[other].differs(&graph.edges[own]))
 }

@@ -16,6 +16,7 @@
 //! something for each look-up, and of what subqueries of conditions do.
 
 mod at_random;
+mod part;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use super::access;
 use super::expression::Expr;
 use super::{Direction, VarId, forced};
 use crate::bind::graph::{Edge, QueryGraph};
-use crate::cost::{Cost, Hop, join_pays};
+use crate::cost::{Cost, Hop};
 use crate::plan::candidate::{Access, Candidate};
 use crate::stop;
+use part::{Found, Part};
 
 /// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
 const BEAM: [usize; 3] = [64, 12, 2];
@@ -67,6 +69,10 @@ pub(crate) struct Ordered {
     pub rows: f64,
     /// After them.
     pub left: f64,
+    /// A part begins with it.
+    pub begins_part: bool,
+    /// Rows of the part that it belongs to, before and after conditions on it alone.
+    pub alone: Option<(f64, f64)>,
     /// The part that it belongs to is joined right behind it: fewer rows go on from there.
     pub ends_part: bool,
 }
@@ -99,6 +105,8 @@ pub(crate) struct Problem<'a> {
     pub bound: &'a BTreeSet<VarId>,
     /// Labels known of nodes bound before.
     pub known_labels: &'a BTreeMap<VarId, Vec<Arc<str>>>,
+    /// Relationships that such nodes were found by.
+    pub followed: &'a [Edge],
     /// What conditions inside each repetition read of the pattern around it.
     pub inside: &'a [BTreeSet<VarId>],
     /// Edges that are solved already (their relationship is bound).
@@ -134,17 +142,6 @@ struct State {
     cost: f64,
     way: Vec<Ordered>,
     part: Option<Part>,
-}
-
-/// Steps that are found apart.
-#[derive(Clone)]
-struct Part {
-    /// What was there before it.
-    before: Arc<BTreeSet<VarId>>,
-    /// Its own rows.
-    rows: f64,
-    /// An equality joins it.
-    joined: bool,
 }
 
 impl Problem<'_> {
@@ -194,9 +191,12 @@ impl Problem<'_> {
             if size == goal {
                 return states.into_iter().next().map(|s| s.way);
             }
-            let mut seen: BTreeSet<(BTreeSet<VarId>, BTreeSet<usize>)> = BTreeSet::new();
+            // What a part costs is known behind it.
+            let mut seen: BTreeSet<(BTreeSet<VarId>, BTreeSet<usize>, bool)> = BTreeSet::new();
             for state in states {
-                if seen.len() >= beam || !seen.insert((state.nodes.clone(), state.edges.clone())) {
+                let apart = state.part.is_some();
+                let key = (state.nodes.clone(), state.edges.clone(), apart);
+                if seen.len() >= beam || !seen.insert(key) {
                     continue;
                 }
                 for next in search.successors(&state, false) {
@@ -309,8 +309,15 @@ impl Search<'_> {
             }
             for candidate in self.candidates(node, &available, any) {
                 let seek = candidate.access.is_seek();
-                if stuck || (seek && candidate.rows <= SEEK_ROWS_MAX) {
-                    next.push(self.find(state, node, candidate, &available));
+                let few = seek && candidate.rows <= SEEK_ROWS_MAX;
+                let joins = self.may_begin_part(&candidate, &available);
+                if joins {
+                    let by = candidate.clone();
+                    next.push(self.find(state, node, by, Found::Once, &available));
+                }
+                if (stuck || few) && !(joins && self.always()) {
+                    let how = if joins { Found::Again } else { Found::Unjoined };
+                    next.push(self.find(state, node, candidate, how, &available));
                 }
             }
         }
@@ -343,22 +350,29 @@ impl Search<'_> {
         found
     }
 
-    fn find(&self, state: &State, node: VarId, by: Candidate, before: &BTreeSet<VarId>) -> State {
+    fn find(
+        &self,
+        state: &State,
+        node: VarId,
+        by: Candidate,
+        how: Found,
+        before: &BTreeSet<VarId>,
+    ) -> State {
         let rows = state.rows * by.rows.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(node);
-        next.part = None;
         let mut work = rows;
-        if self.begins_part(state, &by, before) {
-            // It is found once; then all rows look for it.
-            next.part = Some(Part {
-                before: Arc::new(before.clone()),
-                rows: 1.0,
-                joined: false,
-            });
+        if let Some(part) = next.part.take() {
+            self.settle(&mut next, &part);
+        }
+        if how == Found::Once {
+            // Then all rows look for it.
+            next.part = Some(self.begin_part(state, before));
             next.cost += state.rows;
         } else if by.access.is_seek() {
             work += state.rows * LOOK_UP;
+        } else if how == Found::Again {
+            work = work.max(self.scanned(state, by.rows));
         }
         let covered = by.covers.clone();
         let step = OrderStep::Find {
@@ -366,20 +380,6 @@ impl Search<'_> {
             by: Box::new(by),
         };
         self.finish(next, step, (rows, work), before, &covered)
-    }
-
-    /// Whether a node that is found so is joined to what is there.
-    fn begins_part(&self, state: &State, by: &Candidate, before: &BTreeSet<VarId>) -> bool {
-        let Some(joinable) = self.problem.joinable else {
-            return false;
-        };
-        let pays = joinable.always || join_pays(state.rows * joinable.handed_in, by.rows);
-        let joins = |one: &BTreeSet<VarId>, other: &BTreeSet<VarId>| {
-            one.is_subset(before) && other.is_disjoint(before)
-        };
-        let mut equalities = joinable.equalities.iter();
-        pays && by.access.reads().is_empty()
-            && equalities.any(|(left, right)| joins(left, right) || joins(right, left))
     }
 
     fn follow(&self, state: &State, idx: usize, forward: bool, before: &BTreeSet<VarId>) -> State {
@@ -390,22 +390,25 @@ impl Search<'_> {
             (edge.to, edge.from)
         };
         let (mut fan, covered) = self.fan(edge, near, far, forward);
-        let graph = self.problem.graph;
-        let reached = |idx: &usize| graph.edges[*idx].from == near || graph.edges[*idx].to == near;
-        if edge.length.is_none() && state.edges.iter().any(reached) {
+        let own = state
+            .edges
+            .iter()
+            .map(|idx| &self.problem.graph.edges[*idx]);
+        let known = || own.clone().chain(self.problem.followed);
+        if edge.length.is_none() && known().any(|it| it.from == near || it.to == near) {
             let hop = self.hop(edge, near, far, forward);
-            let back = |idx: &usize| self.is_back(&graph.edges[*idx], near, hop);
+            let back = known().find(|known| self.is_back(known, near, hop));
             let cost = &self.problem.cost;
-            fan = match state.edges.iter().any(back) {
-                true => cost.fanout_back(hop, fan),
-                false => cost.fanout_of_reached(hop, fan),
+            fan = match back {
+                Some(back) => cost.fanout_back(hop, fan, edge.differs(back)),
+                None => cost.fanout_of_reached(hop, fan),
             };
         }
         let rows = state.rows * fan.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(far);
         next.edges.insert(idx);
-        next.part.take_if(|part| part.before.contains(&near));
+        self.leave_part(&mut next, idx, &[near]);
         let work = rows + state.rows * LOOK_UP;
         let step = OrderStep::Follow { edge: idx, forward };
         self.finish(next, step, (rows, work), before, &covered)
@@ -428,9 +431,7 @@ impl Search<'_> {
         };
         let mut next = state.clone();
         next.edges.insert(idx);
-        let ends = [edge.from, edge.to];
-        next.part
-            .take_if(|part| ends.iter().any(|end| part.before.contains(end)));
+        self.leave_part(&mut next, idx, &[edge.from, edge.to]);
         let step = OrderStep::Check { edge: idx };
         self.finish(next, step, (rows, work), before, &[])
     }
@@ -447,12 +448,13 @@ impl Search<'_> {
     ) -> State {
         stop::ask();
         let came = next.rows;
-        let handed_in = self.problem.joinable.map_or(1.0, |it| it.handed_in);
+        let handed_in = self.handed_in();
+        let begins_part = next.part.as_ref().is_some_and(Part::is_new);
         let alone = next.part.as_ref().map_or(1.0, |part| {
             // As many times less as it is done.
             part.rows / came / handed_in
         });
-        next.cost += work * alone;
+        let mut done = work * alone;
         let after = self.available(&next);
         // Of the part itself, and of what it is joined to.
         let (mut own, mut share) = (1.0, 1.0);
@@ -465,33 +467,45 @@ impl Search<'_> {
                 if !decidable || covered.contains(&idx) {
                     continue;
                 }
-                let crosses = next
-                    .part
-                    .as_ref()
-                    .is_some_and(|part| !waiting.variables.is_disjoint(&part.before));
-                let times = if crosses { 1.0 } else { alone };
-                next.cost += rows * own * share * waiting.work * times;
-                match crosses {
-                    true => share *= waiting.share,
-                    false => own *= waiting.share,
+                let asked = rows * own * share * waiting.work;
+                let crosses = |part: &&Part| !waiting.variables.is_disjoint(&part.before);
+                if let Some(part) = next.part.as_ref().filter(crosses) {
+                    next.cost += asked;
+                    share *= waiting.share;
+                    joined |= self.joins(part, &waiting.variables);
+                } else {
+                    done += asked * alone;
+                    own *= waiting.share;
                 }
-                joined |= crosses;
             }
         }
+        next.cost += done;
         next.rows = (rows * own * share).max(1e-3);
+        let mut of_part = None;
         if let Some(part) = &mut next.part {
-            part.rows = (part.rows * (rows / came) * own).max(1e-3);
+            let found = part.rows * (rows / came);
+            part.rows = (found * own).max(1e-3);
+            of_part = Some((found, part.rows));
             part.joined |= joined;
+            part.work += done * handed_in;
             if joined {
                 next.cost += next.rows;
             }
         }
         let fewer = |part: &mut Part| part.joined && next.rows * handed_in < part.rows;
-        let ends_part = next.part.take_if(fewer).is_some();
+        let found = next.nodes.len() + next.edges.len();
+        let goal = self.problem.graph.nodes.len() + self.problem.graph.edges.len();
+        let ended = next.part.take_if(|part| fewer(part) || found == goal);
+        let ends_part = ended.is_some();
+        if let Some(ended) = ended {
+            self.settle(&mut next, &ended);
+        }
         next.way.push(Ordered {
             step,
             rows,
             left: next.rows,
+            begins_part,
+            alone: of_part,
             ends_part,
         });
         next

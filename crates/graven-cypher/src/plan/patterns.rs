@@ -49,7 +49,7 @@ impl Builder<'_> {
         }
         let joins = forced::joins(self.cost.schema.joins_always());
         let way = self.order(partial, &graph, &pending, &solved, joins);
-        self.parts(partial, &graph, way, &mut solved, &mut pending, joins);
+        self.parts(partial, &graph, way, &mut solved, &mut pending);
         for (path, parts) in graph.paths {
             let rows = partial.rows();
             partial.push(rows, |input| Operator::BuildPath { input, path, parts });
@@ -66,6 +66,7 @@ impl Builder<'_> {
                 .map(|(_, label)| label);
             self.labels.entry(*node).or_default().extend(labels);
         }
+        self.followed.extend(graph.edges);
         for tested in tested {
             self.tested(partial, tested);
         }
@@ -79,27 +80,21 @@ impl Builder<'_> {
         mut way: Vec<Ordered>,
         solved: &mut Vec<usize>,
         pending: &mut Pending,
-        joins: Joins,
     ) {
         let free = partial.bound.is_empty();
         loop {
-            let how = (joins, free);
-            let split = self.join_split(partial, graph, pending, &way, solved, how);
+            let split = self.join_split(partial, graph, pending, &way, solved, free);
             let Some(split) = split else {
                 return self.steps(partial, graph, way, solved, pending);
             };
             let rest = way.split_off(split.to);
             let second = way.split_off(split.at);
-            self.joined(partial, graph, (way, second), split, solved, pending, joins);
+            self.joined(partial, graph, (way, second), split, solved, pending);
             way = rest;
         }
     }
 
     /// Two parts of the pattern, each by itself, and the hash join of their rows.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "two parts of the order with everything they touch"
-    )]
     fn joined(
         &mut self,
         partial: &mut Partial,
@@ -108,24 +103,23 @@ impl Builder<'_> {
         split: Split,
         solved: &mut Vec<usize>,
         pending: &mut Pending,
-        joins: Joins,
     ) {
-        let rows_before = first.last().map_or(partial.rows(), |last| last.left);
-        let (rows, left) = match second.last() {
-            Some(last) => (last.rows, last.left),
-            None => (rows_before, rows_before),
-        };
-        let second = second.into_iter().map(|ordered| Ordered {
-            rows: ordered.rows / rows_before.max(1.0),
-            left: ordered.left / rows_before.max(1.0),
-            ..ordered
+        let last = second.last().expect("a part has a step");
+        let (rows, left) = (last.rows, last.left);
+        let second = second.into_iter().map(|ordered| {
+            let (rows, left) = ordered.alone.unwrap_or((ordered.rows, ordered.left));
+            Ordered {
+                rows,
+                left,
+                ..ordered
+            }
         });
         let mut build = Partial {
             root: node(Operator::Unit, 1.0),
             bound: BTreeSet::new(),
         };
         self.steps(partial, graph, first, solved, pending);
-        self.parts(&mut build, graph, second.collect(), solved, pending, joins);
+        self.steps(&mut build, graph, second.collect(), solved, pending);
         let (mut own, mut others, mut on) = (Vec::new(), Vec::new(), Vec::new());
         for (left, right) in split.keys {
             let key = self.new_variable("  joined on", VarKind::Value);
@@ -256,6 +250,7 @@ impl Builder<'_> {
             waiting: &waiting,
             bound: &partial.bound,
             known_labels: &self.labels,
+            followed: &self.followed,
             inside: &inside,
             solved_edges: solved,
             rows: partial.rows(),

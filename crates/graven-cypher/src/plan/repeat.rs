@@ -6,7 +6,6 @@
 //! and keeps what the groups want.
 
 use super::builder::{Builder, Partial, node};
-use super::join::overlap;
 use super::{Operator, Repeat, VarId};
 use crate::bind::graph::{Edge, Repeated};
 
@@ -40,13 +39,14 @@ impl Builder<'_> {
             root: node(Operator::Argument { vars: read.clone() }, 1.0),
             bound: read.into_iter().collect(),
         };
-        self.pattern(&mut inner, repeated.graph.clone());
+        let graph = repeated.graph.clone();
+        self.for_rows(partial.rows(), |own| own.pattern(&mut inner, graph));
         let mut rels = repeated.rels.clone();
         if !forward {
             rels.reverse();
         }
         let (mut distinct_from, mut disjoint_from) = (Vec::new(), Vec::new());
-        for other in solved.filter(|o| o.group == edge.group && overlap(&o.types, &edge.types)) {
+        for other in solved.filter(|other| edge.differs(other)) {
             match other.length {
                 None => distinct_from.push(other.rel),
                 Some(_) => disjoint_from.push(other.rel),

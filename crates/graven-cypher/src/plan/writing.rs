@@ -76,7 +76,7 @@ impl Builder<'_> {
         } = merge;
         self.attach(partial, creation.exprs_mut());
         let mut inner = self.inner(partial, &graph);
-        self.pattern(&mut inner, graph);
+        self.for_rows(partial.rows(), |own| own.pattern(&mut inner, graph));
         partial.bound.extend(creation.variables().chain(created));
         let rows = partial.rows() * inner.rows().max(1.0);
         partial.push(rows, |input| Operator::Merge {

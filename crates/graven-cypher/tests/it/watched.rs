@@ -254,8 +254,8 @@ const DECIDED: &[(Mutant, &str)] = &[
     ),
     (
         Mutant::HashJoinSharedRelationships,
-        "MATCH (a:Person)-[:KNOWS]->(b:Person), (c:Person)-[:KNOWS]->(d:Person) WHERE b.age = \
-            d.age RETURN a, c",
+        "MATCH (a:Person {id: 1})-[:KNOWS]->(b:Person), (c:Person)-[:KNOWS]->(d:Person) WHERE \
+            b.age = d.age RETURN a, c",
     ),
     (
         Mutant::HashJoinVolatile,

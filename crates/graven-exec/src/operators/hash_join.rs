@@ -4,7 +4,8 @@
 //! # How it works
 //! A build side that does not fit is divided into partitions by the hash of its keys, and so is the
 //! whole input. Partitions are joined one after the other. A partition that still does not fit is
-//! built in pieces, and its input rows are read once for each piece; so a join always completes.
+//! built in pieces, and its input rows are read once for each piece; so a join always completes. A
+//! side is not read where the other one has no row.
 //!
 //! In an inner tree (see [`super::apply`]) a build side that stands alone is read once, and its
 //! table *kept* for whatever rows are handed in. There rows must stay in order: a build side that
@@ -211,6 +212,9 @@ impl HashJoin {
             let batch = without_nulls(&read, &self.columns.build_keys);
             // It holds the values, which may be large, while both sides are divided.
             drop(read);
+            if !self.keeps && !self.input.advance(rt, |_| Ok(()))? {
+                break;
+            }
             let bytes = building.bytes_with(&batch, width);
             if !self.memory.keeps(bytes) {
                 if let Some(spill) = &self.spill {
@@ -497,6 +501,11 @@ fn join(
 impl PhysicalOperator for HashJoin {
     fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         if self.table.is_none() && self.grace.is_none() && self.written.is_none() {
+            // With nothing nothing joins, and neither side writes (CY-64). What is kept is read for
+            // the first row.
+            if self.keeps && !self.input.advance(rt, |_| Ok(()))? {
+                return Ok(None);
+            }
             self.start(rt)?;
         }
         if self.written.is_some() {
@@ -504,7 +513,6 @@ impl PhysicalOperator for HashJoin {
         }
         let is_empty = |table: &Table| table.by_key.is_empty();
         if self.grace.is_none() && self.table.as_ref().is_some_and(is_empty) {
-            // With nothing nothing joins, and the input writes nothing (CY-64).
             return Ok(None);
         }
         loop {

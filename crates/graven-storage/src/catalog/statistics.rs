@@ -31,9 +31,9 @@ pub struct TypeStatistics {
     pub start_nodes: u64,
     /// Nodes with at least one relationship that ends there.
     pub end_nodes: u64,
-    /// Most relationships that start at one node.
+    /// Most relationships that start at one node; since the newest checkpoint, an estimate.
     pub out_degree_max: u64,
-    /// Most relationships that end at one node.
+    /// Most relationships that end at one node; likewise.
     pub in_degree_max: u64,
 }
 

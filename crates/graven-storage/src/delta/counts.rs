@@ -134,6 +134,11 @@ impl Counts {
                 };
                 of_type.start_nodes = grown(of_type.start_nodes);
                 of_type.end_nodes = grown(of_type.end_nodes);
+                // The node with the most keeps its share; of a new type none is known.
+                if before > 0 {
+                    of_type.out_degree_max = grown(of_type.out_degree_max);
+                    of_type.in_degree_max = grown(of_type.in_degree_max);
+                }
                 of_type.relationships = now;
             }
         }

@@ -1,5 +1,5 @@
-//! What the values of a property are like, where most of them have come since the newest
-//! checkpoint: no catalogue knows them.
+//! What the values of a property are like, and where relationships meet, where most of them have
+//! come since the newest checkpoint: no catalogue knows them.
 //!
 //! # How it works
 //! Of the nodes or relationships that the layers of changes in memory have made, some are looked
@@ -10,13 +10,13 @@
 //! is looked up: some ten microseconds. For planners, which then remember it.
 
 use super::Snapshot;
-use crate::catalog::ValueStatistics;
-use crate::catalog::value_statistics::sample::Sample;
+use crate::catalog::value_statistics::sample::{Sample, grown};
+use crate::catalog::{TypeStatistics, ValueStatistics};
 use crate::delta::change::{Change, ColumnOf, NodeChange};
 use crate::delta::filter_key::FilterKey;
 use crate::delta::id_map::IdMap;
 use crate::delta::immutable_delta::DeltaView;
-use crate::ids::{KeyId, LabelId, TypeId};
+use crate::ids::{KeyId, LabelId, NodeId, TypeId};
 use graven_types::rng::mix;
 
 /// Entries of a layer that are passed.
@@ -25,31 +25,40 @@ const VISITED_MAX: u64 = 8192;
 /// Values that are looked at.
 const SAMPLE_MAX: usize = 1024;
 
-/// New nodes or relationships.
-#[derive(Default)]
-struct New {
-    ids: Vec<u64>,
+/// What is asked of new nodes or relationships.
+struct New<T> {
+    found: Vec<T>,
     /// How many there are, about.
     count: u64,
 }
 
-impl New {
-    /// Adds those of a layer.
-    fn add<V>(&mut self, entries: &IdMap<V>, is_one: impl Fn(&V) -> bool) {
-        let stride = (entries.len() as u64).div_ceil(VISITED_MAX).max(1);
-        let before = self.ids.len();
-        for (at, chunk) in entries.chunks().filter(|(at, _)| picked(*at, stride)) {
-            let of_chunk = IdMap::entries(at, chunk);
-            self.ids
-                .extend(of_chunk.filter(|(_, it)| is_one(it)).map(|(id, _)| id));
+impl<T> Default for New<T> {
+    fn default() -> Self {
+        New {
+            found: Vec::new(),
+            count: 0,
         }
-        self.count += (self.ids.len() - before) as u64 * stride;
+    }
+}
+
+impl<T> New<T> {
+    /// Adds those of a layer of which `asked` gives something.
+    fn add<V>(&mut self, entries: &IdMap<V>, asked: impl Fn((u64, &V)) -> Option<T>) {
+        let stride = (entries.len() as u64).div_ceil(VISITED_MAX).max(1);
+        let before = self.found.len();
+        for (at, chunk) in entries.chunks().filter(|(at, _)| picked(*at, stride)) {
+            self.found
+                .extend(IdMap::entries(at, chunk).filter_map(&asked));
+        }
+        self.count += (self.found.len() - before) as u64 * stride;
     }
 
-    /// The ids to be looked at, if these are at least half of `all`.
-    fn most_of(self, all: u64) -> Option<impl Iterator<Item = u64>> {
-        let stride = self.ids.len().div_ceil(SAMPLE_MAX).max(1) as u64;
-        let looked_at = self.ids.into_iter().filter(move |id| picked(*id, stride));
+    /// Those to be looked at, if all of them are at least half of `all`.
+    fn most_of(self, all: u64) -> Option<impl Iterator<Item = T>> {
+        let stride = self.found.len().div_ceil(SAMPLE_MAX).max(1) as u64;
+        let numbered = (0..).zip(self.found);
+        let looked_at = numbered.filter(move |(number, _)| picked(*number, stride));
+        let looked_at = looked_at.map(|(_, found)| found);
         (self.count > 0 && self.count >= all / 2).then_some(looked_at)
     }
 }
@@ -71,9 +80,11 @@ impl Snapshot {
         let mut new = New::default();
         self.stack().for_each(|layer| {
             if let DeltaView::Memory(layer) = layer {
-                new.add(&layer.nodes, |change| match change {
-                    NodeChange::Created(labels) => label.is_none_or(|own| labels.contains(&own)),
-                    NodeChange::Labels(_) | NodeChange::Deleted => false,
+                new.add(&layer.nodes, |(id, change)| match change {
+                    NodeChange::Created(labels) => {
+                        label.is_none_or(|own| labels.contains(&own)).then_some(id)
+                    }
+                    NodeChange::Labels(_) | NodeChange::Deleted => None,
                 });
             }
         });
@@ -94,8 +105,8 @@ impl Snapshot {
         let mut new = New::default();
         self.stack().for_each(|layer| {
             if let DeltaView::Memory(layer) = layer {
-                new.add(&layer.relationships, |it| {
-                    it.rel_type == rel_type && it.change == Change::Added
+                new.add(&layer.relationships, |(id, it)| {
+                    (it.rel_type == rel_type && it.change == Change::Added).then_some(id)
                 });
             }
         });
@@ -103,7 +114,33 @@ impl Snapshot {
         self.sampled(new, of, self.type_count(rel_type))
     }
 
-    fn sampled(&self, new: New, of: ColumnOf, all: u64) -> Option<ValueStatistics> {
+    /// How many nodes the relationships of a type start and end at, and the most at one node, if
+    /// most of these relationships are new.
+    #[must_use]
+    pub fn ends_of_new_relationships(&self, rel_type: TypeId) -> Option<TypeStatistics> {
+        let mut new = New::default();
+        self.stack().for_each(|layer| {
+            if let DeltaView::Memory(layer) = layer {
+                new.add(&layer.relationships, |(_, it)| {
+                    (it.rel_type == rel_type && it.change == Change::Added)
+                        .then_some((it.start, it.end))
+                });
+            }
+        });
+        let all = self.type_count(rel_type);
+        let (starts, ends) = new.most_of(all)?.unzip();
+        let (start_nodes, out_degree_max) = met(starts, all);
+        let (end_nodes, in_degree_max) = met(ends, all);
+        Some(TypeStatistics {
+            relationships: all,
+            start_nodes,
+            end_nodes,
+            out_degree_max,
+            in_degree_max,
+        })
+    }
+
+    fn sampled(&self, new: New<u64>, of: ColumnOf, all: u64) -> Option<ValueStatistics> {
         let mut sample = Sample::default();
         for id in new.most_of(all)? {
             let value = self
@@ -116,4 +153,18 @@ impl Snapshot {
         }
         sample.finish(all)
     }
+}
+
+/// How many nodes are an end of `all` relationships, and of how many the most frequent one is, if
+/// all are like those looked at.
+fn met(mut ends: Vec<NodeId>, all: u64) -> (u64, u64) {
+    let of = ends.len() as u64;
+    ends.sort_unstable();
+    let same = ends.chunk_by(|a, b| a == b).map(|run| run.len() as u64);
+    let (distinct, most) = same.fold((0, 0), |(count, most), own| (count + 1, most.max(own)));
+    let most = u128::from(most) * u128::from(all) / u128::from(of.max(1));
+    (
+        grown(distinct, of, all),
+        u64::try_from(most).unwrap_or(all).clamp(1, all.max(1)),
+    )
 }

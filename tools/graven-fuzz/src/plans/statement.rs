@@ -81,6 +81,8 @@ impl Draft<'_> {
         let apart = self.random.chance(30);
         let between = if apart { " MATCH " } else { ", " };
         let _ = write!(text, "MATCH {}", patterns.join(between));
+        // Those of an existence test are not seen outside of it.
+        let seen = self.nodes.len();
         let exists = self.random.chance(15).then(|| self.exists());
         self.conditions.extend(exists);
         let conditions = match self.conditions.is_empty() {
@@ -90,7 +92,7 @@ impl Draft<'_> {
         let _ = write!(text, " WHERE {conditions}");
         let mut counted = "n0".to_owned();
         if self.random.chance(25) {
-            let (optional, last) = self.optional();
+            let (optional, last) = self.optional(seen);
             text.push_str(&optional);
             counted = last;
         }
@@ -232,10 +234,9 @@ impl Draft<'_> {
         format!("EXISTS {{ MATCH {chain} WHERE {condition} }}")
     }
 
-    /// A pattern that may be there, and its last node.
-    fn optional(&mut self) -> (String, String) {
-        let before = self.nodes.len();
-        let node = self.random.below(before);
+    /// A pattern that may be there, and its last node; `seen` nodes are there before it.
+    fn optional(&mut self, seen: usize) -> (String, String) {
+        let node = self.random.below(seen);
         let chain = match self.random.chance(70) {
             true => self.chain(Some(node)),
             false => self.chain(None),

@@ -7,7 +7,6 @@
 
 use crate::plan::ExpandFilter;
 use crate::plan::join::Pending;
-use crate::plan::join::overlap;
 
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::{binary, call, unary};
@@ -144,7 +143,7 @@ impl Builder<'_> {
         let (mut distinct_from, mut disjoint_from) = (Vec::new(), Vec::new());
         for &other in solved {
             let other = &graph.edges[other];
-            if other.group != edge.group || !overlap(&edge.types, &other.types) {
+            if !edge.differs(other) {
                 continue;
             }
             match other.length {
@@ -248,7 +247,7 @@ impl Builder<'_> {
     ) {
         let edge = &graph.edges[idx];
         for other in solved.iter().map(|other| &graph.edges[*other]) {
-            if other.group == edge.group && overlap(&edge.types, &other.types) {
+            if edge.differs(other) {
                 let (one, other) = (Expr::Variable(edge.rel), Expr::Variable(other.rel));
                 self.filter(partial, binary(BinaryOp::NotEqual, one, other));
             }

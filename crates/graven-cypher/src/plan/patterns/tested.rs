@@ -22,7 +22,6 @@ use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::{binary, call, unary};
 use crate::plan::builder::{Builder, Partial};
 use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
-use crate::plan::join::overlap;
 use crate::plan::variables::substitute;
 use crate::plan::{Operator, PathCount, ShortestPaths, VarId, VarKind};
 use crate::token::Span;
@@ -92,8 +91,7 @@ fn taken(graph: &mut QueryGraph, at: usize, needs: Needs<'_>) -> Option<Tested> 
         tested: false,
         ..shortest
     });
-    let others = graph.edges.iter().filter(|other| other.group == edge.group);
-    let others = others.filter(|other| overlap(&edge.types, &other.types));
+    let others = graph.edges.iter().filter(|other| edge.differs(other));
     let others = others
         .map(|other| {
             (
