@@ -205,6 +205,7 @@ fn program(release: &Release) -> Result<(), String> {
         std::env::consts::ARCH
     ))?;
     archive.copy(&program, "bin/graven")?;
+    tools::strip(&archive.path("bin/graven"))?;
     release.pages(&archive.path("share/man/man1"))?;
     release.completions(&archive.path("share"))?;
     for name in ["LICENSE", "NOTICE", "README.md"] {
@@ -219,7 +220,9 @@ fn musl(release: &Release) -> Result<(), String> {
     tools::zigbuild(&release.profile, &name, "graven-cli")?;
     let program = release.built(Some(&name)).join("graven");
     let file = format!("graven-{VERSION}-{}-linux-static", std::env::consts::ARCH);
-    archive::copy(&program, &release.out.join(file))
+    let file = release.out.join(file);
+    archive::copy(&program, &file)?;
+    tools::strip(&file)
 }
 
 fn man(release: &Release) -> Result<(), String> {
@@ -237,13 +240,14 @@ fn completions(release: &Release) -> Result<(), String> {
 fn deb(release: &Release) -> Result<(), String> {
     tools::need("cargo-deb", "cargo install --locked cargo-deb")?;
     // Where the package's description looks for them.
-    let share = target().join("package");
+    let share = root().join("target/package");
     release.pages(&share.join("man/man1"))?;
     release.completions(&share)?;
     run(cargo(&[
         "deb",
         "--locked",
         "--no-build",
+        "--strip",
         "--profile",
         &release.profile,
         "--package",
@@ -273,6 +277,8 @@ fn c_library(release: &Release) -> Result<(), String> {
     archive.link(&format!("libgraven.so.{VERSION}"), "lib/libgraven.so.0")?;
     archive.link("libgraven.so.0", "lib/libgraven.so")?;
     archive.copy(&built.join("libgraven_c.a"), "lib/libgraven.a")?;
+    tools::strip(&archive.path(&shared))?;
+    tools::strip(&archive.path("lib/libgraven.a"))?;
     let own = root().join("crates/graven-c");
     archive.copy(&own.join("include/graven.h"), "include/graven.h")?;
     archive.copy(&own.join("examples/hello.c"), "share/graven/hello.c")?;

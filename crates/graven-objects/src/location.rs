@@ -25,7 +25,7 @@ use url::Url;
 use crate::attempts::repeated;
 use crate::error::{Error, Result};
 use crate::manifest::{Manifest, Pointer, hash};
-use crate::runtime;
+use crate::runtime::{self, Pending, Stop};
 use crate::traffic::Traffic;
 
 /// Name of the pointer.
@@ -159,15 +159,45 @@ impl Location {
         &self,
         task: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        runtime::wait(task).unwrap_or_else(|error| {
-            Err(Error::Request {
-                url: self.url.clone(),
-                action: "starting",
-                object: "requests".to_owned(),
-                why: error.to_string(),
-                denied: false,
-            })
-        })
+        runtime::wait(task).unwrap_or_else(|error| Err(self.not_started(&error)))
+    }
+
+    /// Runs a task of this location to its end, or until `stop` says so.
+    pub(crate) fn wait_until<T: Send + 'static>(
+        &self,
+        stop: &Stop,
+        task: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let started = Pending::start(task).map_err(|error| self.not_started(&error))?;
+        self.answer_of(started, stop)
+    }
+
+    /// What a task of this location gives, unless `stop` says so before.
+    pub(crate) fn answer_of<T: Send + 'static>(
+        &self,
+        task: Pending<Result<T>>,
+        stop: &Stop,
+    ) -> Result<T> {
+        let answer = task.wait(stop).map_err(|error| self.not_started(&error))?;
+        answer.unwrap_or_else(|| Err(self.stopped()))
+    }
+
+    /// The error of work that was ended by its [`Stop`].
+    pub(crate) fn stopped(&self) -> Error {
+        Error::Stopped {
+            url: self.url.clone(),
+        }
+    }
+
+    /// The error of a task that did not run.
+    pub(crate) fn not_started(&self, error: &std::io::Error) -> Error {
+        Error::Request {
+            url: self.url.clone(),
+            action: "starting",
+            object: "requests".to_owned(),
+            why: error.to_string(),
+            denied: false,
+        }
     }
 
     /// All of an object, which has `most` bytes at most, and what the store calls its state.

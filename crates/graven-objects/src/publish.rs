@@ -8,7 +8,8 @@
 //! be in that list with its length.
 //!
 //! # Invariants
-//! * OB-6: a publish that ends early, at whatever point, has changed nothing that a reader sees.
+//! * OB-6: a publish that ends early, at whatever point, has changed nothing that a reader sees. It
+//!   ends early soon after its [`Stop`] says so; a pointer that is on its way arrives first.
 //!
 //! # Concurrency
 //! The caller's thread reads and hashes; up to [`UPLOADS`] chunks are on their way meanwhile.
@@ -18,9 +19,8 @@
 //! Requests: pointer, manifest, two lists (one request for each thousand chunks), one for each new
 //! chunk, manifest and pointer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -32,7 +32,7 @@ use object_store::{PutMode, PutOptions, PutPayload, UpdateVersion};
 use crate::error::{Error, Result};
 use crate::location::{Location, State};
 use crate::manifest::{CHUNK_BYTES_MAX, CHUNK_BYTES_MIN, Manifest, Pointer, hash};
-use crate::runtime;
+use crate::runtime::{Pending, Stop};
 
 /// Bytes of a chunk unless it is said otherwise.
 pub const CHUNK_BYTES: u64 = 8 << 20;
@@ -63,6 +63,8 @@ pub struct Snapshot<'a> {
     pub room: &'a mut dyn FnMut(u64) -> usize,
     /// Told of the bytes of the body in order: why they must not be published, if so.
     pub verify: &'a mut Verify<'a>,
+    /// Says that nothing is to be published any more.
+    pub stop: Stop,
 }
 
 impl std::fmt::Debug for Snapshot<'_> {
@@ -96,14 +98,15 @@ pub struct Published {
 ///
 /// # Errors
 /// [`Error::Setting`] for chunks that are too small or large; [`Error::OtherDatabase`];
-/// [`Error::Conflict`]; [`Error::Request`] and [`Error::Io`]. The old snapshot stays then.
+/// [`Error::Conflict`]; [`Error::Request`] and [`Error::Io`]; [`Error::Stopped`]. The old snapshot
+/// stays then.
 pub fn publish(
     location: &Location,
     snapshot: &mut Snapshot<'_>,
     chunk_bytes: Option<u64>,
 ) -> Result<Published> {
     let from = location.clone();
-    let before = location.wait(async move { Before::of(&from).await })?;
+    let before = location.wait_until(&snapshot.stop, async move { Before::of(&from).await })?;
     let uuid = snapshot.uuid.iter().map(|byte| format!("{byte:02x}"));
     let uuid: String = uuid.collect();
     if let Some((_, manifest, _)) = &before.newest
@@ -157,7 +160,11 @@ pub fn publish(
     published.sent_bytes += bytes.len() as u64;
     let to = location.clone();
     let state = before.newest.map(|(state, ..)| state);
-    location.wait(async move { finish(&to, &manifest, bytes, state).await })?;
+    let pointer = location.wait_until(&snapshot.stop, async move {
+        write_manifest(&to, &manifest, bytes).await
+    })?;
+    let to = location.clone();
+    location.wait(async move { replace_pointer(&to, pointer, state).await })?;
     Ok(published)
 }
 
@@ -266,17 +273,18 @@ fn send_chunks(
         length: manifest.length,
         ..Published::default()
     };
-    let (sender, ended) = mpsc::channel::<Result<()>>();
-    let mut under_way = 0;
+    let mut under_way = VecDeque::new();
     let mut sent = HashSet::new();
     let mut offset = 0;
-    let wait_for_one = |under_way: &mut usize| {
-        *under_way -= 1;
-        ended.recv().expect("a sender is here")
-    };
+    let stop = Arc::clone(&snapshot.stop);
     while offset < manifest.body {
-        if under_way >= room {
-            wait_for_one(&mut under_way)?;
+        if under_way.len() >= room
+            && let Some(oldest) = under_way.pop_front()
+        {
+            location.answer_of(oldest, &stop)?;
+        }
+        if stop() {
+            return Err(location.stopped());
         }
         let mut chunk = vec![0; manifest.chunk_bytes.min(manifest.body - offset) as usize];
         snapshot.file.read_exact_at(&mut chunk, offset)?;
@@ -307,34 +315,31 @@ fn send_chunks(
         }
         published.sent_chunks += 1;
         published.sent_bytes += chunk.len() as u64;
-        let (to, done) = (location.clone(), sender.clone());
-        let started = runtime::spawn(async move {
+        let to = location.clone();
+        let started = Pending::start(async move {
             let path = to.chunk_path(&name);
             let put = to
                 .store
                 .put_opts(&path, PutPayload::from(chunk), PutOptions::default());
-            let put = put
-                .await
-                .map_err(|error| to.error("writing", &path, &error));
-            // The publish may have failed already.
-            let _ = done.send(put.map(|_| ()));
+            let put = put.await;
+            put.map(drop)
+                .map_err(|error| to.error("writing", &path, &error))
         });
-        started.map_err(|error| Error::Setting(format!("no thread for requests: {error}")))?;
-        under_way += 1;
+        let started = started.map_err(|error| location.not_started(&error))?;
+        under_way.push_back(started);
     }
-    while under_way > 0 {
-        wait_for_one(&mut under_way)?;
+    for chunk in under_way {
+        location.answer_of(chunk, &stop)?;
     }
     Ok(published)
 }
 
-/// Checks that all is there, then writes manifest and pointer.
-async fn finish(
+/// Checks that all is there, then writes the manifest; what the pointer to it is.
+async fn write_manifest(
     location: &Location,
     manifest: &Manifest,
     bytes: Vec<u8>,
-    before: Option<State>,
-) -> Result<()> {
+) -> Result<(String, Vec<u8>)> {
     let there = list(location, &location.chunks()).await?;
     for (index, chunk) in manifest.chunks.iter().enumerate() {
         let Some(name) = chunk else { continue };
@@ -359,13 +364,13 @@ async fn finish(
     put.await
         .map_err(|error| location.error("writing", &path, &error))?;
     let pointer = Pointer::to(manifest, name.clone()).encode();
-    replace_pointer(location, (&name, pointer), before).await
+    Ok((name, pointer))
 }
 
 /// Puts the pointer where the one that was read at the beginning still is (OB-3).
 async fn replace_pointer(
     location: &Location,
-    (name, bytes): (&str, Vec<u8>),
+    (name, bytes): (String, Vec<u8>),
     before: Option<State>,
 ) -> Result<()> {
     use object_store::Error as Store;

@@ -7,6 +7,10 @@
 //! [`Budget::holders`] lists how much each tag holds, for errors and reports. [`Budget::firm`]
 //! counts the bytes that no reclaimer can give back.
 //!
+//! Work that goes on by itself, as a checkpoint does, takes much memory for a moment. Such a
+//! reservation is *brief* ([`Budget::reserve_briefly`]): another one that would fit without it
+//! waits up to [`WAIT`] before it is refused.
+//!
 //! Reservations count references to their budget and their tag. Threads that do so many times
 //! within a microsecond would write the same counters, so each takes a handle of its own
 //! ([`Budget::handle`]): the same limit and sum, with references that are counted apart.
@@ -16,6 +20,7 @@
 //!   returns it all.
 //! * PC-5: the sum passes the limit only by [`Reservation::force_grow`] and by lowering the limit.
 //! * PC-36: what a thread reclaims is not lent again before that thread has had it.
+//! * PC-37: a brief reservation waits for no other brief one; no wait is longer than [`WAIT`].
 //!
 //! # Concurrency
 //! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and
@@ -30,10 +35,17 @@ use parking_lot::{Mutex, RwLock};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// How often reclaimers are asked for one reservation: in all, and in a row without giving any.
 const PASSES_MAX: u32 = 100;
 const EMPTY_PASSES: u32 = 2;
+
+/// How long a reservation waits for brief ones to end, and a brief one for those that wait.
+const WAIT: Duration = Duration::from_millis(150);
+const TURN: Duration = Duration::from_millis(10);
+/// Between two looks at the sum meanwhile.
+const LOOK: Duration = Duration::from_micros(200);
 
 /// Gives memory back when another user of the budget needs it.
 pub trait Reclaim: Send + Sync {
@@ -54,6 +66,10 @@ struct Shared {
     used: AtomicU64,
     /// Of these, what reclaimers can be asked for.
     lent: AtomicU64,
+    /// Of these, what ends soon.
+    brief: AtomicU64,
+    /// Threads that wait for that.
+    waiting: AtomicU64,
     peak: AtomicU64,
     tags: RwLock<Vec<Arc<Tag>>>,
     reclaimers: RwLock<Vec<Weak<dyn Reclaim>>>,
@@ -134,6 +150,8 @@ impl Budget {
             limit: AtomicU64::new(bytes),
             used: AtomicU64::new(0),
             lent: AtomicU64::new(0),
+            brief: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
             peak: AtomicU64::new(0),
             tags: RwLock::new(Vec::new()),
             reclaimers: RwLock::new(Vec::new()),
@@ -213,14 +231,26 @@ impl Budget {
             budget: Arc::clone(self),
             tag: self.tag(tag),
             bytes: 0,
-            lent: false,
+            term: Term::Kept,
         }
+    }
+
+    /// Reserves `bytes` for work of some milliseconds that goes on also without; `None` where there
+    /// is no room.
+    pub fn reserve_briefly(self: &Arc<Self>, tag: &'static str, bytes: u64) -> Option<Reservation> {
+        let begun = Instant::now();
+        while self.shared.waiting.load(Ordering::Relaxed) > 0 && begun.elapsed() < TURN {
+            std::thread::sleep(LOOK);
+        }
+        let mut brief = self.empty_reservation(tag);
+        brief.term = Term::Brief;
+        brief.grow(bytes).ok().map(|()| brief)
     }
 
     /// The same for what a reclaimer gives back when others need it.
     pub(crate) fn empty_loan(self: &Arc<Self>, tag: &'static str) -> Reservation {
         let mut loan = self.empty_reservation(tag);
-        loan.lent = true;
+        loan.term = Term::Lent;
         loan
     }
 
@@ -287,6 +317,20 @@ impl Budget {
         self.used()
             .saturating_add(bytes)
             .saturating_sub(self.limit())
+    }
+
+    /// Waits until `bytes` more may fit as brief reservations end; whether to try again.
+    fn wait_for_brief(&self, bytes: u64, since: Instant) -> bool {
+        let missing = self.missing(bytes);
+        if missing > self.shared.brief.load(Ordering::Relaxed) || since.elapsed() >= WAIT {
+            return false;
+        }
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+        while self.missing(bytes) >= missing && since.elapsed() < WAIT {
+            std::thread::sleep(LOOK);
+        }
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        true
     }
 
     /// Asks reclaimers until `bytes` more fit, and adds them; whether they fit.
@@ -357,8 +401,18 @@ pub struct Reservation {
     budget: Arc<Budget>,
     tag: Arc<KnownTag>,
     bytes: u64,
-    /// A reclaimer gives it back when others need it.
-    lent: bool,
+    term: Term,
+}
+
+/// How long a reservation lasts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Term {
+    /// As its holder wants.
+    Kept,
+    /// Until others need it: a reclaimer gives it back.
+    Lent,
+    /// Some milliseconds.
+    Brief,
 }
 
 impl Reservation {
@@ -374,17 +428,25 @@ impl Reservation {
         &self.budget
     }
 
-    /// Holds `bytes` more, asking page caches to shrink if need be.
+    /// Holds `bytes` more, asking page caches to shrink if need be, and waiting for what is to
+    /// end.
     ///
     /// # Errors
     /// [`BudgetError`] when that does not help; nothing changes then.
     pub fn grow(&mut self, bytes: u64) -> Result<(), BudgetError> {
-        if self.try_grow(bytes) {
-            return Ok(());
-        }
-        if self.budget.reclaim_and_add(bytes) {
-            self.add(bytes);
-            return Ok(());
+        let mut since = None;
+        loop {
+            if self.try_grow(bytes) {
+                return Ok(());
+            }
+            if self.budget.reclaim_and_add(bytes) {
+                self.add(bytes);
+                return Ok(());
+            }
+            let since = *since.get_or_insert_with(Instant::now);
+            if self.term == Term::Brief || !self.budget.wait_for_brief(bytes, since) {
+                break;
+            }
         }
         Err(BudgetError {
             tag: self.tag.0.name,
@@ -401,9 +463,9 @@ impl Reservation {
         if bytes == 0 {
             return true;
         }
-        let kept = match self.lent {
-            true => self.budget.shared.wanted.load(Ordering::Relaxed),
-            false => 0,
+        let kept = match self.term {
+            Term::Lent => self.budget.shared.wanted.load(Ordering::Relaxed),
+            Term::Kept | Term::Brief => 0,
         };
         if !self.budget.try_add(bytes, kept) {
             return false;
@@ -412,9 +474,18 @@ impl Reservation {
         true
     }
 
+    /// The sum of those of its term, where there is one.
+    fn sum(&self) -> Option<&AtomicU64> {
+        match self.term {
+            Term::Kept => None,
+            Term::Lent => Some(&self.budget.shared.lent),
+            Term::Brief => Some(&self.budget.shared.brief),
+        }
+    }
+
     fn add(&mut self, bytes: u64) {
-        if self.lent {
-            self.budget.shared.lent.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(sum) = self.sum() {
+            sum.fetch_add(bytes, Ordering::Relaxed);
         }
         self.tag.0.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
@@ -447,8 +518,8 @@ impl Reservation {
         }
         self.bytes -= bytes;
         self.tag.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        if self.lent {
-            self.budget.shared.lent.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(sum) = self.sum() {
+            sum.fetch_sub(bytes, Ordering::Relaxed);
         }
         self.budget.shared.used.fetch_sub(bytes, Ordering::AcqRel);
     }
@@ -481,92 +552,4 @@ impl fmt::Debug for Reservation {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Goal: the limit holds, errors name the holders, dropping returns everything.
-    #[test]
-    fn the_limit_holds_and_holders_are_named() {
-        let budget = Budget::new(1000);
-        let mut sort = budget.reserve("sort", 600).unwrap();
-        let _pages = budget.reserve("frames", 300).unwrap();
-        let error = sort.grow(200).unwrap_err();
-        assert_eq!(
-            error.holders[0],
-            Holder {
-                tag: "sort",
-                bytes: 600
-            }
-        );
-        assert!(
-            error.to_string().contains("sort 600, frames 300"),
-            "{error}"
-        );
-        sort.shrink(500);
-        sort.grow(200).unwrap();
-        assert_eq!(budget.used(), 600);
-        drop(sort);
-        assert_eq!(budget.used(), 300);
-        assert_eq!(budget.peak(), 900);
-    }
-
-    /// Goal: the budget asks reclaimers for memory before it refuses a reservation.
-    #[test]
-    fn reclaimers_are_asked_first() {
-        struct Cache(Mutex<Reservation>);
-        impl Reclaim for Cache {
-            fn reclaim(&self, bytes: u64) -> u64 {
-                let mut held = self.0.lock();
-                let given = bytes.min(held.bytes());
-                held.shrink(given);
-                given
-            }
-        }
-        let budget = Budget::new(1000);
-        let cache = Arc::new(Cache(Mutex::new(budget.reserve("frames", 1000).unwrap())));
-        let weak: Weak<Cache> = Arc::downgrade(&cache);
-        budget.add_reclaimer(weak);
-        let sort = budget.reserve("sort", 400).unwrap();
-        assert_eq!(cache.0.lock().bytes(), 600);
-        drop(sort);
-        assert!(budget.reserve("sort", 1001).is_err());
-    }
-
-    /// Goal: many threads growing and shrinking leave the sum at zero and never above the limit.
-    #[test]
-    fn concurrent_reservations_add_up() {
-        let budget = Budget::new(10_000);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for round in 0..2_000_u64 {
-                        if let Ok(held) = budget.reserve("sort", round % 4_000) {
-                            assert!(held.bytes() <= budget.limit());
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(budget.used(), 0);
-        assert!(budget.peak() <= 10_000);
-    }
-
-    /// Goal: handles share limit, sum and tags.
-    #[test]
-    fn handles_are_one_budget() {
-        let budget = Budget::new(100);
-        let other = budget.handle();
-        let mut own = budget.reserve("a", 40).unwrap();
-        let theirs = other.reserve("a", 50).unwrap();
-        assert!(!own.try_grow(20));
-        let held = [Holder {
-            tag: "a",
-            bytes: 90,
-        }];
-        assert_eq!((budget.used(), budget.holders()), (90, held.to_vec()));
-        other.set_limit(120);
-        assert!(own.try_grow(20));
-        drop((own, theirs));
-        assert_eq!((other.used(), other.peak()), (0, 110));
-    }
-}
+mod tests;

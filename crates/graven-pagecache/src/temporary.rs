@@ -458,6 +458,12 @@ impl TemporaryPage {
         })
     }
 
+    /// The cache that it is a page of.
+    #[must_use]
+    pub fn cache(&self) -> &Arc<PageCache> {
+        self.pages.cache()
+    }
+
     /// Size class.
     #[must_use]
     pub fn class(&self) -> SizeClass {

@@ -24,6 +24,7 @@ use crate::delta::work_sharing::share;
 use crate::directory::SegmentEntry;
 use crate::free_space::{Extent, FreeSpace};
 use crate::ids::{Direction, StoreId};
+use crate::long_bytes::LongBytes;
 use crate::overflow_pages;
 use crate::store::Store;
 use crate::superblock::Found;
@@ -218,7 +219,7 @@ impl<'s> Check<'s> {
         self.used.add(page)
     }
 
-    fn chain(&mut self, place: &str, head: PageRef, kind: PageKind) -> Result<Option<Vec<u8>>> {
+    fn chain(&mut self, place: &str, head: PageRef, kind: PageKind) -> Result<Option<LongBytes>> {
         let mut pages = Vec::new();
         let read = overflow_pages::read(&self.root.pages, head, kind, |page| pages.push(page));
         pages.into_iter().try_for_each(|page| self.page(page))?;

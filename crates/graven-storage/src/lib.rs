@@ -22,6 +22,7 @@ mod index;
 mod info;
 mod labels;
 mod log_place;
+mod long_bytes;
 pub mod macros;
 pub mod notes;
 mod overflow_pages;

@@ -17,6 +17,7 @@
 //! A part is bytes alone.
 
 use crate::bytes::{Decoded, Malformed, Reader};
+use crate::long_bytes::LongBytes;
 use crate::page_output::{PageOutput, ReservedPages};
 use crate::pages::Pages;
 use crate::{Error, Result};
@@ -127,17 +128,21 @@ pub(crate) fn read(
     head: PageRef,
     kind: PageKind,
     mut visit: impl FnMut(PageRef),
-) -> Result<Vec<u8>> {
+) -> Result<LongBytes> {
     visit(head);
-    let (length, parts, mut bytes) = {
+    let (length, parts, own) = {
         let pin = pages.pin(head, kind)?;
         pages.checked(head, kind, read_head(&pin))?
     };
+    let room = own.len() + parts.len() * PART_BYTES;
+    let room = usize::try_from(length).map_or(room, |length| length.min(room));
+    let mut bytes = LongBytes::with_room(pages.budget(), room);
+    bytes.extend(&own);
     pages.prefetch(&parts, kind);
     for part in parts {
         visit(part);
         let pin = pages.pin(part, kind)?;
-        bytes.extend_from_slice(&pin);
+        bytes.extend(&pin);
     }
     if bytes.len() as u64 != length {
         let what = format!("chain of {length} bytes has {}", bytes.len());

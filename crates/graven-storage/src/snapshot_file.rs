@@ -14,7 +14,7 @@ use crate::data_file::FileRoot;
 use crate::free_space::Extent;
 use crate::store::Store;
 use crate::superblock::{self, is_superblock_unit};
-use crate::{Error, Result};
+use crate::{Error, Result, Until};
 use graven_io::{File, IoMode, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{PageRef, UNIT_BYTES};
@@ -42,9 +42,9 @@ impl Store {
     /// Makes a checkpoint and gives it as a file.
     ///
     /// # Errors
-    /// As [`Store::backup`].
-    pub fn snapshot_file(&self) -> Result<SnapshotFile> {
-        let mut source = self.backup_source(&crate::Until::DONE)?;
+    /// As [`Store::backup_until`].
+    pub fn snapshot_file(&self, until: &Until) -> Result<SnapshotFile> {
+        let mut source = self.backup_source(until)?;
         let overlay = MemoryFile::new(self.file().path());
         let body = source.end() * UNIT;
         let free = source.free_extents();

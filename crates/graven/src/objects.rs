@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use graven_io::File;
 use graven_objects::{DiskTier, Location, UPLOADS};
-use graven_storage::Store;
+use graven_storage::{Store, Until};
 
 use crate::config::Config;
 use crate::error::{Error, NOT_FOUND, Retry};
@@ -93,6 +93,7 @@ pub(crate) fn publish(
     store: &Store,
     url: &str,
     chunk_bytes: Option<u64>,
+    until: &Until,
 ) -> Result<Published, Error> {
     let location = Location::new(url)?;
     folded(store, &temporary("publish"), |store| {
@@ -111,7 +112,7 @@ pub(crate) fn publish(
             }
             0
         };
-        let file = Arc::new(store.snapshot_file()?);
+        let file = Arc::new(store.snapshot_file(until)?);
         let mut walk = file.page_walk();
         let mut verify = |offset, bytes: &[u8]| {
             let passed = walk.pass(offset, bytes);
@@ -126,6 +127,10 @@ pub(crate) fn publish(
             storage_format: graven_storage::superblock::FORMAT,
             room: &mut room,
             verify: &mut verify,
+            stop: Arc::new({
+                let until = until.clone();
+                move || until.is_over()
+            }),
         };
         Ok(graven_objects::publish(
             &location,

@@ -359,8 +359,12 @@ fn publish(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
                 .to_owned(),
         });
     }
-    let done = send(&caller.database.store, url, chunk);
-    let done = done.map_err(|error| failed(error.to_string()))?;
+    let until = maintenance::until(caller);
+    let done = send(&caller.database.store, url, chunk, &until);
+    let done = done.map_err(|error| match maintenance::ended(caller) {
+        Ok(()) => failed(error.to_string()),
+        Err(ended) => ended,
+    })?;
     Ok(vec![vec![
         integer(done.checkpoint),
         integer(done.length),

@@ -1,5 +1,7 @@
 //! What a database does with snapshots in object storage: publishing, following, counting.
 
+use graven_storage::Until;
+
 use crate::database::Database;
 use crate::error::Error;
 use crate::instance::Backend;
@@ -19,7 +21,7 @@ impl Database {
     /// publish ended meanwhile; `Config.Invalid` for a URL or a size that cannot work.
     pub fn publish(&self, url: &str, chunk_bytes: Option<u64>) -> Result<Published, Error> {
         match self.backend()? {
-            Backend::Local(inner) => publish(&inner.store, url, chunk_bytes),
+            Backend::Local(inner) => publish(&inner.store, url, chunk_bytes, &Until::DONE),
             Backend::Remote(_) => self.let_owner_publish(url, chunk_bytes),
         }
     }

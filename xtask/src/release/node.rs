@@ -38,7 +38,6 @@ fn described(text: &str) -> Result<String, String> {
 /// The archive that `npm install` takes.
 pub(super) fn package(release: &Release) -> Result<(), String> {
     tools::need("npm", "apt install npm")?;
-    tools::need("strip", "apt install binutils")?;
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     tools::need_target(&target)?;
     tools::zigbuild(
@@ -63,7 +62,7 @@ pub(super) fn package(release: &Release) -> Result<(), String> {
     let addon = archive.path("graven.node");
     let built = release.built(Some(&target)).join("libgraven_node.so");
     archive::copy(&built, &addon)?;
-    run(Command::new("strip").arg("--strip-unneeded").arg(&addon))?;
+    tools::strip(&addon)?;
     packed(&archive.path(""), &release.out, &name)
 }
 

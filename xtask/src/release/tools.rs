@@ -1,7 +1,7 @@
 //! Tools that make packages: found, installed where that touches nothing but what is built, or
 //! named with the command that installs them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::graphs::target;
@@ -28,6 +28,19 @@ pub(super) fn need(program: &str, install: &str) -> Result<(), String> {
             "`{program}` is missing: install it with `{install}`"
         )),
     }
+}
+
+/// Takes out of a program or library what only debuggers read: four fifths of it.
+///
+/// # Errors
+/// `strip` is missing or fails.
+pub(super) fn strip(file: &Path) -> Result<(), String> {
+    need("strip", "apt install binutils")?;
+    let what = match file.extension().and_then(|it| it.to_str()) {
+        Some("a") => "--strip-debug",
+        _ => "--strip-unneeded",
+    };
+    run(Command::new("strip").arg(what).arg(file))
 }
 
 /// Asks for the standard library of another target.

@@ -1,13 +1,16 @@
 //! `graven info`: what a database file holds, how it is read, and what holds the memory.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use graven::{Info as Description, format_bytes};
 
 use crate::failure::Failure;
 use crate::open::Open;
+
+/// Characters of a name that are shown; `--json` shows all.
+const NAME_CHARS: usize = 60;
 
 /// Show what a database holds and how it is read.
 #[derive(Args, Debug)]
@@ -38,12 +41,12 @@ impl Info {
         )?;
         stores(&mut out, &info)?;
         types(&mut out, &info)?;
-        let labels: Vec<String> = info
-            .labels
-            .iter()
-            .map(|(n, c)| format!("{n} {c}"))
-            .collect();
-        writeln!(out, "labels  {}", labels.join(", "))?;
+        write!(out, "labels  ")?;
+        for (at, (name, nodes)) in info.labels.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            write!(out, "{separator}{} {nodes}", shown(name))?;
+        }
+        writeln!(out)?;
         if let Some(damage) = &info.superblock_damage {
             writeln!(
                 out,
@@ -55,58 +58,73 @@ impl Info {
     }
 }
 
-/// A grid whose columns from `right` on hold numbers.
-fn grid(header: &[&str], right: usize) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header);
-    for column in table.column_iter_mut().skip(right) {
-        column.set_cell_alignment(CellAlignment::Right);
+/// A name with at most [`NAME_CHARS`] characters.
+fn shown(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(NAME_CHARS) {
+        None => Cow::Borrowed(name),
+        Some((end, _)) => Cow::Owned(format!("{}...", &name[..end])),
     }
-    table
+}
+
+/// Writes rows under `header`, the first column to the left and numbers to the right. A database
+/// may have tens of thousands of stores: rows are made twice, and none is kept.
+fn grid<const COLUMNS: usize>(
+    out: &mut impl Write,
+    header: [&str; COLUMNS],
+    rows: impl Iterator<Item = [String; COLUMNS]> + Clone,
+) -> Result<(), Failure> {
+    let mut widths = header.map(|name| name.chars().count());
+    for row in rows.clone() {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in std::iter::once(header.map(str::to_owned)).chain(rows) {
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            match column {
+                0 => write!(out, " {cell:<width$}")?,
+                _ => write!(out, "  {cell:>width$}")?,
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(writeln!(out)?)
 }
 
 fn stores(out: &mut impl Write, info: &Description) -> Result<(), Failure> {
-    let mut table = grid(&["store", "pages", "bytes", "entries", "bytes/entry"], 1);
-    for store in &info.stores {
-        let per_entry = store.bytes as f64 / store.entries.max(1) as f64;
-        table.add_row([
-            store.name.clone(),
-            store.pages.to_string(),
-            store.bytes.to_string(),
-            store.entries.to_string(),
-            if store.entries == 0 {
-                "-".to_owned()
-            } else {
-                format!("{per_entry:.2}")
-            },
-        ]);
-    }
-    writeln!(out, "{table}\n")?;
-    Ok(())
+    let rows = info.stores.iter().map(|store| {
+        let per_entry = match store.entries {
+            0 => "-".to_owned(),
+            entries => format!("{:.2}", store.bytes as f64 / entries as f64),
+        };
+        let numbers = [store.pages, store.bytes, store.entries].map(|number| number.to_string());
+        let [pages, bytes, entries] = numbers;
+        let name = shown(&store.name).into_owned();
+        [name, pages, bytes, entries, per_entry]
+    });
+    let header = ["store", "pages", "bytes", "entries", "bytes/entry"];
+    grid(out, header, rows)
 }
 
 fn types(out: &mut impl Write, info: &Description) -> Result<(), Failure> {
+    if info.types.is_empty() {
+        return Ok(());
+    }
+    let rows = info.types.iter().map(|t| {
+        [
+            shown(&t.name).into_owned(),
+            t.relationships.to_string(),
+            t.adjacency_bytes.to_string(),
+            format!("{:.2}", t.bytes_per_relationship()),
+        ]
+    });
     let header = [
         "relationship type",
         "relationships",
         "bytes, both directions",
         "bytes/relationship",
     ];
-    let mut table = grid(&header, 1);
-    for t in &info.types {
-        table.add_row([
-            t.name.clone(),
-            t.relationships.to_string(),
-            t.adjacency_bytes.to_string(),
-            format!("{:.2}", t.bytes_per_relationship()),
-        ]);
-    }
-    if !info.types.is_empty() {
-        writeln!(out, "{table}\n")?;
-    }
-    Ok(())
+    grid(out, header, rows)
 }
 
 fn reading(out: &mut impl Write, info: &Description) -> Result<(), Failure> {

@@ -184,6 +184,8 @@ impl Binder<'_> {
         }
         imports.sort_unstable();
         imports.dedup();
+        // A chain of subqueries names those before it again and again.
+        imports.shrink_to_fit();
         let var = self.new_variable("  subquery", VarKind::Value);
         self.uses.extend(imports.iter().copied());
         self.subqueries.insert(

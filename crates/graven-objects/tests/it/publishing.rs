@@ -2,7 +2,7 @@
 //! takes what no pointer holds and nothing else.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use graven_objects::{Error, GRACE, Location, gc, newest, open};
@@ -105,6 +105,7 @@ fn of_two_publishes_at_once_one_fails() {
                 }
                 Ok(())
             },
+            stop: Arc::new(|| false),
         };
         let error = graven_objects::publish(&place, &mut slow, None).unwrap_err();
         assert!(matches!(error, Error::Conflict { .. }), "{error}");
@@ -135,10 +136,37 @@ fn a_damaged_source_is_not_published() {
         storage_format: 1,
         room: &mut |_| 3,
         verify: &mut |_, _| Err("page 7 is torn".to_owned()),
+        stop: Arc::new(|| false),
     };
     let error = graven_objects::publish(&location, &mut snapshot, None).unwrap_err();
     assert!(error.to_string().contains("page 7 is torn"), "{error}");
     assert!(matches!(newest(&location), Err(Error::NoSnapshot { .. })));
+}
+
+#[test]
+fn a_publish_that_is_stopped_changes_nothing() {
+    let store: Arc<dyn ObjectStore> = store();
+    let location = location(&store);
+    publish_bytes(&location, &bytes(1), 1).unwrap();
+    let stopped = Arc::new(AtomicBool::new(false));
+    let (looks, sets) = (Arc::clone(&stopped), Arc::clone(&stopped));
+    let mut snapshot = graven_objects::Snapshot {
+        file: Arc::new(graven_io::MemoryFile::with_bytes("b.graven", &bytes(2))),
+        body: BODY,
+        overlay: vec![(BODY, 8192)],
+        uuid: [7; 16],
+        checkpoint: 2,
+        storage_format: 1,
+        room: &mut |_| 3,
+        verify: &mut move |_, _| {
+            sets.store(true, Ordering::Relaxed);
+            Ok(())
+        },
+        stop: Arc::new(move || looks.load(Ordering::Relaxed)),
+    };
+    let error = graven_objects::publish(&location, &mut snapshot, None).unwrap_err();
+    assert!(matches!(error, Error::Stopped { .. }), "{error}");
+    assert_eq!(newest(&location).unwrap().checkpoint, 1);
 }
 
 #[test]

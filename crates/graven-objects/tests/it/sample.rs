@@ -66,6 +66,7 @@ pub(crate) fn publish_of(
             seen += part.len() as u64;
             Ok(())
         },
+        stop: Arc::new(|| false),
     };
     publish(location, &mut snapshot, Some(CHUNK))
 }

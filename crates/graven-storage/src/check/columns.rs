@@ -9,6 +9,7 @@ use crate::directory::SegmentEntry;
 use crate::ids::NodeId;
 use crate::index::{Index, cut, keys_bytes};
 use crate::labels::LabelRuns;
+use crate::long_bytes::held;
 use crate::snapshot::Snapshot;
 use crate::transaction::schema_change::for_each_entity;
 use crate::version::Version;
@@ -66,6 +67,7 @@ impl Check<'_> {
         }
         for head in chains {
             if let Some(bytes) = self.chain("long value", head, PageKind::Overflow)? {
+                let _decoded = held(self.root.pages.budget(), bytes.len());
                 let decoded = segment.long_value(&bytes).map(|_| ());
                 let noted = self.root.pages.checked(head, PageKind::Overflow, decoded);
                 self.note("long value", noted)?;

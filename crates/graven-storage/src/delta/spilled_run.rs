@@ -20,8 +20,9 @@
 use super::merge::Ascending;
 use super::stored::Stored;
 use crate::bytes::{Decoded, Malformed, Reader};
+use crate::long_bytes::{LongBytes, held};
 use crate::{Error, Result};
-use graven_pagecache::{SizeClass, TemporaryPage, TemporaryPages};
+use graven_pagecache::{Reservation, SizeClass, TemporaryPage, TemporaryPages};
 use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -155,15 +156,21 @@ impl<K: Stored + Ord + Clone, V: Stored> SpilledRun<K, V> {
             let pin = only.pin()?;
             return Blocks::new(&pin).and_then(read).map_err(damaged);
         }
-        let mut payload = Vec::new();
-        for piece in self.pages[page].pieces.iter() {
-            payload.extend_from_slice(&piece.pin()?);
+        let pieces = &self.pages[page].pieces;
+        let budget = pieces[0].cache().budget();
+        let mut payload = LongBytes::with_room(budget, pieces.len() * PIECE_BYTES);
+        for piece in pieces.iter() {
+            payload.extend(&piece.pin()?);
         }
         Blocks::new(&payload).and_then(read).map_err(damaged)
     }
 
     /// The last block of `page` whose first key is `before` something, the first one if none is.
     fn block_of(&self, page: usize, before: impl Fn(&K) -> bool) -> Result<usize> {
+        if self.pages[page].pieces.len() > 1 {
+            // A single entry.
+            return Ok(0);
+        }
         self.read(page, |blocks| {
             let (mut low, mut high) = (0, blocks.count);
             while high - low > 1 {
@@ -227,6 +234,7 @@ impl<K: Stored + Ord + Clone, V: Stored> SpilledRun<K, V> {
             page: 0,
             block: 0,
             entries: Vec::new().into_iter(),
+            held: None,
         };
         let (Bound::Included(key) | Bound::Excluded(key)) = start else {
             return Ok(range);
@@ -270,6 +278,8 @@ pub(crate) struct SealedRange<K, V> {
     page: usize,
     block: usize,
     entries: std::vec::IntoIter<(K, V)>,
+    /// For the entries, where they are long.
+    held: Option<Reservation>,
 }
 
 impl<K: Stored + Ord + Clone, V: Stored> SealedRange<K, V> {
@@ -277,6 +287,9 @@ impl<K: Stored + Ord + Clone, V: Stored> SealedRange<K, V> {
     fn fill(&mut self) -> Result<()> {
         if self.page < self.map.pages.len() {
             let block = self.block;
+            let pieces = &self.map.pages[self.page].pieces;
+            self.held = None;
+            self.held = held(pieces[0].cache().budget(), (pieces.len() - 1) * PIECE_BYTES);
             let (entries, count) = self.map.read(self.page, |blocks| {
                 Ok((blocks.entries(block)?, blocks.count))
             })?;
@@ -357,6 +370,8 @@ pub(crate) struct SealedWriter<'a, K, V> {
     out: &'a TemporaryPages,
     map: SpilledRun<K, V>,
     bytes: Vec<u8>,
+    /// For the bytes, where they are many.
+    held: Option<Reservation>,
     offsets: Vec<u32>,
     /// Entries of the open block, where its count is.
     open: (usize, usize),
@@ -374,6 +389,7 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
                 _values: PhantomData,
             },
             bytes: Vec::new(),
+            held: None,
             offsets: Vec::new(),
             open: (0, 0),
             first: None,
@@ -406,6 +422,9 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
         }
         key.put(self.last.as_ref().filter(|_| !begins), &mut self.bytes);
         put(&mut self.bytes);
+        if self.bytes.len() > PIECE_BYTES && self.held.is_none() {
+            self.held = held(self.out.cache().budget(), self.bytes.len());
+        }
         let room = self.bytes.len() + 4 * self.offsets.len() + 4 <= PAGE_BYTES;
         if !room && self.first.is_some() {
             // It begins the next page instead.
@@ -429,17 +448,22 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
         let (Some(first), Some(last)) = (self.first.take(), self.last.take()) else {
             return Ok(());
         };
-        for offset in &self.offsets {
-            self.bytes.extend_from_slice(&offset.to_le_bytes());
-        }
         let count = self.offsets.len() as u32;
-        self.bytes.extend_from_slice(&count.to_le_bytes());
+        let offsets = self.offsets.iter().chain([&count]);
+        let table: Vec<u8> = offsets.flat_map(|number| number.to_le_bytes()).collect();
+        // The bytes of a long value are not copied once more for the table behind them.
+        let (mut bytes, mut table) = (&self.bytes[..], &table[..]);
         let mut pieces = Vec::with_capacity(1);
-        for piece in self.bytes.chunks(PIECE_BYTES) {
-            let class = SizeClass::for_payload_bytes(piece.len()).unwrap_or(SizeClass::KIB_64);
+        while !bytes.is_empty() || !table.is_empty() {
+            let length = PIECE_BYTES.min(bytes.len() + table.len());
+            let class = SizeClass::for_payload_bytes(length).unwrap_or(SizeClass::KIB_64);
             let mut page = self.out.allocate(class)?;
-            page[..piece.len()].copy_from_slice(piece);
-            pieces.push(page.finish(piece.len()));
+            let (of_bytes, behind) = bytes.split_at(length.min(bytes.len()));
+            let (of_table, rest) = table.split_at(length - of_bytes.len());
+            page[..of_bytes.len()].copy_from_slice(of_bytes);
+            page[of_bytes.len()..length].copy_from_slice(of_table);
+            pieces.push(page.finish(length));
+            (bytes, table) = (behind, rest);
         }
         let pieces = pieces.into();
         self.map.pages.push(SealedPage {
@@ -447,7 +471,10 @@ impl<'a, K: Stored + Ord + Clone, V: Stored> SealedWriter<'a, K, V> {
             last,
             pieces,
         });
-        self.bytes.clear();
+        match self.bytes.len() > PIECE_BYTES {
+            true => (self.bytes, self.held) = (Vec::new(), None),
+            false => self.bytes.clear(),
+        }
         self.offsets.clear();
         self.open = (0, 0);
         Ok(())

@@ -108,7 +108,7 @@ fn an_index_that_takes_too_long_is_not_there() {
 }
 
 #[test]
-fn a_checkpoint_and_a_backup_that_take_too_long_are_given_up() {
+fn a_checkpoint_and_copies_that_take_too_long_are_given_up() {
     let place = clique();
     let folder = place.path.parent().expect("a folder");
     let whole = folder.join("whole.graven");
@@ -125,6 +125,7 @@ fn a_checkpoint_and_a_backup_that_take_too_long_are_given_up() {
         "CALL graven.checkpoint()".to_owned(),
         format!("CALL graven.backup('{}')", out.display()),
         format!("CALL graven.backup('{}', '{whole}')", out.display()),
+        format!("CALL graven.publish('file://{}')", out.display()),
     ] {
         let error = run(&hurried, &text).expect_err(&text);
         assert_eq!(error.code(), "Statement.TimedOut", "{text}: {error}");

@@ -30,44 +30,19 @@ pub(in crate::expression) mod neighbours;
 pub(in crate::expression) mod number;
 pub(in crate::expression) mod regular;
 pub(in crate::expression) mod schema;
+mod set;
 pub(in crate::expression) mod standing;
 pub(in crate::expression) mod text;
 pub(in crate::expression) mod text_format;
 pub(in crate::expression) mod url;
 
-use std::collections::HashSet;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
 use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
-use crate::value::equality::equivalent;
 use crate::value::{Map, Value};
-
-/// A value as an element of a set: equivalent values are one.
-struct Element<'a>(&'a Value);
-
-impl PartialEq for Element<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        equivalent(self.0, other.0)
-    }
-}
-
-impl Eq for Element<'_> {}
-
-impl Hash for Element<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
-    }
-}
-
-type Set<'a> = HashSet<Element<'a>, foldhash::fast::FixedState>;
-
-fn set(items: &[Value]) -> Set<'_> {
-    items.iter().map(Element).collect()
-}
 
 /// The elements of a list; none of null.
 fn list<'a>(function: &str, value: &'a Value) -> Result<Option<&'a [Value]>> {

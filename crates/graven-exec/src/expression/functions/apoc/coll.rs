@@ -1,9 +1,9 @@
 //! `apoc.coll`: lists as sets, sequences and tables.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
-use super::{Element, Set, hash_order, integer, list, property, set, size, wrong};
+use super::set::{Element, Set, counted};
+use super::{hash_order, integer, list, property, size, wrong};
 use crate::error::Result;
 use crate::expression::functions::ordered::{places_in_order, value_order};
 use crate::expression::signature::Function;
@@ -19,11 +19,14 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.containsall", (2, 2), contains_all),
     Function::new("apoc.coll.containsduplicates", (1, 1), |_, args| {
         let items = list("apoc.coll.containsDuplicates", &args[0])?.unwrap_or_default();
-        Ok(Value::Boolean(set(items).len() < items.len()))
+        Ok(Value::Boolean(Set::of(items)?.len() < items.len()))
     }),
     Function::new("apoc.coll.different", (1, 1), |_, args| {
         let items = list("apoc.coll.different", &args[0])?;
-        let different = items.is_some_and(|items| set(items).len() == items.len());
+        let different = match items {
+            Some(items) => Set::of(items)?.len() == items.len(),
+            None => false,
+        };
         Ok(Value::Boolean(different))
     }),
     Function::new("apoc.coll.disjunction", (2, 2), disjunction),
@@ -82,7 +85,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.sum", (1, 1), |_, args| sum("sum", &args[0])),
     Function::new("apoc.coll.toset", (1, 1), |_, args| {
         match list("apoc.coll.toSet", &args[0])? {
-            Some(items) => Ok(distinct(items.iter())),
+            Some(items) => distinct(items.iter()),
             None => Ok(Value::Null),
         }
     }),
@@ -96,10 +99,15 @@ fn count(n: usize) -> Value {
 }
 
 /// Each value once, in the order of first appearance.
-pub(super) fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Value {
+pub(super) fn distinct<'a>(items: impl Iterator<Item = &'a Value>) -> Result<Value> {
     let mut seen = Set::default();
-    let items = items.filter(|item| seen.insert(Element(item)));
-    Value::list(items.cloned().collect())
+    let mut found = Items::default();
+    for item in items {
+        if seen.insert(item)? {
+            found.push(item.clone())?;
+        }
+    }
+    found.value()
 }
 
 fn floats(function: &str, items: &[Value]) -> Result<Vec<f64>> {
@@ -153,8 +161,8 @@ fn contains_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(wanted) = list("apoc.coll.containsAll", &args[1])? else {
         return Ok(Value::Boolean(false));
     };
-    let known = set(items);
-    let all = wanted.iter().all(|item| known.contains(&Element(item)));
+    let known = Set::of(items)?;
+    let all = wanted.iter().all(|item| known.contains(item));
     Ok(Value::Boolean(all && !items.is_empty()))
 }
 
@@ -168,22 +176,16 @@ fn disjunction(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(alone);
     }
     let (first, second) = two("apoc.coll.disjunction", args)?;
-    let (in_first, in_second) = (set(first), set(second));
-    let only_first = first
-        .iter()
-        .filter(|item| !in_second.contains(&Element(item)));
-    let only_second = second
-        .iter()
-        .filter(|item| !in_first.contains(&Element(item)));
+    let (in_first, in_second) = (Set::of(first)?, Set::of(second)?);
+    let only_first = first.iter().filter(|item| !in_second.contains(item));
+    let only_second = second.iter().filter(|item| !in_first.contains(item));
     hash_order::distinct(only_first.chain(only_second), first.len())
 }
 
 fn intersection(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (first, second) = two("apoc.coll.intersection", args)?;
-    let known = set(second);
-    Ok(distinct(
-        first.iter().filter(|item| known.contains(&Element(item))),
-    ))
+    let known = Set::of(second)?;
+    distinct(first.iter().filter(|item| known.contains(item)))
 }
 
 fn subtract(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -191,8 +193,8 @@ fn subtract(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(args[0].clone());
     }
     let (first, second) = two("apoc.coll.subtract", args)?;
-    let known = set(second);
-    let kept = first.iter().filter(|item| !known.contains(&Element(item)));
+    let known = Set::of(second)?;
+    let kept = first.iter().filter(|item| !known.contains(item));
     hash_order::distinct(kept, first.len())
 }
 
@@ -224,32 +226,28 @@ fn is_equal_collection(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Boolean(false));
     }
     let (first, second) = two("apoc.coll.isEqualCollection", args)?;
-    let (first, second) = (counted(first), counted(second));
+    let (first, second) = (counted(first)?, counted(second)?);
     Ok(Value::Boolean(first == second))
 }
 
-/// How often each value is there.
-fn counted(items: &[Value]) -> HashMap<Element<'_>, usize> {
-    let mut counts = HashMap::with_capacity(items.len());
-    for item in items {
-        *counts.entry(Element(item)).or_default() += 1;
-    }
-    counts
-}
-
 /// Each value once with how often it is there, in the order of first appearance.
-fn in_order(items: &[Value]) -> Vec<(&Value, usize)> {
-    let counts = counted(items);
-    let mut seen = Set::default();
-    let firsts = items.iter().filter(|item| seen.insert(Element(item)));
-    firsts.map(|item| (item, counts[&Element(item)])).collect()
+fn in_order(items: &[Value]) -> Result<Vec<(&Value, usize)>> {
+    let mut counts = counted(items)?;
+    charge(counts.len().saturating_mul(size_of::<(&Value, usize)>()))?;
+    let mut firsts = Vec::with_capacity(counts.len());
+    for item in items {
+        if let Some(times) = counts.remove(&Element(item)) {
+            firsts.push((item, times));
+        }
+    }
+    Ok(firsts)
 }
 
 /// Each value that is there so often at least, with how often it is there.
 fn counts(function: &str, value: &Value, least: usize) -> Result<Value> {
     let items = list(function, value)?.unwrap_or_default();
     let mut rows = Items::default();
-    for (item, times) in in_order(items)
+    for (item, times) in in_order(items)?
         .into_iter()
         .filter(|(_, times)| *times >= least)
     {
@@ -264,7 +262,7 @@ fn counts(function: &str, value: &Value, least: usize) -> Result<Value> {
 
 fn frequencies_as_map(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.frequenciesAsMap", &args[0])?.unwrap_or_default();
-    let entries = in_order(items).into_iter();
+    let entries = in_order(items)?.into_iter();
     let name = |item: &Value| match item {
         Value::Null => Ok("NO_VALUE".into()),
         item => super::key(item),
@@ -276,10 +274,14 @@ fn frequencies_as_map(_: &QueryContext, args: &[Value]) -> Result<Value> {
 fn duplicates(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.duplicates", &args[0])?.unwrap_or_default();
     // In the order in which they come a second time.
-    let mut seen = Set::default();
-    Ok(distinct(
-        items.iter().filter(|item| !seen.insert(Element(item))),
-    ))
+    let (mut seen, mut again) = (Set::default(), Set::default());
+    let mut found = Items::default();
+    for item in items {
+        if !seen.insert(item)? && again.insert(item)? {
+            found.push(item.clone())?;
+        }
+    }
+    found.value()
 }
 
 fn drop_duplicate_neighbours(_: &QueryContext, args: &[Value]) -> Result<Value> {

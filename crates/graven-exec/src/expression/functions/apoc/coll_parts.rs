@@ -3,7 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Element, integer, list, map, set, size, wrong};
+use super::set::Set;
+use super::{integer, list, map, size, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::number::random;
 use crate::expression::functions::ordered::{places_in_order, value_order};
@@ -164,9 +165,9 @@ fn remove_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(items) = list(name, &args[0])? else {
         return Ok(Value::Null);
     };
-    let gone = set(list(name, &args[1])?.unwrap_or_default());
+    let gone = Set::of(list(name, &args[1])?.unwrap_or_default())?;
     let mut kept = Items::default();
-    for item in items.iter().filter(|item| !gone.contains(&Element(item))) {
+    for item in items.iter().filter(|item| !gone.contains(item)) {
         kept.push(item.clone())?;
     }
     kept.value()

@@ -106,7 +106,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         body: |_, args| {
             Ok(match &args[0] {
                 Value::Null => Value::Null,
-                Value::List(items) => distinct(items.iter()),
+                Value::List(items) => distinct(items.iter())?,
                 one => Value::list(vec![one.clone()]),
             })
         },

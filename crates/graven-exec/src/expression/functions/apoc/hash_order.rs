@@ -10,12 +10,14 @@
 //! # Source
 //! Documentation of `java.util.HashMap`, `java.lang.String.hashCode`, `java.lang.Double.hashCode`.
 
-use super::{Element, Set};
+use super::set::Set;
 use crate::error::Result;
-use crate::growth::{Items, work};
+use crate::growth::{Items, charge};
 use crate::value::Value;
 
 const PLACES_MIN: usize = 16;
+/// Bytes of an element while the elements are sorted: its reference, its place and its number.
+const SORTED_BYTES: usize = 24;
 
 /// The hash of a text: Neo4j's of a value starts at 1, Java's at 0.
 fn of_text(text: &str, start: u32) -> u32 {
@@ -66,8 +68,7 @@ pub(super) fn distinct<'a>(items: impl Iterator<Item = &'a Value>, ahead: usize)
     let mut seen = Set::default();
     let mut found: Vec<&Value> = Vec::new();
     for item in items {
-        work(1)?;
-        if seen.insert(Element(item)) {
+        if seen.insert(item)? {
             found.push(item);
         }
     }
@@ -78,6 +79,7 @@ pub(super) fn distinct<'a>(items: impl Iterator<Item = &'a Value>, ahead: usize)
 fn ordered(mut found: Vec<&Value>, ahead: usize) -> Result<Value> {
     let least = (ahead as f64 / 0.75) as usize + 1;
     let places = places(found.len(), least.next_power_of_two());
+    charge(found.len().saturating_mul(SORTED_BYTES))?;
     found.sort_by_cached_key(|item| place(hash(item), places));
     let mut items = Items::with_room(found.len())?;
     for item in found {

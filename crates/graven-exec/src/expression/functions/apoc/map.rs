@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Element, Set, key, list, map, property, set, text, wrong};
+use super::set::{Element, Set};
+use super::{key, list, map, property, text, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
@@ -165,17 +166,16 @@ fn set_key(_: &QueryContext, args: &[Value]) -> Result<Value> {
 fn clean(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let keys = list("apoc.map.clean", &args[1])?.unwrap_or_default();
     let values = list("apoc.map.clean", &args[2])?.unwrap_or_default();
-    let (keys, values): (Set<'_>, Set<'_>) = (set(keys), set(values));
+    let (keys, values) = (Set::of(keys)?, Set::of(values)?);
     let mut kept = entries("apoc.map.clean", &args[0])?;
-    let known = |set: &Set<'_>, value: &Value| set.contains(&super::Element(value));
     let mut fits = Vec::with_capacity(kept.len());
     for (name, value) in kept.drain(..) {
         let of_name = Value::String(Arc::clone(&name));
         let text = Value::String(key(&value)?);
         let left_out = value.is_null()
-            || known(&keys, &of_name)
-            || known(&values, &value)
-            || known(&values, &text);
+            || keys.contains(&of_name)
+            || values.contains(&value)
+            || values.contains(&text);
         if !left_out {
             fits.push((name, value));
         }
@@ -299,14 +299,14 @@ fn remove_keys(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Some(Value::Map(config)) => matches!(config.get("recursive"), Some(Value::Boolean(true))),
         _ => false,
     };
-    without(of, &set(keys), deep)
+    without(of, &Set::of(keys)?, deep)
 }
 
 fn without(of: &Map, keys: &Set<'_>, deep: bool) -> Result<Value> {
     let mut kept = Vec::with_capacity(of.entries().len());
     for (name, value) in of.entries() {
         let text = Value::String(Arc::clone(name));
-        if keys.contains(&super::Element(&text)) {
+        if keys.contains(&text) {
             continue;
         }
         match value {
