@@ -1,6 +1,9 @@
 //! A node or relationship on its way from a file into a database.
 
 use graven::Value;
+use graven_files::elements;
+
+use crate::text::stored_value;
 
 /// Properties in the order of the file.
 pub(crate) type Properties = Vec<(String, Value)>;
@@ -21,46 +24,35 @@ pub(crate) enum Element {
     },
 }
 
-/// Labels as `:A:B` or `A:B` names them; a label in backquotes may hold colons.
-pub(crate) fn labels(text: &str) -> Vec<String> {
-    let mut labels = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        rest = rest.strip_prefix(':').unwrap_or(rest);
-        let (mut label, mut end) = (String::new(), rest.len());
-        let mut quoted = false;
-        let mut chars = rest.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            match c {
-                '`' if quoted && chars.peek().is_some_and(|(_, next)| *next == '`') => {
-                    chars.next();
-                    label.push('`');
-                }
-                '`' => quoted = !quoted,
-                ':' if !quoted => {
-                    end = at;
-                    break;
-                }
-                c => label.push(c),
-            }
+impl From<elements::Element> for Element {
+    fn from(element: elements::Element) -> Self {
+        let own = |properties: elements::Properties| {
+            let properties = properties.into_iter();
+            properties
+                .map(|(key, value)| (key, stored_value(&value)))
+                .collect()
+        };
+        match element {
+            elements::Element::Node {
+                id,
+                labels,
+                properties,
+            } => Element::Node {
+                id,
+                labels,
+                properties: own(properties),
+            },
+            elements::Element::Relationship {
+                start,
+                end,
+                name,
+                properties,
+            } => Element::Relationship {
+                start,
+                end,
+                name,
+                properties: own(properties),
+            },
         }
-        if !label.is_empty() {
-            labels.push(label);
-        }
-        rest = &rest[end..];
-    }
-    labels
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_are_cut_at_colons_outside_backquotes() {
-        assert_eq!(labels(":A:B"), ["A", "B"]);
-        assert_eq!(labels("A"), ["A"]);
-        assert_eq!(labels(""), Vec::<String>::new());
-        assert_eq!(labels(":`a:b`:`q``x`"), ["a:b", "q`x"]);
     }
 }

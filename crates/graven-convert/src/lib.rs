@@ -24,7 +24,6 @@ mod error;
 mod graph;
 mod graphar;
 mod graphml;
-mod graphml_in;
 mod load;
 mod neo4j;
 mod text;

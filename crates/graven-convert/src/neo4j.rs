@@ -12,15 +12,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use graven::{Connection, Params, Value, statement};
-use graven_files::Kind;
-use serde_json::Value as Json;
+use graven::{Connection, Params, PropertyValue, Value, statement};
+use graven_files::elements::{self, labels};
+use graven_files::{Kind, plain};
 
-use crate::element::{Element, Properties, labels};
+use crate::element::Element;
 use crate::error::{Error, Result};
-use crate::graphml_in;
 use crate::load::Loader;
-use crate::text::read_plain;
+use crate::text::stored_value;
 
 /// What an import made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,17 +58,34 @@ pub fn import_neo4j(connection: &Connection, path: &Path) -> Result<Imported> {
         return script(connection, path);
     }
     let mut loader = Loader::begin(connection, path)?;
-    let mut each = |element, line| loader.push(element, line);
+    let open = || {
+        File::open(path)
+            .map(BufReader::new)
+            .map_err(Error::io(path))
+    };
     match form {
-        Form::Json => json(path, &mut each)?,
-        Form::Csv => csv(path, &mut each)?,
-        _ => graphml_in::read(path, &mut each)?,
+        Form::Json => load(elements::Json::new(open()?), &mut loader, path)?,
+        Form::GraphMl => load(elements::GraphMl::new(open()?), &mut loader, path)?,
+        _ => csv(path, &mut |element, line| loader.push(element, line))?,
     }
     let (nodes, relationships) = loader.end()?;
     Ok(Imported {
         nodes,
         relationships,
     })
+}
+
+/// Loads what a reader of elements gives.
+fn load(
+    given: impl Iterator<Item = std::result::Result<(elements::Element, u64), elements::Wrong>>,
+    loader: &mut Loader<'_>,
+    path: &Path,
+) -> Result<()> {
+    for element in given {
+        let (element, line) = element.map_err(|it| wrong(path, it.line, it.message))?;
+        loader.push(element.into(), line)?;
+    }
+    Ok(())
 }
 
 fn wrong(path: &Path, line: u64, message: impl Into<String>) -> Error {
@@ -119,12 +135,6 @@ fn form(path: &Path) -> Result<Form> {
              .graphml",
         )),
     }
-}
-
-/// A form that holds null: the property is absent.
-fn without_nulls(properties: Properties) -> Properties {
-    let there = |(_, value): &(String, Value)| !matches!(value, Value::Null);
-    properties.into_iter().filter(there).collect()
 }
 
 fn count(connection: &Connection, text: &str) -> Result<u64> {
@@ -214,118 +224,6 @@ fn is_command(
     }
 }
 
-/// JSON, an object a line; brackets and commas of an array around them do no harm.
-fn json(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>) -> Result<()> {
-    let file = File::open(path).map_err(Error::io(path))?;
-    for (line, text) in (1..).zip(BufReader::new(file).lines()) {
-        let text = text.map_err(Error::io(path))?;
-        let text = text.trim().trim_start_matches(['[', ',']).trim_start();
-        let text = match text.starts_with('{') {
-            true => text.trim_end_matches([']', ',', ' ']),
-            false => text.trim_end_matches(']'),
-        };
-        if text.is_empty() {
-            continue;
-        }
-        let told = |message: String| wrong(path, line, message);
-        let object: Json = serde_json::from_str(text).map_err(|error| {
-            told(format!(
-                "is no JSON object: {error}; export with jsonFormat 'JSON_LINES', one object a line"
-            ))
-        })?;
-        each(json_element(&object).map_err(told)?, line)?;
-    }
-    Ok(())
-}
-
-fn json_element(object: &Json) -> std::result::Result<Element, String> {
-    let text = |of: &Json, key: &str| match &of[key] {
-        Json::String(text) => Ok(text.clone()),
-        Json::Number(number) => Ok(number.to_string()),
-        _ => Err(format!("has no {key}")),
-    };
-    let properties = match &object["properties"] {
-        Json::Object(entries) => {
-            let entries = entries.iter();
-            let entries = entries.map(|(key, value)| {
-                let value = json_value(value).map_err(|why| format!("the property {key} {why}"))?;
-                Ok((key.clone(), value))
-            });
-            entries.collect::<std::result::Result<Vec<_>, String>>()?
-        }
-        _ => Vec::new(),
-    };
-    let properties = without_nulls(properties);
-    match object["type"].as_str() {
-        Some("node") => {
-            let labels = object["labels"].as_array().into_iter().flatten();
-            Ok(Element::Node {
-                id: text(object, "id")?,
-                labels: labels.filter_map(Json::as_str).map(str::to_owned).collect(),
-                properties,
-            })
-        }
-        Some("relationship") => Ok(Element::Relationship {
-            start: text(&object["start"], "id").map_err(|why| format!("the start {why}"))?,
-            end: text(&object["end"], "id").map_err(|why| format!("the end {why}"))?,
-            name: text(object, "label")?,
-            properties,
-        }),
-        _ => {
-            Err("is no node or relationship of an export by APOC: its `type` is neither".to_owned())
-        }
-    }
-}
-
-fn json_value(value: &Json) -> std::result::Result<Value, String> {
-    Ok(match value {
-        Json::Null => Value::Null,
-        Json::Bool(b) => Value::Boolean(*b),
-        Json::Number(number) => match number.as_i64() {
-            Some(integer) => Value::Integer(integer),
-            None if number.is_u64() => {
-                return Err(format!("is a whole number of more than 63 bits: {number}"));
-            }
-            None => Value::Float(number.as_f64().ok_or("is a number that is too large")?),
-        },
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => Value::List(
-            items
-                .iter()
-                .map(json_value)
-                .collect::<std::result::Result<_, _>>()?,
-        ),
-        Json::Object(entries) => match entries.get("crs").and_then(Json::as_str) {
-            Some(crs) => point(crs, entries)?,
-            None => return Err("is a map, which no property can hold".to_owned()),
-        },
-    })
-}
-
-/// A point as APOC writes it: a map with `crs`.
-fn point(crs: &str, entries: &serde_json::Map<String, Json>) -> std::result::Result<Value, String> {
-    let srid = match crs.to_ascii_lowercase().as_str() {
-        "cartesian" => 7203,
-        "cartesian-3d" => 9157,
-        "wgs-84" => 4326,
-        "wgs-84-3d" => 4979,
-        _ => return Err(format!("is a point of an unknown system, {crs}")),
-    };
-    let number = |names: [&str; 2]| {
-        let mut found = names.iter().filter_map(|name| entries.get(*name)?.as_f64());
-        found.next()
-    };
-    let missing = || "is a point without both coordinates".to_owned();
-    let x = number(["x", "longitude"]).ok_or_else(missing)?;
-    let y = number(["y", "latitude"]).ok_or_else(missing)?;
-    let z = number(["z", "height"]);
-    let z = z.map_or(String::new(), |z| format!(", z: {z:?}"));
-    read_plain(
-        &Kind::Literal,
-        &format!("point({{srid: {srid}, x: {x:?}, y: {y:?}{z}}})"),
-    )
-}
-
 /// CSV of `apoc.export.csv.all`: nodes and relationships in one table.
 fn csv(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>) -> Result<()> {
     let told = |error: csv::Error| {
@@ -371,9 +269,9 @@ fn csv(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>) -> Result<
                 continue;
             }
             let kind = kinds[at].as_ref().unwrap_or(&Kind::String);
-            let value = read_plain(kind, text)
+            let value = plain::read(kind, text)
                 .map_err(|why| wrong(path, line, format!("column {key}: {why}")))?;
-            properties.push((key.to_owned(), value));
+            properties.push((key.to_owned(), stored_value(&value)));
         }
         let element = match field(id) {
             "" => Element::Relationship {
@@ -399,12 +297,12 @@ fn with(kind: Option<Kind>, text: &str) -> Option<Kind> {
         return kind;
     }
     let same = |kind: &Kind| {
-        let value = read_plain(kind, text);
-        value.is_ok_and(|value| match (&value, kind) {
-            (Value::Integer(i), _) => i.to_string() == text,
-            (Value::Boolean(b), _) => b.to_string() == text,
-            (Value::Float(x), _) => x.is_finite() && text.contains(['.', 'e', 'E']),
-            (Value::List(_), _) => text.starts_with('['),
+        let value = plain::read(kind, text);
+        value.is_ok_and(|value| match value {
+            PropertyValue::Integer(i) => i.to_string() == text,
+            PropertyValue::Boolean(b) => b.to_string() == text,
+            PropertyValue::Float(x) => x.is_finite() && text.contains(['.', 'e', 'E']),
+            PropertyValue::List(_) => text.starts_with('['),
             _ => true,
         })
     };

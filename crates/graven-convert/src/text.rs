@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use graven::{PropertyValue, Value};
-use graven_files::{Datum, Kind, literal};
-use graven_temporal::{Kind as Temporal, Zone};
+use graven_files::{Datum, literal};
 
 /// The value on its way to a file; what no property can hold is null.
 pub(crate) fn datum(value: &Value) -> Datum {
@@ -58,58 +57,6 @@ pub(crate) fn plain(value: &PropertyValue) -> String {
     }
 }
 
-/// Reads what [`plain`] writes, and the texts of lists and literals that stand beside it.
-///
-/// # Errors
-/// What is wrong with the text, as the end of a sentence.
-pub(crate) fn read_plain(kind: &Kind, text: &str) -> Result<Value, String> {
-    let trimmed = text.trim();
-    let temporal = |kind: Temporal| -> Result<Value, String> {
-        let value = graven_temporal::text::parse(kind, trimmed, &Zone::UTC);
-        let value = value.map_err(|error| format!("is no {}: {error}", kind.name()))?;
-        Ok(Value::Stored(Arc::new(value)))
-    };
-    Ok(match kind {
-        Kind::Boolean => Value::Boolean(match trimmed.to_ascii_lowercase().as_str() {
-            "true" => true,
-            "false" => false,
-            _ => return Err(format!("is neither true nor false: {text}")),
-        }),
-        Kind::Integer => Value::Integer(
-            trimmed
-                .parse()
-                .map_err(|_| format!("is no whole number of 64 bits: {text}"))?,
-        ),
-        Kind::Float => Value::Float(
-            trimmed
-                .parse()
-                .map_err(|_| format!("is no number: {text}"))?,
-        ),
-        Kind::Date => temporal(Temporal::Date)?,
-        Kind::LocalTime => temporal(Temporal::LocalTime)?,
-        Kind::Time => temporal(Temporal::Time)?,
-        Kind::LocalDateTime => temporal(Temporal::LocalDateTime)?,
-        Kind::DateTime => temporal(Temporal::DateTime)?,
-        Kind::Duration => {
-            let value = graven_temporal::duration::parse(trimmed);
-            let value = value.map_err(|error| format!("is no duration: {error}"))?;
-            Value::Stored(Arc::new(PropertyValue::Duration(value)))
-        }
-        Kind::List(element) => {
-            let items: Vec<serde_json::Value> = serde_json::from_str(trimmed)
-                .map_err(|error| format!("is no list as JSON writes it: {error}"))?;
-            let items = items.into_iter().map(|item| match item {
-                serde_json::Value::String(item) => read_plain(element, &item),
-                serde_json::Value::Null => Err("has null in a list".to_owned()),
-                item => read_plain(element, &item.to_string()),
-            });
-            Value::List(items.collect::<Result<_, _>>()?)
-        }
-        Kind::Literal => value(literal::read(trimmed)?),
-        _ => Value::from(text),
-    })
-}
-
 /// The value of a datum.
 pub(crate) fn value(datum: Datum) -> Value {
     match datum {
@@ -122,7 +69,8 @@ pub(crate) fn value(datum: Datum) -> Value {
     }
 }
 
-fn stored_value(stored: &PropertyValue) -> Value {
+/// The value that a property holds.
+pub(crate) fn stored_value(stored: &PropertyValue) -> Value {
     match stored {
         PropertyValue::Null => Value::Null,
         PropertyValue::Boolean(b) => Value::Boolean(*b),

@@ -12,11 +12,6 @@ const INSTEAD: &[(&str, &str)] = &[
         "`SHOW SETTINGS` lists the settings of the database",
     ),
     (
-        "apoc.create.clonepath",
-        "return the path; `apoc.create.vNode` and `apoc.create.vRelationship` make copies of its \
-            parts",
-    ),
-    (
         "apoc.custom.",
         "`CREATE MACRO name(a) AS expression` names an expression",
     ),
@@ -48,18 +43,15 @@ const INSTEAD: &[(&str, &str)] = &[
         "apoc.export.xls",
         "write `COPY (MATCH ... RETURN ...) TO 'file.csv'`",
     ),
+    ("apoc.import.arrow", "write `COPY Label FROM 'file.arrow'`"),
     (
-        "apoc.graph.fromdocument",
-        "`apoc.convert.fromJsonMap(text)` reads the document, `MERGE` makes its nodes",
+        "apoc.import.csv",
+        "`COPY Label FROM 'file.csv'` reads a table; `graven import` makes a new database of tables \
+            with such headers",
     ),
     (
-        "apoc.graph.validatedocument",
-        "`apoc.convert.fromJsonMap(text)` reads the document",
-    ),
-    (
-        "apoc.import.",
-        "`graven import --neo4j-export FILE` reads what APOC exports, `COPY Label FROM 'file'` \
-            tables",
+        "apoc.import.xml",
+        "`apoc.load.xml('file')` gives the elements as maps, of which `CREATE` makes nodes",
     ),
     (
         "apoc.index.",
@@ -77,10 +69,6 @@ const INSTEAD: &[(&str, &str)] = &[
     (
         "apoc.load.jdbc",
         "export the table to a file of CSV or Parquet, then `LOAD FROM 'file'`",
-    ),
-    (
-        "apoc.load.jsonparams",
-        "`apoc.load.json('file')` reads a file of the folder of the server",
     ),
     (
         "apoc.load.parquet",
@@ -129,9 +117,38 @@ const INSTEAD: &[(&str, &str)] = &[
         "apoc.warmup.",
         "`CALL graven.cache.load(file)` reads into memory what `graven.cache.save(file)` noted",
     ),
+    ("db.createindex", "write `CREATE INDEX`"),
     (
-        "apoc.xml.",
-        "convert the file to JSON, then `apoc.load.json('file')`",
+        "dbms.cluster.",
+        "one server has all databases: `SHOW SERVERS`, `SHOW DATABASES`",
+    ),
+    ("dbms.database.", "write `SHOW DATABASES`"),
+    ("dbms.functions", "write `SHOW FUNCTIONS`"),
+    (
+        "dbms.killquer",
+        "write `TERMINATE TRANSACTIONS 'id'`, with an id of `SHOW TRANSACTIONS`",
+    ),
+    (
+        "dbms.killtransaction",
+        "write `TERMINATE TRANSACTIONS 'id'`, with an id of `SHOW TRANSACTIONS`",
+    ),
+    ("dbms.listactivelocks", "transactions hold no locks"),
+    ("dbms.listpools", "`CALL graven.info()` tells of the memory"),
+    ("dbms.listquer", "write `SHOW TRANSACTIONS`"),
+    ("dbms.listtransactions", "write `SHOW TRANSACTIONS`"),
+    ("dbms.procedures", "write `SHOW PROCEDURES`"),
+    (
+        "dbms.security.",
+        "write `SHOW USERS`, `CREATE USER`, `ALTER USER`, `GRANT ROLE`",
+    ),
+    (
+        "dbms.setconfigvalue",
+        "`SHOW SETTINGS` names the procedures that change a setting; others are options of the \
+            program",
+    ),
+    (
+        "dbms.upgrade",
+        "`graven upgrade` makes a file of the newest format",
     ),
     (
         "gds.",

@@ -142,6 +142,8 @@ pub(crate) const NEXT_VALUE: &str = "graven.nextvalue";
 
 /// The map that the text of a column of type `STRUCT` or `MAP` holds; other values as they are.
 pub(crate) const OPENED: &str = "graven.opened";
+/// Which member of a union a value is: the binder adds the type.
+pub(crate) const UNION_OF: &str = "graven.unionof";
 
 /// `typeof(x)` of Kuzu.
 pub(crate) const TYPE_OF: &str = "graven.typeof";

@@ -59,6 +59,19 @@ impl Target {
         Self::nested(text, 0)
     }
 
+    /// The members of a union, with their names.
+    pub(crate) fn members(text: &str) -> Option<Vec<(Arc<str>, Target)>> {
+        let (head, inside) = text.trim().strip_suffix(')')?.split_once('(')?;
+        if !head.trim().eq_ignore_ascii_case("UNION") {
+            return None;
+        }
+        let members = parts(inside).into_iter().map(|member| {
+            let (name, of) = named(member)?;
+            Some((Arc::from(name), Target::read(of)?))
+        });
+        members.collect()
+    }
+
     fn nested(text: &str, depth: usize) -> Option<Target> {
         if depth > DEPTH_MAX {
             return None;

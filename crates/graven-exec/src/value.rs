@@ -92,7 +92,7 @@ impl Map {
         }
     }
 
-    /// The map of these properties, which stands for a node or relationship.
+    /// The map of these properties, which stands for a node, relationship or path.
     #[must_use]
     pub fn standing_for(standing: Standing, properties: Vec<(Arc<str>, Value)>) -> Self {
         Self {
@@ -173,6 +173,7 @@ impl Value {
                 None => "Map",
                 Some(Standing::Node { .. }) => "Node",
                 Some(Standing::Relationship { .. }) => "Relationship",
+                Some(Standing::Path { .. }) => "Path",
             },
             Self::Node(_) => "Node",
             Self::Relationship(_) => "Relationship",

@@ -56,7 +56,11 @@ pub(crate) fn sniff(
         (None, _) if !options.detect => false,
         (None, None) => false,
         (None, Some(first)) => match declared {
-            Some(declared) => names_some(first, declared),
+            Some(declared) => {
+                let others = rows.get(1..).unwrap_or_default();
+                names_some(first, declared)
+                    || options.sniffs_header && is_of_no_text(first, declared, others)
+            }
             None => has_names(first, rows.get(1..).unwrap_or_default()),
         },
     };
@@ -181,6 +185,16 @@ fn names_some(first: &[Option<String>], declared: &[Column]) -> bool {
         let text = text.as_deref();
         text.is_some_and(|text| text.trim().eq_ignore_ascii_case(&column.name))
     })
+}
+
+/// Whether the first record holds names, one of them in a declared column that is none of texts.
+fn is_of_no_text(
+    first: &[Option<String>],
+    declared: &[Column],
+    rows: &[Vec<Option<String>>],
+) -> bool {
+    let is_text = |column: &Column| matches!(column.kind, Kind::String | Kind::Any);
+    !declared.iter().take(first.len()).all(is_text) && has_names(first, rows)
 }
 
 /// Whether the first record holds names: texts that differ, and no value of another kind.

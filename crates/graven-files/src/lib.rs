@@ -19,6 +19,8 @@
 //! One copy of each value that is wanted; columns that are not are neither decoded nor, in Parquet,
 //! read.
 //!
+//! [`elements`] reads whole graphs, node by node, as other programs export them; [`xml`] reads XML.
+//!
 //! This crate opens no file: the caller hands over a function that opens files ([`Ranges`]), local
 //! ones or objects, and knows what the statement may name.
 
@@ -32,6 +34,7 @@ mod csv;
 mod csv_dialect;
 mod csv_records;
 mod datum;
+pub mod elements;
 mod error;
 mod foreign;
 mod ipc_blocks;
@@ -45,11 +48,13 @@ mod npy_columns;
 mod options;
 mod parquet_pages;
 mod parquet_schema;
+pub mod plain;
 mod ranges;
 mod shape;
 mod sink;
 mod source;
 mod tables;
+pub mod xml;
 
 pub use arrow_array::{RecordBatchReader, ffi_stream};
 pub use arrow_rows::ArrowRows;

@@ -222,12 +222,15 @@ impl<'a> Reader<'a> {
                 Some('\'' | '"' | '`') => self.string()?,
                 _ => {
                     let rest = self.rest();
-                    let end = rest.find([':', '}', ',']).unwrap_or(rest.len());
+                    let end = rest.find([':', '=', '}', ',']).unwrap_or(rest.len());
                     self.at += end;
                     rest[..end].trim().to_owned()
                 }
             };
-            self.expect(":")?;
+            // Kuzu writes the entries of a map with `=`.
+            if !self.eat("=") {
+                self.expect(":")?;
+            }
             entries.push((Arc::from(key), self.value(true)?));
             if self.eat("}") {
                 return Ok(Datum::Map(entries));

@@ -65,6 +65,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// Whether files of text begin with names; else the first record shows it.
     pub header: Option<bool>,
+    /// Without that, a first record of texts is a header, too, if a declared column holds no texts.
+    pub sniffs_header: bool,
     /// Between fields; else found out.
     pub delimiter: Option<char>,
     /// Around fields; else found out.
@@ -106,6 +108,7 @@ impl Default for Options {
         Options {
             format: None,
             header: None,
+            sniffs_header: false,
             delimiter: None,
             quote: None,
             escape: None,
@@ -160,9 +163,11 @@ impl Options {
                 Some(format) => self.format = Some(format),
                 None => return wrong("'CSV', 'PARQUET', 'JSON', 'ARROW' or 'NPY'"),
             },
-            "HEADER" => match flag {
-                Some(flag) => self.header = Some(flag),
-                None => return wrong("true or false"),
+            "HEADER" => match (flag, count, text) {
+                (Some(flag), ..) => self.header = Some(flag),
+                (_, Some(count @ (0 | 1)), _) => self.header = Some(count == 1),
+                (.., Some(text)) if text.eq_ignore_ascii_case("auto") => self.sniffs_header = true,
+                _ => return wrong("true, false or 'auto'"),
             },
             "DELIM" | "DELIMITER" | "SEP" => match (text, character()) {
                 (Some("\\t"), _) => self.delimiter = Some('\t'),

@@ -175,6 +175,26 @@ class Kuzu(Case):
         [first, second] = self.connection.execute("RETURN 1; RETURN 2")
         self.assertEqual((first.get_next(), second.get_next()), ([1], [2]))
 
+    def test_changes_of_the_schema_say_what_they_did(self):
+        for statement, told in (
+            ("CREATE NODE TABLE T(k INT64, s STRING, PRIMARY KEY(k))", "Table T has been created."),
+            ("create node table if not exists T(k INT64, PRIMARY KEY(k))", "Table T already exists."),
+            ("COPY T FROM (UNWIND [1, 2] AS i RETURN i, 'x')", "2 tuples have been copied to the T table."),
+            ("ALTER TABLE T ADD `a b` INT64", "Property a b added to table T."),
+            ("ALTER TABLE T DROP IF EXISTS c", "Property c does not exist in table T."),
+            ("ALTER TABLE T RENAME s TO t", "Property s renamed to t."),
+            ("CREATE REL TABLE R(FROM T TO T)", "Table R has been created."),
+            ("ALTER TABLE R ADD IF NOT EXISTS FROM T TO T", "T->T already exists in R table."),
+            ("DROP TABLE R", "Table R has been dropped."),
+            ("DROP TABLE IF EXISTS R", "Table R does not exist."),
+            ("CREATE SEQUENCE q", "Sequence q has been created."),
+            (f"EXPORT DATABASE '{self.folder}/out'", "Exported database successfully."),
+        ):
+            result = self.connection.execute(statement)
+            self.assertEqual((result.get_column_names(), result.get_all()), (["result"], [[told]]), statement)
+        result = self.connection.execute("CREATE (:T {k: 3})")
+        self.assertEqual((result.get_column_names(), result.get_all()), ([], []))
+
     def test_rows_in_all_ways(self):
         query = "UNWIND range(1, 5) AS x RETURN x, duration({days: x}) AS d"
         day = datetime.timedelta(1)

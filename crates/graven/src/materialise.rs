@@ -270,7 +270,7 @@ impl Materialiser {
         Ok(node)
     }
 
-    /// The node or relationship that a map stands for.
+    /// The node, relationship or path that a map stands for.
     fn standing(&mut self, map: &graven_exec::Map) -> Result<Value, Error> {
         self.charge(TREE_BYTES.max(map.entries().len() * ENTRY_BYTES))?;
         let entries = map.entries().iter();
@@ -289,6 +289,25 @@ impl Materialiser {
                 end: end.node_id().unwrap_or_default(),
                 properties,
             })),
+            Some(Standing::Path {
+                nodes,
+                relationships,
+                ..
+            }) => {
+                let mut path = Path {
+                    nodes: Vec::with_capacity(nodes.len()),
+                    relationships: Vec::with_capacity(relationships.len()),
+                };
+                for part in nodes.iter().chain(relationships) {
+                    match self.value(part.clone())? {
+                        Value::Node(node) => path.nodes.push(node),
+                        Value::Relationship(relationship) => path.relationships.push(relationship),
+                        // It is made of such parts alone.
+                        _ => {}
+                    }
+                }
+                Value::Path(Arc::new(path))
+            }
             Some(Standing::Node { id, labels }) => Value::Node(Arc::new(Node {
                 id: *id,
                 labels: labels.clone(),

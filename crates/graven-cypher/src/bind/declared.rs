@@ -10,9 +10,9 @@
 //!
 //! # Invariants
 //! * CY-70 A declared type refuses no statement and changes no value, but for `.field` behind a
-//!   column of type `STRUCT`, and for functions of maps given one of type `STRUCT` or `MAP`: its
-//!   text is read, which was an error otherwise. Operators take the texts of whole numbers beyond
-//!   64 bits and of JSON for what they stand for.
+//!   column of type `STRUCT`, for functions of maps given one of type `STRUCT` or `MAP`, and for
+//!   those of unions: its text is read, which was an error otherwise. Operators take the texts of
+//!   whole numbers beyond 64 bits and of JSON for what they stand for.
 
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use super::made::{Typed, call};
 use super::wide::{INT128, widest};
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
+use crate::diagnostic::Code;
+use crate::functions::UNION_OF;
 use crate::plan::VarId;
 use crate::plan::expression::{Expr, Literal, UnaryOp};
 use crate::types::{Type, TypeSet};
@@ -206,6 +208,32 @@ impl Binder<'_> {
             call("cast", vec![bound, of]),
             Type::of(TypeSet::MAP),
         )))
+    }
+
+    /// The name of the member that the value of a column of type `UNION` is, or the value of the
+    /// member that the second argument names.
+    pub(super) fn union_of(&mut self, at: &ast::Name, args: &[ast::Expr]) -> Result<Typed> {
+        let column = &args[0];
+        let declared = self.declared_type(column);
+        let is_union = |of: &Arc<str>| of.trim().to_ascii_uppercase().starts_with("UNION");
+        let Some(of) = declared.filter(is_union) else {
+            let message = "the argument is no column of type UNION";
+            let hint = "a union is the value that it holds: `typeof(value)` tells its type";
+            return Err(self
+                .error(at.span, Code::FeatureNotAvailable, message)
+                .with_hint(hint));
+        };
+        let (value, _) = self.expression(column)?;
+        let text = |of: Arc<str>| Expr::Literal(Literal::String(of));
+        let wanted = match args.get(1) {
+            Some(wanted) => self.expression(wanted)?.0,
+            None => text("".into()),
+        };
+        let ty = match args.len() {
+            1 => Type::of(TypeSet::STRING),
+            _ => Type::ANY,
+        };
+        Ok((call(UNION_OF, vec![value, text(of), wanted]), ty))
     }
 
     /// `.key` of the text of a `STRUCT`; none if the base is no column of such a type.

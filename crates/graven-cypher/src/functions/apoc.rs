@@ -145,6 +145,8 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.diff.nodes" "apoc.diff.nodes" (leftNode: Node given, rightNode: Node given) MAP;
     "apoc.hashing.fingerprint" "apoc.hashing.fingerprint"
         (object: Any, excludedPropertyKeys: Strings = "[]") STR;
+    "apoc.hashing.fingerprinting" "apoc.hashing.fingerprinting"
+        (object: Any, config: Map = "{}") STR;
     "apoc.json.path" "apoc.json.path"
         (json: String, path: String = "$", pathOptions: Strings = "null") ANY;
     "apoc.label.exists" "apoc.label.exists" (node: Any, label: String given) BOOL;
@@ -333,4 +335,6 @@ pub(super) const APOC: &[Function] = rows! {
     "apoc.util.validatePredicate" "apoc.util.validatepredicate"
         (predicate: Boolean given, message: String, params: List) BOOL;
     "apoc.version" "apoc.version" () STR;
+    "apoc.xml.parse" "apoc.xml.parse"
+        (data: String, path: String = "/", config: Map = "{}", simple: Boolean given = "false") MAP;
 };

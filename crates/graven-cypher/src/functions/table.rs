@@ -2,7 +2,7 @@
 
 use super::{
     Availability, CONCATENATE, Function, HAS_ALL_LABELS, HAS_ANY_LABEL, IS_LABELED, IS_NORMALIZED,
-    IS_TYPED, MERGE_MAPS, OPENED, TRIMMED, TYPE_OF,
+    IS_TYPED, MERGE_MAPS, OPENED, TRIMMED, TYPE_OF, UNION_OF,
 };
 use crate::types::TypeSet;
 
@@ -387,8 +387,17 @@ pub(super) const LANGUAGE: &[Function] = &[
         function("graven.trimmed", TRIMMED, (3, 3), STR, STR),
     ),
     function("graven.typeOf", TYPE_OF, (1, 1), ANY, STR),
+    function("graven.unionOf", UNION_OF, (1, 3), ANY, ANY),
+    volatile(function(
+        "graven.virtualPath",
+        "graven.virtualpath",
+        (2, 2),
+        LIST,
+        ANY,
+    )),
     function("graven.wide", "graven.wide", (3, 3), STR, ANY),
     function("graven.wideOf", "graven.wideof", (2, 2), LIST, ANY),
+    function("graven.xml", "graven.xml", (3, 3), ANY, LIST),
     function("haversin", "haversin", (1, 1), NUM, FLOAT),
     function("head", "head", (1, 1), LIST, ANY),
     function("id", "id", (1, 1), ENTITY, INT),

@@ -159,6 +159,29 @@ impl Parser<'_> {
         Err(self.without("extensions to load", hint))
     }
 
+    /// A call of a procedure, by its name in Kuzu, whose rows are a source; none if none is here.
+    pub(super) fn kuzu_source(&mut self) -> Result<Option<ClauseKind>> {
+        let word = self.token().span.slice(self.text).to_ascii_lowercase();
+        let known = CALLS.iter().find(|(name, _)| *name == word);
+        let Some((_, procedure)) = known.filter(|_| self.peek(1) == TokenKind::OpenParen) else {
+            return Ok(None);
+        };
+        let span = self.advance().span;
+        self.advance();
+        let args = self.arguments()?;
+        Ok(Some(ClauseKind::Call(ProcedureCall {
+            name: Name {
+                text: (*procedure).into(),
+                span,
+            },
+            yields: setting_by_name(&word, &args).unwrap_or(Yields::None),
+            args: Some(args),
+            filter: self.where_clause()?,
+            shown: true,
+            optional: false,
+        })))
+    }
+
     /// The rest of `CALL` where it is one of Kuzu: a procedure that gives its columns without
     /// `YIELD`, or a setting.
     pub(super) fn kuzu_call(&mut self, start: Span) -> Result<Option<ClauseKind>> {

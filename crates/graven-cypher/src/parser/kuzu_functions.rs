@@ -198,6 +198,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("nextval", 1, "graven.nextValue($0)"),
     ("currval", 1, "graven.currentValue($0)"),
     ("typeof", 1, "graven.typeOf($0)"),
+    ("union_tag", 1, "graven.unionOf($0)"),
+    ("union_extract", 2, "graven.unionOf($0, $1)"),
     ("ifnull", 2, "coalesce($0, $1)"),
     (
         "constant_or_null",

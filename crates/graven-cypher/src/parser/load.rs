@@ -1,8 +1,8 @@
 //! `LOAD FROM`, `COPY`, `EXPORT DATABASE` and `IMPORT DATABASE`: rows from files and into them.
 //!
 //! # How it works
-//! A source is a name, a list of names, a parameter, or a query in brackets; behind it stand
-//! declared columns and options in any order. Kuzu's order
+//! A source is a name, a list of names, a parameter, a call of a procedure by its name in Kuzu, or
+//! a query in brackets; behind it stand declared columns and options in any order. Kuzu's order
 //! (`LOAD WITH HEADERS (a INT64) FROM 'file'`) is taken as well. Brackets hold options where `=`,
 //! a literal, a comma or the end stands behind the first word.
 
@@ -23,6 +23,8 @@ use crate::token::{Span, TokenKind};
 #[derive(Default)]
 struct Around {
     headers: bool,
+    /// Both stand before the source, where Kuzu says by them what the columns are, and no more.
+    is_declared_first: bool,
     by_column: bool,
     columns: Option<Vec<(Arc<str>, Arc<str>)>>,
     options: Vec<(Name, Expr)>,
@@ -61,6 +63,7 @@ impl Parser<'_> {
         self.advance();
         let mut around = Around::default();
         self.around(&mut around)?;
+        around.is_declared_first = around.headers && around.columns.is_some();
         self.expect_word("FROM")?;
         let start = self.token().span;
         match self.source()? {
@@ -184,6 +187,14 @@ impl Parser<'_> {
 
     fn source(&mut self) -> Result<CopySource> {
         let at = self.token().span;
+        if let Some(kind) = self.kuzu_source()? {
+            let span = at.to(self.last_span());
+            let clauses = vec![Clause { kind, span }];
+            return Ok(CopySource::Query(Box::new(Query {
+                first: SingleQuery { clauses },
+                unions: Vec::new(),
+            })));
+        }
         let files = match self.kind() {
             TokenKind::String => FileNames::Texts(vec![self.text_in_quotes()?]),
             TokenKind::OpenParen if self.peek(1) != TokenKind::String => {
@@ -334,8 +345,14 @@ impl Parser<'_> {
     fn apply(&self, source: &mut LoadSource, around: Around) -> Result<()> {
         source.options = self.constants(around.options)?;
         source.columns = around.columns;
-        if around.headers {
-            let header = ("HEADER".into(), OptionValue::One(Literal::Boolean(true)));
+        let mut options = source.options.iter();
+        let is_said = options.any(|(name, _)| name.eq_ignore_ascii_case("HEADER"));
+        if around.headers && !(around.is_declared_first && is_said) {
+            let header = match around.is_declared_first {
+                true => Literal::String("AUTO".into()),
+                false => Literal::Boolean(true),
+            };
+            let header = ("HEADER".into(), OptionValue::One(header));
             source.options.push(header);
         }
         if around.by_column {

@@ -327,6 +327,12 @@ impl Parser<'_> {
         if !index {
             self.expect_word("CONSTRAINT")?;
         }
+        if self.is_word("ON") && matches!(self.peek(1), TokenKind::Colon | TokenKind::OpenParen) {
+            return Err(self.unexpected("its name").with_hint(
+                "`ON` was said before Neo4j 5; `SHOW INDEXES` and `SHOW CONSTRAINTS` tell the \
+                        names",
+            ));
+        }
         let name = self.name_of_schema("its name")?;
         let if_exists = self.eat_word("IF");
         if if_exists {

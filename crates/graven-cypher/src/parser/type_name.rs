@@ -206,7 +206,7 @@ impl Parser<'_> {
                 return Err(error.with_hint("write `NOT NULL` behind each of them"));
             }
             alternatives
-        } else if self.of_property && self.spelled().is_none() {
+        } else if self.of_property && (self.spelled().is_none() || self.at_map_of_types()) {
             self.table_type()?.to_string()
         } else {
             self.plain_type()?.to_owned()
@@ -246,6 +246,12 @@ impl Parser<'_> {
             words.all(|(n, word)| self.is_word_at(n, word))
         };
         SPELLINGS.iter().find(|(words, _)| matches(words))
+    }
+
+    /// Whether a type of tables stands here that says what its keys and values are: a property
+    /// holds the text of such a map.
+    fn at_map_of_types(&self) -> bool {
+        self.is_word("MAP") && self.peek(1) == TokenKind::OpenParen
     }
 
     fn plain_type(&mut self) -> Result<&'static str> {

@@ -30,6 +30,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
         functions::apoc::exact::FUNCTIONS,
         functions::apoc::fingerprint::FUNCTIONS,
         functions::apoc::url::FUNCTIONS,
+        functions::apoc::xml::FUNCTIONS,
         functions::apoc::graph::FUNCTIONS,
         functions::apoc::likeness::FUNCTIONS,
         functions::apoc::map::FUNCTIONS,

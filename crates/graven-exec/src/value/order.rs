@@ -108,6 +108,7 @@ pub(crate) fn type_rank(value: &Value) -> u8 {
             None => 0,
             Some(Standing::Node { .. }) => 1,
             Some(Standing::Relationship { .. }) => 2,
+            Some(Standing::Path { .. }) => 4,
         },
         Value::Node(_) => 1,
         Value::Relationship(_) => 2,

@@ -1,5 +1,5 @@
-//! Maps that stand for a node or relationship which no database holds: a picture of the schema, or
-//! what a statement makes up.
+//! Maps that stand for a node, relationship or path which no database holds: a picture of the
+//! schema, or what a statement makes up.
 //!
 //! # How it works
 //! Such a value is the map of its properties, which also bears an id and labels, or a type and
@@ -36,6 +36,15 @@ pub enum Standing {
         /// Likewise.
         end: Value,
     },
+    /// A path, with as many relationships as it has nodes, but one.
+    Path {
+        /// One that nothing else has.
+        id: u64,
+        /// Nodes, or maps that stand for such.
+        nodes: Vec<Value>,
+        /// Relationships, or maps that stand for such.
+        relationships: Vec<Value>,
+    },
 }
 
 impl Standing {
@@ -57,7 +66,9 @@ impl Standing {
     #[must_use]
     pub fn id(&self) -> u64 {
         match self {
-            Standing::Node { id, .. } | Standing::Relationship { id, .. } => *id,
+            Standing::Node { id, .. }
+            | Standing::Relationship { id, .. }
+            | Standing::Path { id, .. } => *id,
         }
     }
 
@@ -72,6 +83,16 @@ impl Standing {
                 end,
                 ..
             } => rel_type.len() + 16 + start.heap_bytes() + end.heap_bytes(),
+            Standing::Path {
+                nodes,
+                relationships,
+                ..
+            } => {
+                let parts = nodes.iter().chain(relationships);
+                parts
+                    .map(|part| size_of::<Value>() + part.heap_bytes())
+                    .sum()
+            }
         }
     }
 
@@ -95,6 +116,15 @@ impl Standing {
                 Value::String(Arc::clone(rel_type)),
                 start.clone(),
                 end.clone(),
+            ],
+            Standing::Path {
+                id,
+                nodes,
+                relationships,
+            } => vec![
+                Value::Integer(id.cast_signed()),
+                Value::list(nodes.clone()),
+                Value::list(relationships.clone()),
             ],
         }
     }
@@ -120,6 +150,15 @@ impl Standing {
                     end: end.clone(),
                 })
             }
+            [
+                Value::Integer(id),
+                Value::List(nodes),
+                Value::List(relationships),
+            ] => Some(Standing::Path {
+                id: id.cast_unsigned(),
+                nodes: nodes.to_vec(),
+                relationships: relationships.to_vec(),
+            }),
             _ => None,
         }
     }

@@ -10,11 +10,15 @@ mod atomic;
 mod batches;
 mod collapsed;
 mod create;
+mod document;
 mod elements;
 mod export;
+mod file;
 mod graph;
 mod grouped;
+mod import;
 mod jobs;
+mod load;
 mod merge;
 mod meta;
 mod meta_of;
@@ -43,14 +47,18 @@ pub(super) const TABLES: &[&[Procedure]] = &[
     batches::TABLE,
     collapsed::TABLE,
     create::TABLE,
+    document::TABLE,
     elements::TABLE,
     export::TABLES[0],
     export::TABLES[1],
     export::TABLES[2],
     export::TABLES[3],
+    export::TABLES[4],
     graph::TABLE,
     grouped::TABLE,
+    import::TABLE,
     jobs::TABLE,
+    load::TABLE,
     merge::TABLE,
     meta::TABLE,
     meta_of::TABLE,

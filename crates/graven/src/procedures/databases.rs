@@ -390,7 +390,8 @@ fn database_manager<'a>(
             kind: "NotAvailable",
             detail: "AdministrationCommand",
             message: format!(
-                "{what} needs a server of several databases, and `{file}` is one database in one                     file: start `graven serve --databases DIR`"
+                "{what} needs a server of several databases, and `{file}` is one database in one \
+                    file: start `graven serve --databases DIR`"
             ),
         }
     })

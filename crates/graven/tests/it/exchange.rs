@@ -188,6 +188,40 @@ fn semicolons_within_a_schema_come_back() {
     }
 }
 
+/// Goal: columns of every kind that a table may have, and what they are by default, come back.
+#[test]
+fn columns_of_all_types_come_back() {
+    let (folder, db) = database();
+    for text in [
+        "CREATE NODE TABLE T(k INT64, s STRUCT(x INT64, y STRING), m MAP(STRING, INT64), \
+            ms MAP(STRING, INT64)[], u UNION(n INT64, w STRING), d DECIMAL(5, 2), i INT128, \
+            l INT64[3], b BLOB, t TIMESTAMP_MS, PRIMARY KEY(k))",
+        "ALTER TABLE T ADD usual MAP(STRING, INT64) DEFAULT map(['a', 'b'], [1, 2])",
+        "CREATE (:T {k: 1, s: {x: 1, y: 'b'}, m: map(['k'], [1]), u: 5, d: 1.5, i: 7, \
+            l: [1, 2, 3], t: '2020-01-02 03:04:05.678'})",
+    ] {
+        run(&db, text);
+    }
+    let all = [
+        "CALL table_info('T') RETURN *",
+        "SHOW CONSTRAINTS YIELD name, propertyType RETURN * ORDER BY name",
+        "CREATE (:T {k: 2})",
+        "MATCH (t:T) RETURN t.* ORDER BY t.k",
+        "MATCH (t:T) RETURN t.s.y, map_extract(t.usual, 'b'), union_tag(t.u) ORDER BY t.k",
+    ];
+    for format in ["parquet", "csv", "json"] {
+        let place = folder.path().join(format);
+        let place = place.display();
+        run(&db, "MATCH (t:T {k: 2}) DELETE t");
+        run(&db, &format!("EXPORT DATABASE '{place}' (FORMAT {format})"));
+        let (_other, back) = database();
+        run(&back, &format!("IMPORT DATABASE '{place}'"));
+        for text in all {
+            assert_eq!(run(&back, text), run(&db, text), "{format}: {text}");
+        }
+    }
+}
+
 #[test]
 fn an_export_takes_options() {
     let (folder, db) = database();

@@ -73,6 +73,8 @@ fn rows_of_files_are_rows_of_statements() {
         "name,age,since\nAda,36,2024-01-01\nBo,,2023-05-06\n",
     );
     place.file("b1.csv", "x\n1\n2\n");
+    place.file("c.csv", "Ada,1\nBo,2\n");
+    place.file("m.csv", "n,m\nAda,\"{k=1, j=2}\"\n");
     place.file("b2.csv", "x\n3\n");
     place.file("a.json", "[{\"k\": 1, \"m\": {\"y\": [1, 2]}}, {\"k\": 2}]");
     let params = Params::new().with("f", "@/a.csv");
@@ -96,6 +98,19 @@ fn rows_of_files_are_rows_of_statements() {
         (
             "LOAD WITH HEADERS (n STRING, a INT64, d DATE) FROM '@/a.csv' RETURN n LIMIT 1",
             ok(&["Ada"]),
+        ),
+        // Without names, and with the option, as Kuzu reads them.
+        (
+            "LOAD WITH HEADERS (n STRING, x INT64) FROM '@/c.csv' RETURN n, x",
+            ok(&["Ada|1", "Bo|2"]),
+        ),
+        (
+            "LOAD WITH HEADERS (n STRING, x STRING) FROM '@/c.csv' (HEADER = 1) RETURN n, x",
+            ok(&["Bo|2"]),
+        ),
+        (
+            "LOAD WITH HEADERS (n STRING, m MAP(STRING, INT64)) FROM '@/m.csv' RETURN n, m.k",
+            ok(&["Ada|1"]),
         ),
         ("LOAD FROM '@/a.csv' RETURN count(*)", ok(&["2"])),
         ("LOAD FROM '@/b*.csv' RETURN sum(x)", ok(&["6"])),

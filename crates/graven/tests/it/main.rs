@@ -2,6 +2,7 @@
 
 mod access_paths;
 mod apoc;
+mod apoc_files;
 mod arrow;
 mod attach;
 mod computed_labels;

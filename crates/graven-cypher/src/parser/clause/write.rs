@@ -71,6 +71,12 @@ impl Parser<'_> {
 
     fn merge(&mut self) -> Result<ClauseKind> {
         let pattern = self.path()?;
+        if self.kind() == TokenKind::Comma {
+            let message = "`MERGE` takes one pattern";
+            return Err(self
+                .error(self.token().span, Code::UnexpectedSyntax, message)
+                .with_hint("write a `MERGE` for each: all of them are one transaction"));
+        }
         let (mut on_create, mut on_match) = (Vec::new(), Vec::new());
         while self.eat_word("ON") {
             let target = if self.eat_word("CREATE") {

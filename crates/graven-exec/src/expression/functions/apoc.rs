@@ -35,6 +35,7 @@ pub(in crate::expression) mod standing;
 pub(in crate::expression) mod text;
 pub(in crate::expression) mod text_format;
 pub(in crate::expression) mod url;
+pub(in crate::expression) mod xml;
 
 use std::sync::Arc;
 

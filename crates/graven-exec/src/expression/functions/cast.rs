@@ -7,6 +7,8 @@
 //! statement counts on from there. Two transactions that take the same number conflict, and one of
 //! them runs again.
 //!
+//! `graven.unionOf` tells which member of a union a value is: the first one whose type takes it.
+//!
 //! `graven.leftOut` notes a row of a `COPY` whose key exists, and gives a map without entries.
 //! `graven.missingEnd` says that an end of a relationship does not exist.
 
@@ -48,6 +50,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: "graven.missingend",
         arity: (6, 6),
         body: missing_end,
+    },
+    Function {
+        name: "graven.unionof",
+        arity: (1, 3),
+        body: union_of,
     },
 ];
 
@@ -112,6 +119,36 @@ fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         target.of(&args[0]).ok_or_else(|| ExecError::Value {
             message: format!("cast(): {} is no {wanted}", args[0]),
         })
+    })
+}
+
+/// The name of the member that the value is, or the value of the member of a name; null if it is
+/// none, or another one. The arguments are the value, the type, and the name or nothing.
+fn union_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    if args.iter().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
+    let (Some(Value::String(of)), Some(wanted)) = (args.get(1), args.get(2)) else {
+        return Err(wrong("graven.unionOf", "the name of a type", &args[0]));
+    };
+    let wanted = match wanted {
+        Value::String(wanted) => &**wanted,
+        other => return Err(wrong("union_extract", "the name of a member", other)),
+    };
+    charge_copy(&args[0])?;
+    let refused = |message| ExecError::Argument { message };
+    let unknown = || refused(format!("union_tag(): {of} is no type of a union"));
+    let members = Target::members(of).ok_or_else(unknown)?;
+    let is_member = |name: &str| members.iter().any(|(known, _)| **known == *name);
+    if !wanted.is_empty() && !is_member(wanted) {
+        return Err(refused(format!("union_extract(): {of} has no {wanted}")));
+    }
+    let mut members = members.iter();
+    let found = members.find_map(|(name, target)| Some((name, target.of(&args[0])?)));
+    Ok(match found {
+        Some((name, _)) if wanted.is_empty() => Value::text(name),
+        Some((name, value)) if **name == *wanted => value,
+        _ => Value::Null,
     })
 }
 

@@ -102,8 +102,10 @@ fn id(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Value::Node(id) => Ok(as_integer(id.0)),
         Value::Relationship(id) => Ok(as_integer(id.0)),
         other => match other.standing() {
-            Some(standing) => Ok(Value::Integer(standing.id().cast_signed())),
-            None => Err(wrong("id", "a Node or Relationship", other)),
+            Some(standing @ (Standing::Node { .. } | Standing::Relationship { .. })) => {
+                Ok(Value::Integer(standing.id().cast_signed()))
+            }
+            _ => Err(wrong("id", "a Node or Relationship", other)),
         },
     }
 }
@@ -116,7 +118,7 @@ fn element_id(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         other => match other.standing() {
             Some(Standing::Node { id, .. }) => Ok(Value::text(&rt.element_id('n', *id))),
             Some(Standing::Relationship { id, .. }) => Ok(Value::text(&rt.element_id('r', *id))),
-            None => Err(wrong("elementId", "a Node or Relationship", other)),
+            _ => Err(wrong("elementId", "a Node or Relationship", other)),
         },
     }
 }
@@ -278,7 +280,10 @@ fn nodes(_: &QueryContext, args: &[Value]) -> Result<Value> {
                 .map(|n| Value::Node(*n))
                 .collect::<Arc<[_]>>(),
         )),
-        other => Err(wrong("nodes", "a Path", other)),
+        other => match other.standing() {
+            Some(Standing::Path { nodes, .. }) => Ok(Value::list(nodes.clone())),
+            _ => Err(wrong("nodes", "a Path", other)),
+        },
     }
 }
 
@@ -291,7 +296,10 @@ fn relationships(_: &QueryContext, args: &[Value]) -> Result<Value> {
                 .map(|r| Value::Relationship(*r))
                 .collect::<Arc<[_]>>(),
         )),
-        other => Err(wrong("relationships", "a Path", other)),
+        other => match other.standing() {
+            Some(Standing::Path { relationships, .. }) => Ok(Value::list(relationships.clone())),
+            _ => Err(wrong("relationships", "a Path", other)),
+        },
     }
 }
 
@@ -299,6 +307,11 @@ fn length(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match &args[0] {
         Value::Null => Ok(Value::Null),
         Value::Path(path) => Ok(as_integer(path.relationships.len() as u64)),
-        other => Err(wrong("length", "a Path", other)),
+        other => match other.standing() {
+            Some(Standing::Path { relationships, .. }) => {
+                Ok(as_integer(relationships.len() as u64))
+            }
+            _ => Err(wrong("length", "a Path", other)),
+        },
     }
 }

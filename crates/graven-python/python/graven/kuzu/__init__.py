@@ -9,7 +9,8 @@ Statements, files and transactions are those of :mod:`graven`; what differs is t
   ``{"offset": id, "table": 0}``: ids are unique in the whole database.
 * Data frames and Arrow tables have the declared types; nodes of a NetworkX graph are called ``Label_key``.
 * A parameter ``{"key": [...], "value": [...]}`` is a map. A column of a DataFrame with values of several types is text.
-* ``EXPLAIN`` gives its plan as a row. ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements.
+* ``EXPLAIN`` gives its plan as a row, a change of the schema or a ``COPY`` what it did, in the column ``result``.
+* ``BEGIN TRANSACTION``, ``COMMIT``, ``ROLLBACK`` and ``CHECKPOINT`` are statements.
 * A statement that cannot be prepared says so by ``is_success()``. No row can be read once the database is closed.
 """
 

@@ -11,6 +11,7 @@ from ..values import Error
 from . import given
 from .delegate import Delegate
 from .kinds import Kind
+from .messages import message
 from .result import QueryResult
 from .values import Values
 
@@ -19,6 +20,8 @@ __all__ = ["Connection", "PreparedStatement"]
 #: Statements that are none of the language: they begin and end transactions, and care for the file.
 _CONTROL = re.compile(r"\s*(BEGIN\s+TRANSACTION(?:\s+READ\s+ONLY)?|COMMIT|ROLLBACK|CHECKPOINT)\s*;?\s*", re.IGNORECASE)
 _TIMEOUT = re.compile(r"\s*CALL\s+timeout\s*=\s*(\d+)\s*;?\s*", re.IGNORECASE)
+#: Statements whose rows are Graven's own.
+_WHOLE = re.compile(r"\s*(EXPORT|IMPORT)\s+DATABASE\b", re.IGNORECASE)
 _NOTHING = "UNWIND [] AS nothing FINISH"
 _INTERRUPTED = ("Statement.Cancelled", "Statement.TimedOut")
 
@@ -95,6 +98,11 @@ class Connection(Delegate):
             return [self._made(one, kinds) for one in result]
         if isinstance(text, str) and re.match(r"\s*EXPLAIN\b", text, re.IGNORECASE):
             result = self._inner.execute("RETURN $plan AS `explain result`", {"plan": result.summary["plan"]})
+        elif isinstance(text, str) and (not result.get_column_names() or _WHOLE.match(text)):
+            told = message(text, result.summary["counters"])
+            if told is not None:
+                result.get_all()
+                result = self._inner.execute("RETURN $told AS result", {"told": told})
         return self._made(result, kinds)
 
     def _run(self, query: Union[str, PreparedStatement], parameters: Optional[Dict[str, Any]]) -> Any:

@@ -52,6 +52,26 @@ macro_rules! same_size {
     };
 }
 
+/// Paths of shown copies, which share the copies of nodes.
+macro_rules! cloned {
+    ($paths:literal) => {
+        Body::Statement(concat!(
+            "WITH [p IN ",
+            $paths,
+            " WHERE p IS NOT NULL] AS paths \
+                WITH paths, apoc.coll.toSet(reduce(l = [], p IN paths | l + nodes(p))) AS own \
+                WITH paths, own, [n IN own | apoc.create.vNode(labels(n), properties(n))] AS made \
+                UNWIND paths AS p \
+                WITH own, made, nodes(p) AS ns, relationships(p) AS rs \
+                WITH [n IN ns | made[apoc.coll.indexOf(own, n)]] AS ns, \
+                    [r IN rs | apoc.create.vRelationship( \
+                        made[apoc.coll.indexOf(own, startNode(r))], type(r), properties(r), \
+                        made[apoc.coll.indexOf(own, endNode(r))])] AS rs \
+                RETURN graven.virtualPath(ns, rs) AS path"
+        ))
+    };
+}
+
 const SHOWN_PATTERN: &str = "WITH apoc.create.vNode($labelsN, coalesce($n, {})) AS from, \
     apoc.create.vNode($labelsM, coalesce($m, {})) AS to \
     RETURN from, \
@@ -70,6 +90,22 @@ pub(super) const TABLE: &[Procedure] = &[
             labels!(),
             ") RETURN node"
         )),
+    ),
+    procedure(
+        "apoc.create.clonePathToVirtual",
+        "a path of copies that are only shown",
+        (&[("path", TypeSet::ANY)], 1),
+        Right::Read,
+        &[("path", TypeSet::ANY)],
+        cloned!("[$path]"),
+    ),
+    procedure(
+        "apoc.create.clonePathsToVirtual",
+        "paths of copies that are only shown",
+        (&[("paths", TypeSet::LIST)], 1),
+        Right::Read,
+        &[("path", TypeSet::ANY)],
+        cloned!("$paths"),
     ),
     procedure(
         "apoc.create.node",

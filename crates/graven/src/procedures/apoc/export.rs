@@ -185,7 +185,19 @@ macro_rules! of_form {
 }
 
 /// By form and name.
-pub(super) const TABLES: [&[Procedure]; 4] = [
+pub(super) const TABLES: [&[Procedure]; 5] = [
+    &[procedure(
+        "apoc.export.cypher.schema",
+        "indexes and constraints as cypher",
+        ALL,
+        Right::Read,
+        SCRIPT_COLUMNS,
+        Body::Streams(|call, args| {
+            let none = Value::list(Vec::new());
+            let subject = Subject::of_lists("database", &none, &none);
+            run(call, (subject, args), cypher::write_schema, script_row)
+        }),
+    )],
     &of_form!("csv", COLUMNS, QUERY, csv::write, |made| Ok(row(
         "csv", made
     ))),

@@ -1,24 +1,17 @@
-//! Procedures of APOC that stand alone: lists, nodes, schema, checks, pauses, files, help.
+//! Procedures of APOC that stand alone: lists, nodes, schema, checks, pauses, help.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use graven_cypher::TypeSet;
-use graven_exec::{ExecError, MoreRows, Refused, Value};
-use graven_pagecache::Reservation;
+use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
 
 use super::super::Rows;
 use super::super::columns::text_of;
 use super::super::described::described;
 use super::super::entry::{Body, Named, Procedure, procedure};
-use super::super::inner::{Call, Started, no_room};
+use super::super::inner::Call;
 use super::super::schema_list;
-use super::VALUE;
-use crate::charged_text::{ChargedText, NoText};
 use crate::right::Right;
 
 /// By name.
@@ -98,36 +91,6 @@ pub(super) const TABLE: &[Procedure] = &[
             ("isDeprecated", TypeSet::BOOLEAN),
         ],
         Body::OfCall(help),
-    ),
-    procedure(
-        "apoc.load.json",
-        "the value, or the elements of the list, in a file of JSON",
-        (
-            &[
-                ("urlOrKeyOrBinary", TypeSet::STRING),
-                ("path", TypeSet::STRING),
-                ("config", TypeSet::MAP),
-            ],
-            1,
-        ),
-        Right::Read,
-        VALUE,
-        Body::Streams(|call, args| load_json(call, args, READ_MAPS)),
-    ),
-    procedure(
-        "apoc.load.jsonArray",
-        "the value in a file of JSON; the maps of a list one by one",
-        (
-            &[
-                ("url", TypeSet::STRING),
-                ("path", TypeSet::STRING),
-                ("config", TypeSet::MAP),
-            ],
-            1,
-        ),
-        Right::Read,
-        &[("value", TypeSet::ANY)],
-        Body::Streams(|call, args| load_json(call, args, READ_ARRAY)),
     ),
     procedure(
         "apoc.math.regr",
@@ -403,19 +366,6 @@ fn sleep(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     Ok(Rows::new())
 }
 
-/// Each element of a list, or the value, as a map.
-const READ_MAPS: &str = "WITH apoc.json.path($text, $path) AS whole \
-    WHERE whole IS NOT NULL OR $path IN ['', '$'] \
-    UNWIND CASE WHEN valueType(whole) STARTS WITH 'LIST' THEN whole ELSE [whole] END AS part \
-    RETURN CASE WHEN valueType(part) STARTS WITH 'MAP' THEN part ELSE {result: part} END AS value";
-
-/// The maps of a list, or the value.
-const READ_ARRAY: &str = "WITH apoc.json.path($text, $path) AS whole \
-    WHERE whole IS NOT NULL OR $path IN ['', '$'] \
-    UNWIND CASE WHEN NOT valueType(whole) STARTS WITH 'LIST' THEN [whole] \
-        WHEN size(whole) = 0 OR valueType(whole[0]) STARTS WITH 'MAP' THEN whole \
-        ELSE [whole] END AS value RETURN value";
-
 /// A relationship to each node behind, and from there the shortest way back.
 fn cycles(args: &Named<'_>) -> Result<String, String> {
     let config = match args.get("config") {
@@ -445,83 +395,4 @@ fn cycles(args: &Named<'_>) -> Result<String, String> {
                 RETURN relationships(p) AS back }} \
             RETURN apoc.path.create(s, [r] + back) AS path"
     ))
-}
-
-/// The elements of a list that a statement reads out of the text of a file.
-fn load_json(call: &Call<'_>, args: &[Value], read: &str) -> Result<Box<dyn MoreRows>, ExecError> {
-    let Some(Value::String(name)) = args.first() else {
-        return Err(call.failed("give the name of a file as text"));
-    };
-    let path = match args.get(1) {
-        None | Some(Value::Null) => "",
-        Some(Value::String(path)) => path,
-        Some(other) => {
-            let told = format!(
-                "a path within the JSON is a String, not {}",
-                other.type_name()
-            );
-            return Err(call.failed(told));
-        }
-    };
-    let file = name.strip_prefix("file://").unwrap_or(name);
-    if file.contains("://") {
-        let told = format!("{name}: only files are read, and no addresses");
-        return Err(call.failed(told));
-    }
-    let found = call.on.access().files.open(Path::new(file));
-    let found = found.map_err(|refused| match refused {
-        Refused::Policy(why) => ExecError::Forbidden {
-            message: format!("{}: {name}: {why}", call.name),
-        },
-        Refused::System(why) => call.failed(format!("{name} cannot be read: {why}")),
-    })?;
-    let empty = || call.on.database.budget.empty_reservation("JSON");
-    let whole = ChargedText::read(Stoppable { call, file: found }, empty());
-    let whole = whole.map_err(|why| match why {
-        NoText::Memory(why) => no_room(why),
-        NoText::System(why) => match call.check() {
-            Err(stopped) => stopped,
-            Ok(()) => call.failed(format!("{name} cannot be read: {why}")),
-        },
-    })?;
-    let mut memory = empty();
-    memory.grow(2 * whole.len() as u64).map_err(no_room)?;
-    // An empty file holds nothing.
-    let text = match whole.trim() {
-        "" => Value::text("[]"),
-        text => Value::text(text),
-    };
-    drop(whole);
-    let params = vec![
-        (Arc::from("text"), text),
-        (Arc::from("path"), Value::text(path)),
-    ];
-    let rows = call.start(read, params)?;
-    Ok(Box::new(OfText { rows, memory }))
-}
-
-/// A file that is read no longer than the statement may run.
-struct Stoppable<'a> {
-    call: &'a Call<'a>,
-    file: File,
-}
-
-impl Read for Stoppable<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.call.check().map_err(io::Error::other)?;
-        self.file.read(into)
-    }
-}
-
-/// Rows that a text in memory gives.
-struct OfText {
-    rows: Started,
-    #[expect(dead_code, reason = "given back on drop")]
-    memory: Reservation,
-}
-
-impl MoreRows for OfText {
-    fn next(&mut self) -> Result<Option<Rows>, ExecError> {
-        self.rows.next()
-    }
 }

@@ -1,5 +1,5 @@
 //! `apoc.create.vNode`, `vRelationship` and `virtual.fromNode`: nodes and relationships that are
-//! shown and are in no database.
+//! shown and are in no database; `graven.virtualPath` makes a path of them.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.create.virtual.fromnode", (2, 2), from_node),
     Function::new("apoc.create.vnode", (1, 2), node),
     Function::new("apoc.create.vrelationship", (4, 4), relationship),
+    Function::new("graven.virtualpath", (2, 2), path),
 ];
 
 /// Keys and their values.
@@ -86,4 +87,31 @@ fn from_node(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         labels: rt.labels_of(id)?,
     };
     Ok(made(standing, properties))
+}
+
+/// A path of these nodes and of these relationships between them.
+fn path(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let name = "graven.virtualPath";
+    let (Some(nodes), Some(relationships)) = (list(name, &args[0])?, list(name, &args[1])?) else {
+        return Ok(Value::Null);
+    };
+    let is_path = nodes.len() == relationships.len() + 1
+        && nodes.iter().all(|node| node.type_name() == "Node")
+        && relationships
+            .iter()
+            .all(|it| it.type_name() == "Relationship");
+    if !is_path {
+        return Err(wrong(
+            name,
+            "nodes, and relationships between them",
+            &args[1],
+        ));
+    }
+    charge(2 * size_of_val(nodes) + 2 * size_of_val(relationships))?;
+    let standing = Standing::Path {
+        id: Standing::next_id(),
+        nodes: nodes.to_vec(),
+        relationships: relationships.to_vec(),
+    };
+    Ok(made(standing, Vec::new()))
 }

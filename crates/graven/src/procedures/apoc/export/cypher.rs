@@ -17,6 +17,8 @@ pub(super) const BATCH: usize = 20;
 /// Nodes that lose their mark at once.
 const CLEANED: u64 = 20_000;
 
+const AWAIT: &str = "CALL db.awaitIndexes(300);\n";
+
 /// The mark of nodes, and what finds it.
 const LABEL: &str = "`UNIQUE IMPORT LABEL`";
 const KEY: &str = "`UNIQUE IMPORT ID`";
@@ -82,11 +84,21 @@ fn transaction(export: &mut Export<'_>, text: &str) -> Result<(), ExecError> {
     commit(export)
 }
 
-fn schema(export: &mut Export<'_>) -> Result<(), ExecError> {
+/// The schema alone.
+pub(super) fn write_schema(export: &mut Export<'_>) -> Result<(), ExecError> {
+    begin(export)?;
+    schema_statements(export)?;
+    commit(export)?;
+    push(export, AWAIT)?;
+    export.written.statements.ends = [export.to.length(); 3];
+    Ok(())
+}
+
+/// The statements that make what indexes and constraints there are.
+fn schema_statements(export: &mut Export<'_>) -> Result<(), ExecError> {
     let indexes = "SHOW INDEXES YIELD createStatement AS text, owningConstraint AS owner \
         WHERE owner IS NULL RETURN text ORDER BY text";
     let constraints = "SHOW CONSTRAINTS YIELD createStatement AS text RETURN text ORDER BY text";
-    begin(export)?;
     for asked in [indexes, constraints] {
         for row in export.call.rows(asked, Vec::new())? {
             if let Value::String(own) = &row[0] {
@@ -95,6 +107,12 @@ fn schema(export: &mut Export<'_>) -> Result<(), ExecError> {
             }
         }
     }
+    Ok(())
+}
+
+fn schema(export: &mut Export<'_>) -> Result<(), ExecError> {
+    begin(export)?;
+    schema_statements(export)?;
     push(
         export,
         &format!(
@@ -103,7 +121,7 @@ fn schema(export: &mut Export<'_>) -> Result<(), ExecError> {
         ),
     )?;
     commit(export)?;
-    push(export, "CALL db.awaitIndexes(300);\n")
+    push(export, AWAIT)
 }
 
 /// A statement of several rows, as long as what stands behind them is equal.

@@ -1,25 +1,25 @@
-//! Reads GraphML: that of Neo4j's APOC, of [`crate::export_graphml`], and of other programs.
+//! Reads GraphML: that of Neo4j's APOC, of Graven, and of other programs.
 //!
 //! # How it works
-//! One pass over the file; a node or edge is handed on when it ends. Nodes without `labels` have no
+//! One pass over the text; a node or edge is handed on when it ends. Nodes without `labels` have no
 //! label, edges without `label` the type `RELATED`. Where a file has no `labels` at all it is
 //! another program's: its ids are data and become the property `id`, unless the node has one.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::io::{BufRead, Read};
 
-use graven::Value;
-use graven_files::Kind;
+use graven_types::PropertyValue;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use crate::element::{Element, labels};
-use crate::error::{Error, Result};
-use crate::text::read_plain;
+use super::{Element, Properties, Wrong, labels};
+use crate::kind::Kind;
+use crate::plain;
+use crate::xml::predefined;
 
-/// The type of relationships that name none.
+type Result<T> = std::result::Result<T, Wrong>;
+
+/// The type of relationships that name none, unless the caller says another.
 const UNNAMED: &str = "RELATED";
 
 /// A property, as the file declares it.
@@ -27,7 +27,7 @@ struct Key {
     name: String,
     kind: Kind,
     /// What elements have that no `<data>` names it for.
-    default: Option<Value>,
+    default: Option<PropertyValue>,
     /// It holds the labels of nodes, or the types of edges.
     is_name: bool,
 }
@@ -73,80 +73,104 @@ enum Open {
     },
 }
 
-/// Hands every node and edge to `each`, with the line on which it ends.
-pub(crate) fn read(path: &Path, each: &mut dyn FnMut(Element, u64) -> Result<()>) -> Result<()> {
-    let file = File::open(path).map_err(Error::io(path))?;
-    let lines = Lines {
-        inner: BufReader::new(file),
-        lines: 0,
-    };
-    let mut reader = Reader::from_reader(lines);
-    reader.config_mut().expand_empty_elements = true;
-    let mut document = Document {
-        path,
-        keys: HashMap::new(),
-        key: None,
-        has_labels: false,
-        open: None,
-        data: None,
-        default: None,
-        properties: Vec::new(),
-    };
-    let mut buffer = Vec::new();
-    let (mut rooted, mut whole) = (false, false);
-    loop {
-        buffer.clear();
-        let event = reader.read_event_into(&mut buffer);
-        let line = reader.get_ref().lines + 1;
-        match event.map_err(|error| document.wrong(line, error.to_string()))? {
-            Event::Start(start) => {
-                if !rooted && start.local_name().as_ref() != "graphml" {
-                    return Err(document.wrong(line, "is no GraphML: no <graphml>".to_owned()));
+/// The nodes and relationships of a text of GraphML, each with the line on which it ends.
+pub struct GraphMl<R> {
+    reader: Reader<Lines<R>>,
+    document: Document,
+    buffer: Vec<u8>,
+    is_rooted: bool,
+    is_whole: bool,
+}
+
+impl<R: BufRead> GraphMl<R> {
+    /// Reads from the start of a text.
+    pub fn new(input: R) -> Self {
+        let mut reader = Reader::from_reader(Lines {
+            inner: input,
+            lines: 0,
+        });
+        reader.config_mut().expand_empty_elements = true;
+        GraphMl {
+            reader,
+            document: Document {
+                keys: HashMap::new(),
+                key: None,
+                has_labels: false,
+                open: None,
+                data: None,
+                default: None,
+                properties: Vec::new(),
+                unnamed: UNNAMED.to_owned(),
+            },
+            buffer: Vec::new(),
+            is_rooted: false,
+            is_whole: false,
+        }
+    }
+
+    /// With this type for relationships that name none.
+    #[must_use]
+    pub fn with_unnamed(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.document.unnamed);
+        self
+    }
+
+    fn step(&mut self) -> Result<Option<(Element, u64)>> {
+        let document = &mut self.document;
+        loop {
+            self.buffer.clear();
+            let event = self.reader.read_event_into(&mut self.buffer);
+            let line = self.reader.get_ref().lines + 1;
+            match event.map_err(|error| wrong(line, error.to_string()))? {
+                Event::Start(start) => {
+                    if !self.is_rooted && start.local_name().as_ref() != "graphml" {
+                        return Err(wrong(line, "is no GraphML: no <graphml>"));
+                    }
+                    self.is_rooted = true;
+                    document.start(&start, line)?;
                 }
-                rooted = true;
-                document.start(&start, line)?;
-            }
-            Event::Text(text) => document.text(&text.xml10_content()),
-            Event::CData(text) => document.text(&text.xml10_content()),
-            Event::GeneralRef(reference) => {
-                let resolved = reference.resolve_char_ref();
-                let resolved = resolved.map_err(|e| document.wrong(line, e.to_string()))?;
-                let resolved = resolved.or_else(|| predefined(&reference.xml10_content()));
-                let unknown = || document.wrong(line, "has an unknown entity".to_owned());
-                let c = resolved.ok_or_else(unknown)?;
-                document.text(c.encode_utf8(&mut [0; 4]));
-            }
-            Event::End(end) => {
-                whole |= end.local_name().as_ref() == "graphml";
-                if let Some(element) = document.end(end.local_name().as_ref(), line)? {
-                    each(element, line)?;
+                Event::Text(text) => document.text(&text.xml10_content()),
+                Event::CData(text) => document.text(&text.xml10_content()),
+                Event::GeneralRef(reference) => {
+                    let resolved = reference.resolve_char_ref();
+                    let resolved = resolved.map_err(|e| wrong(line, e.to_string()))?;
+                    let resolved = resolved.or_else(|| predefined(&reference.xml10_content()));
+                    let c = resolved.ok_or_else(|| wrong(line, "has an unknown entity"))?;
+                    document.text(c.encode_utf8(&mut [0; 4]));
                 }
+                Event::End(end) => {
+                    self.is_whole |= end.local_name().as_ref() == "graphml";
+                    if let Some(element) = document.end(end.local_name().as_ref(), line)? {
+                        return Ok(Some((element, line)));
+                    }
+                }
+                Event::Eof if self.is_whole => return Ok(None),
+                Event::Eof if self.is_rooted => {
+                    return Err(wrong(line, "ends before </graphml>: is the file whole?"));
+                }
+                Event::Eof => return Err(wrong(line, "is no GraphML: it is empty")),
+                _ => {}
             }
-            Event::Eof if whole => return Ok(()),
-            Event::Eof if rooted => {
-                let message = "ends before </graphml>: is the file whole?";
-                return Err(document.wrong(line, message.to_owned()));
-            }
-            Event::Eof => return Err(document.wrong(line, "is no GraphML: it is empty".to_owned())),
-            _ => {}
         }
     }
 }
 
-/// The entities that XML itself names.
-fn predefined(name: &str) -> Option<char> {
-    Some(match name {
-        "lt" => '<',
-        "gt" => '>',
-        "amp" => '&',
-        "quot" => '"',
-        "apos" => '\'',
-        _ => return None,
-    })
+impl<R: BufRead> Iterator for GraphMl<R> {
+    type Item = Result<(Element, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
 }
 
-struct Document<'a> {
-    path: &'a Path,
+fn wrong(line: u64, message: impl Into<String>) -> Wrong {
+    Wrong {
+        line,
+        message: message.into(),
+    }
+}
+
+struct Document {
     /// By what they are for and their id.
     keys: HashMap<(String, String), Key>,
     /// The key that is open.
@@ -156,44 +180,19 @@ struct Document<'a> {
     /// Key of the `<data>` that is open, and its text so far.
     data: Option<(String, String)>,
     default: Option<String>,
-    properties: Vec<(String, Value)>,
+    properties: Properties,
+    /// The type of relationships that name none.
+    unnamed: String,
 }
 
-impl Document<'_> {
-    fn wrong(&self, line: u64, message: String) -> Error {
-        Error::Input {
-            path: self.path.to_owned(),
-            line,
-            message,
-        }
-    }
-
-    fn attribute(&self, start: &BytesStart<'_>, name: &str, line: u64) -> Result<Option<String>> {
-        for attribute in start.attributes() {
-            let attribute = attribute.map_err(|error| self.wrong(line, error.to_string()))?;
-            if attribute.key.as_ref() == name {
-                let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-                let value = value.map_err(|error| self.wrong(line, error.to_string()))?;
-                return Ok(Some(value.into_owned()));
-            }
-        }
-        Ok(None)
-    }
-
-    fn needed(&self, start: &BytesStart<'_>, name: &str, line: u64) -> Result<String> {
-        self.attribute(start, name, line)?.ok_or_else(|| {
-            let element = start.local_name();
-            self.wrong(line, format!("<{}> has no {name}", element.as_ref()))
-        })
-    }
-
+impl Document {
     fn start(&mut self, start: &BytesStart<'_>, line: u64) -> Result<()> {
         match start.local_name().as_ref() {
             "key" => {
-                let id = self.needed(start, "id", line)?;
-                let name = self.attribute(start, "attr.name", line)?;
-                let kind = self.kind_of(start, line)?;
-                let of = self.attribute(start, "for", line)?;
+                let id = needed(start, "id", line)?;
+                let name = attribute(start, "attr.name", line)?;
+                let kind = kind_of(start, line)?;
+                let of = attribute(start, "for", line)?;
                 let of = of.filter(|of| of != "all").unwrap_or_default();
                 let name = name.unwrap_or_else(|| id.clone());
                 let is_name = match of.as_str() {
@@ -214,54 +213,33 @@ impl Document<'_> {
             "node" | "edge" if self.open.is_some() => {
                 let message =
                     "has a graph within a node or edge, which a property graph cannot hold";
-                return Err(self.wrong(line, message.to_owned()));
+                return Err(wrong(line, message));
             }
             "node" => {
-                let labels = self.attribute(start, "labels", line)?;
+                let labels = attribute(start, "labels", line)?;
                 self.has_labels |= labels.is_some();
                 self.open = Some(Open::Node {
-                    id: self.needed(start, "id", line)?,
+                    id: needed(start, "id", line)?,
                     labels,
                 });
             }
             "edge" => {
                 self.open = Some(Open::Edge {
-                    source: self.needed(start, "source", line)?,
-                    target: self.needed(start, "target", line)?,
-                    label: self.attribute(start, "label", line)?,
+                    source: needed(start, "source", line)?,
+                    target: needed(start, "target", line)?,
+                    label: attribute(start, "label", line)?,
                 });
             }
             "data" if self.open.is_some() => {
-                self.data = Some((self.needed(start, "key", line)?, String::new()));
+                self.data = Some((needed(start, "key", line)?, String::new()));
             }
             "hyperedge" => {
                 let message = "has a <hyperedge>, which a property graph cannot hold";
-                return Err(self.wrong(line, message.to_owned()));
+                return Err(wrong(line, message));
             }
             _ => {}
         }
         Ok(())
-    }
-
-    fn kind_of(&self, start: &BytesStart<'_>, line: u64) -> Result<Kind> {
-        if let Some(kind) = self.attribute(start, "graven.kind", line)? {
-            let unknown = || self.wrong(line, format!("has the unknown kind {kind}"));
-            return match kind.as_str() {
-                "LITERAL" => Ok(Kind::Literal),
-                kind => Kind::parse(kind).ok_or_else(unknown),
-            };
-        }
-        let plain = |name: &str| match name {
-            "boolean" => Kind::Boolean,
-            "int" | "long" | "integer" | "short" | "byte" => Kind::Integer,
-            "float" | "double" => Kind::Float,
-            _ => Kind::String,
-        };
-        if let Some(element) = self.attribute(start, "attr.list", line)? {
-            return Ok(Kind::List(Box::new(plain(&element))));
-        }
-        let named = self.attribute(start, "attr.type", line)?;
-        Ok(named.map_or(Kind::String, |name| plain(&name)))
     }
 
     fn text(&mut self, text: &str) {
@@ -279,9 +257,8 @@ impl Document<'_> {
                 let Some(key) = self.key.as_ref().and_then(|key| self.keys.get(key)) else {
                     return Ok(None);
                 };
-                let value = read_plain(&key.kind, &text).map_err(|why| {
-                    self.wrong(line, format!("the default of {} {why}", key.name))
-                })?;
+                let value = plain::read(&key.kind, &text)
+                    .map_err(|why| wrong(line, format!("the default of {} {why}", key.name)))?;
                 if let Some(key) = self.key.as_ref().and_then(|key| self.keys.get_mut(key)) {
                     key.default = Some(value);
                 }
@@ -325,8 +302,8 @@ impl Document<'_> {
                 label.get_or_insert(text);
             }
             _ => {
-                let value = read_plain(&kind, &text)
-                    .map_err(|why| self.wrong(line, format!("the property {name} {why}")))?;
+                let value = plain::read(&kind, &text)
+                    .map_err(|why| wrong(line, format!("the property {name} {why}")))?;
                 self.properties.push((name, value));
             }
         }
@@ -334,7 +311,7 @@ impl Document<'_> {
     }
 
     /// Adds what the file says of elements that do not say it themselves.
-    fn add_defaults(&self, of: &str, properties: &mut Vec<(String, Value)>) {
+    fn add_defaults(&self, of: &str, properties: &mut Properties) {
         for ((own, _), key) in &self.keys {
             let missing = properties.iter().all(|(name, _)| *name != key.name);
             if let Some(default) = &key.default
@@ -347,11 +324,11 @@ impl Document<'_> {
         }
     }
 
-    fn element(&self, open: Open, mut properties: Vec<(String, Value)>) -> Element {
+    fn element(&self, open: Open, mut properties: Properties) -> Element {
         match open {
             Open::Node { id, labels: names } => {
                 if !self.has_labels && properties.iter().all(|(key, _)| key != "id") {
-                    properties.push(("id".to_owned(), Value::from(id.as_str())));
+                    properties.push(("id".to_owned(), PropertyValue::String(id.as_str().into())));
                 }
                 Element::Node {
                     id,
@@ -368,9 +345,49 @@ impl Document<'_> {
                 end: target,
                 name: label
                     .filter(|l| !l.is_empty())
-                    .unwrap_or_else(|| UNNAMED.to_owned()),
+                    .unwrap_or_else(|| self.unnamed.clone()),
                 properties,
             },
         }
     }
+}
+
+fn attribute(start: &BytesStart<'_>, name: &str, line: u64) -> Result<Option<String>> {
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|error| wrong(line, error.to_string()))?;
+        if attribute.key.as_ref() == name {
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+            let value = value.map_err(|error| wrong(line, error.to_string()))?;
+            return Ok(Some(value.into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn needed(start: &BytesStart<'_>, name: &str, line: u64) -> Result<String> {
+    attribute(start, name, line)?.ok_or_else(|| {
+        let element = start.local_name();
+        wrong(line, format!("<{}> has no {name}", element.as_ref()))
+    })
+}
+
+fn kind_of(start: &BytesStart<'_>, line: u64) -> Result<Kind> {
+    if let Some(kind) = attribute(start, "graven.kind", line)? {
+        let unknown = || wrong(line, format!("has the unknown kind {kind}"));
+        return match kind.as_str() {
+            "LITERAL" => Ok(Kind::Literal),
+            kind => Kind::parse(kind).ok_or_else(unknown),
+        };
+    }
+    let plain = |name: &str| match name {
+        "boolean" => Kind::Boolean,
+        "int" | "long" | "integer" | "short" | "byte" => Kind::Integer,
+        "float" | "double" => Kind::Float,
+        _ => Kind::String,
+    };
+    if let Some(element) = attribute(start, "attr.list", line)? {
+        return Ok(Kind::List(Box::new(plain(&element))));
+    }
+    let named = attribute(start, "attr.type", line)?;
+    Ok(named.map_or(Kind::String, |name| plain(&name)))
 }
