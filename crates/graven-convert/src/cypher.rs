@@ -85,10 +85,20 @@ fn write(out: &mut dyn Write, clause: &str, rows: &str) -> Result<()> {
     Ok(writeln!(out, "UNWIND [{rows}] AS row {clause};")?)
 }
 
-fn map(properties: &BTreeMap<Arc<str>, Value>) -> String {
-    let entries = properties.iter();
-    let entries = entries.map(|(key, value)| format!("{}: {}", name(key), literal_of(value)));
-    format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+/// Ends a row with its properties. A long value is copied once.
+fn with_properties(mut row: String, properties: &BTreeMap<Arc<str>, Value>) -> String {
+    row.push_str("p: {");
+    for (at, (key, value)) in properties.iter().enumerate() {
+        let literal = literal_of(value);
+        let key = name(key);
+        row.reserve(literal.len() + key.len() + 6);
+        row.push_str(if at == 0 { "" } else { ", " });
+        row.push_str(&key);
+        row.push_str(": ");
+        row.push_str(&literal);
+    }
+    row.push_str("}}");
+    row
 }
 
 /// Writes the graph as a script.
@@ -134,7 +144,7 @@ pub fn export_cypher(
         let labels = sorted(&node.labels);
         let labels: String = labels.iter().map(|l| format!(":{}", name(l))).collect();
         bytes += count_bytes(&node.properties);
-        let row = format!("{{id: {}, p: {}}}", node.id, map(&node.properties));
+        let row = with_properties(format!("{{id: {}, ", node.id), &node.properties);
         let clause = format!("CREATE (n:{label}{labels} {{{key}: row.id}}) SET n += row.p");
         exported.nodes += 1;
         statements.add(out, clause, &row)
@@ -143,10 +153,8 @@ pub fn export_cypher(
     graph.relationships(|relationship| {
         bytes += count_bytes(&relationship.properties);
         let (from, to) = (relationship.start, relationship.end);
-        let row = format!(
-            "{{a: {from}, b: {to}, p: {}}}",
-            map(&relationship.properties)
-        );
+        let row = format!("{{a: {from}, b: {to}, ");
+        let row = with_properties(row, &relationship.properties);
         let clause = format!(
             "MATCH (a:{label} {{{key}: row.a}}), (b:{label} {{{key}: row.b}}) \
              CREATE (a)-[r:{}]->(b) SET r += row.p",

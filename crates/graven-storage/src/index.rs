@@ -549,6 +549,7 @@ pub(crate) fn cut(key: &[u8]) -> &[u8] {
 
 /// The key of several values, not cut; `None` if one of them has none.
 pub(crate) fn keys_bytes(values: &[PropertyValue]) -> Option<Vec<u8>> {
-    let keys: Option<Vec<Vec<u8>>> = values.iter().map(key_bytes).collect();
-    keys.map(|keys| keys.concat())
+    let mut keys = Vec::with_capacity(16);
+    let has_key = values.iter().all(|value| key::put_key(&mut keys, value));
+    has_key.then_some(keys)
 }

@@ -163,7 +163,10 @@ impl<'a> Generator<'a> {
         self.texts = vec!["s"];
         self.numbers = vec!["x"];
         let (value, rows) = (self.text(1), self.size(&[1, 20, 200, 2_000]));
-        match self.random.below(9) {
+        match self.random.below(11) {
+            9 | 10 => {
+                format!("WITH {text} AS s UNWIND range(1, 5) AS x CREATE (:N {{s: s + x, x: x}})")
+            }
             0 | 1 => format!(
                 "WITH {text} AS s UNWIND range(1, {rows}) AS x CREATE (:N {{s: {value}, x: x}})"
             ),
@@ -186,7 +189,12 @@ impl<'a> Generator<'a> {
                 "WITH {text} AS s UNWIND range(1, {rows}) AS x CALL (s, x) {{ CREATE (:N {{s: \
                     {value}, x: x}}) }} IN TRANSACTIONS OF 7 ROWS"
             ),
-            7 => "MATCH (n:N) DETACH DELETE n".to_owned(),
+            7 => (self.pick(&[
+                "MATCH (n:N) DETACH DELETE n",
+                "CALL graven.checkpoint()",
+                "CALL graven.check() YIELD problem RETURN count(problem)",
+            ]))
+            .to_owned(),
             _ => self
                 .pick(&[
                     "CREATE INDEX n_s IF NOT EXISTS FOR (n:N) ON (n.s)",
@@ -326,7 +334,10 @@ impl<'a> Generator<'a> {
         self.texts = vec!["n.s"];
         self.numbers = vec!["n.x"];
         let value = self.any(2);
-        let end = match self.random.below(9) {
+        let end = match self.random.below(12) {
+            9 => "RETURN n.s ORDER BY n.s".to_owned(),
+            10 => "SET n.t = n.s".to_owned(),
+            11 => "RETURN properties(n)".to_owned(),
             6 => "WITH n.s AS s, n.x AS x ORDER BY s DESC RETURN count(x)".to_owned(),
             7 => "WITH n.s AS s, collect(n.x) AS xs ORDER BY size(xs) RETURN count(s)".to_owned(),
             8 => "MATCH (m:N {s: n.s}) RETURN count(*)".to_owned(),

@@ -253,6 +253,8 @@ pub(crate) struct RowReader {
     cancellation: Cancellation,
     source: Source,
     long: Long,
+    /// For the values of the batch that was read last, where there is room.
+    batch: Reservation,
     bytes: Vec<u8>,
     at: usize,
 }
@@ -270,11 +272,16 @@ impl RowReader {
         long: Long,
         source: Source,
     ) -> Self {
+        let batch = long
+            .reservation
+            .budget()
+            .empty_reservation("rows read back");
         Self {
             operator,
             cancellation,
             source,
             long,
+            batch,
             bytes: Vec::new(),
             at: 0,
         }
@@ -285,11 +292,17 @@ impl RowReader {
     pub(crate) fn next_batch(&mut self, rows: usize, bytes: usize) -> Result<Option<Batch>> {
         let mut columns: Vec<Vec<Value>> = Vec::new();
         let (mut count, mut taken) = (0, 0);
+        self.batch.shrink(self.batch.bytes());
         while count < rows && taken < bytes {
             let Some(record) = self.record()? else { break };
             let record = match record {
                 Found::Here(range) => &self.bytes[range],
-                Found::Long => &self.long.bytes[..],
+                Found::Long => {
+                    let length = self.long.bytes.len();
+                    // Without room they are read all the same: they were there before.
+                    let _ = self.batch.grow(length as u64);
+                    &self.long.bytes[..]
+                }
             };
             taken += record.len();
             let mut take = Take { bytes: record };
@@ -302,6 +315,8 @@ impl RowReader {
                 columns[at].push(value);
                 at += 1;
             }
+            // Its values are held now.
+            self.long.clear();
             count += 1;
         }
         if count == 0 {
@@ -314,9 +329,8 @@ impl RowReader {
         Ok(Some(Batch::new(columns, count)))
     }
 
-    /// The next record; the one before it is gone.
+    /// The next record; what was long of the one before it is cleared.
     fn record(&mut self) -> Result<Option<Found>> {
-        self.long.clear();
         loop {
             let mut take = Take {
                 bytes: &self.bytes[self.at..],

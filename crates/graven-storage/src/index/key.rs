@@ -136,6 +136,7 @@ fn flip32(value: i32) -> [u8; 4] {
 }
 
 fn put_escaped(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.reserve(bytes.len() + 3);
     out.push(tag);
     for byte in bytes {
         out.push(*byte);

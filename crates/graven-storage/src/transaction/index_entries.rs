@@ -6,6 +6,7 @@ use crate::delta::change::Change;
 use crate::delta::delta_layer::DeltaLayer;
 use crate::ids::KeyId;
 use crate::index::{cut, keys_bytes};
+use crate::long_bytes::held;
 use crate::schema::SchemaEntity;
 use crate::{Error, Result, Snapshot};
 use graven_types::PropertyValue;
@@ -43,6 +44,9 @@ pub(crate) fn key_in(
             },
         });
     }
+    let bytes: u64 = values.iter().map(PropertyValue::heap_bytes).sum();
+    // The values, and their key.
+    let _held = held(view.cache().budget(), 2 * bytes as usize);
     Ok(keys_bytes(&values))
 }
 
