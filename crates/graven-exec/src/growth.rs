@@ -184,6 +184,8 @@ impl Growth {
             reservation.get_or_insert_with(|| self.budget.empty_reservation("expressions"));
         let exact = held - FREE.min(held);
         let generous = exact.next_multiple_of(FREE);
+        self.budget
+            .wait_for_brief(exact.saturating_sub(reservation.bytes()));
         let refused = |refusal: graven_pagecache::BudgetError| ExecError::Memory {
             operator: "an expression",
             bytes,

@@ -8,8 +8,9 @@
 //! counts the bytes that no reclaimer can give back.
 //!
 //! Work that goes on by itself, as a checkpoint does, takes much memory for a moment. Such a
-//! reservation is *brief* ([`Budget::reserve_briefly`]): another one that would fit without it
-//! waits up to [`WAIT`] before it is refused.
+//! reservation is *brief* ([`Budget::reserve_briefly`]): page caches shrink for it, and nothing is
+//! refused because of it. What can wait for its end does ([`Budget::wait_for_brief`]), so that both
+//! are not held at once.
 //!
 //! Reservations count references to their budget and their tag. Threads that do so many times
 //! within a microsecond would write the same counters, so each takes a handle of its own
@@ -18,9 +19,10 @@
 //! # Invariants
 //! * PC-4: the sum of all reservations equals the sum the budget keeps; dropping a reservation
 //!   returns it all.
-//! * PC-5: the sum passes the limit only by [`Reservation::force_grow`] and by lowering the limit.
+//! * PC-5: the sum passes the limit only by [`Reservation::force_grow`], by lowering the limit, and
+//!   by as much as brief reservations hold; with brief ones it is refused as any other.
 //! * PC-36: what a thread reclaims is not lent again before that thread has had it.
-//! * PC-37: a brief reservation waits for no other brief one; no wait is longer than [`WAIT`].
+//! * PC-37: no wait is longer than [`WAIT`], and there is none that is not asked for.
 //!
 //! # Concurrency
 //! Everything may be called from any thread. Growing is one compare-and-swap loop on the sum and
@@ -319,14 +321,17 @@ impl Budget {
             .saturating_sub(self.limit())
     }
 
-    /// Waits until `bytes` more may fit as brief reservations end; whether to try again.
-    fn wait_for_brief(&self, bytes: u64, since: Instant) -> bool {
-        let missing = self.missing(bytes);
-        if missing > self.shared.brief.load(Ordering::Relaxed) || since.elapsed() >= WAIT {
+    /// Waits up to [`WAIT`] where brief reservations alone are in the way of `bytes` more; whether
+    /// they were.
+    pub fn wait_for_brief(&self, bytes: u64) -> bool {
+        let missing = || (self.firm().saturating_add(bytes)).saturating_sub(self.limit());
+        let of_brief = || (1..=self.shared.brief.load(Ordering::Relaxed)).contains(&missing());
+        if !of_brief() {
             return false;
         }
+        let since = Instant::now();
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        while self.missing(bytes) >= missing && since.elapsed() < WAIT {
+        while of_brief() && since.elapsed() < WAIT {
             std::thread::sleep(LOOK);
         }
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -428,25 +433,22 @@ impl Reservation {
         &self.budget
     }
 
-    /// Holds `bytes` more, asking page caches to shrink if need be, and waiting for what is to
-    /// end.
+    /// Holds `bytes` more, asking page caches to shrink if need be.
     ///
     /// # Errors
     /// [`BudgetError`] when that does not help; nothing changes then.
     pub fn grow(&mut self, bytes: u64) -> Result<(), BudgetError> {
-        let mut since = None;
-        loop {
-            if self.try_grow(bytes) {
-                return Ok(());
-            }
-            if self.budget.reclaim_and_add(bytes) {
-                self.add(bytes);
-                return Ok(());
-            }
-            let since = *since.get_or_insert_with(Instant::now);
-            if self.term == Term::Brief || !self.budget.wait_for_brief(bytes, since) {
-                break;
-            }
+        if self.try_grow(bytes) {
+            return Ok(());
+        }
+        if self.budget.reclaim_and_add(bytes) {
+            self.add(bytes);
+            return Ok(());
+        }
+        let brief = self.budget.shared.brief.load(Ordering::Relaxed);
+        if self.term == Term::Kept && self.budget.missing(bytes) <= brief {
+            self.force_grow(bytes);
+            return Ok(());
         }
         Err(BudgetError {
             tag: self.tag.0.name,
