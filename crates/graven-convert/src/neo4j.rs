@@ -83,7 +83,7 @@ fn load(
 ) -> Result<()> {
     for element in given {
         let (element, line) = element.map_err(|it| wrong(path, it.line, it.message))?;
-        loader.push(element.into(), line)?;
+        loader.push(element.with_values(|value| stored_value(&value)), line)?;
     }
     Ok(())
 }

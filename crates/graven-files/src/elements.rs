@@ -13,11 +13,11 @@ pub use graphml::GraphMl;
 pub use json::Json;
 
 /// Properties in the order of the file.
-pub type Properties = Vec<(String, PropertyValue)>;
+pub type Properties<V = PropertyValue> = Vec<(String, V)>;
 
 /// A node or relationship. Ids are the file's own.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Element {
+pub enum Element<V = PropertyValue> {
     /// A node.
     Node {
         /// Its id.
@@ -25,7 +25,7 @@ pub enum Element {
         /// Its labels.
         labels: Vec<String>,
         /// Its properties.
-        properties: Properties,
+        properties: Properties<V>,
     },
     /// A relationship.
     Relationship {
@@ -36,8 +36,40 @@ pub enum Element {
         /// Its type.
         name: String,
         /// Its properties.
-        properties: Properties,
+        properties: Properties<V>,
     },
+}
+
+impl<V> Element<V> {
+    /// The same with other values.
+    pub fn with_values<U>(self, value: impl Fn(V) -> U) -> Element<U> {
+        let all = |properties: Properties<V>| {
+            let properties = properties.into_iter();
+            properties.map(|(key, own)| (key, value(own))).collect()
+        };
+        match self {
+            Element::Node {
+                id,
+                labels,
+                properties,
+            } => Element::Node {
+                id,
+                labels,
+                properties: all(properties),
+            },
+            Element::Relationship {
+                start,
+                end,
+                name,
+                properties,
+            } => Element::Relationship {
+                start,
+                end,
+                name,
+                properties: all(properties),
+            },
+        }
+    }
 }
 
 /// What is wrong with a file.

@@ -123,10 +123,12 @@ fn another_database_does_not_overwrite() {
     assert!(error.to_string().contains("0707"), "{error}");
 }
 
-#[test]
-fn a_damaged_source_is_not_published() {
-    let store: Arc<dyn ObjectStore> = store();
-    let location = location(&store);
+/// Publishes a second version.
+fn publish_second<'a>(
+    location: &Location,
+    verify: &'a mut graven_objects::Verify<'a>,
+    stop: graven_objects::Stop,
+) -> Result<graven_objects::Published, Error> {
     let mut snapshot = graven_objects::Snapshot {
         file: Arc::new(graven_io::MemoryFile::with_bytes("b.graven", &bytes(2))),
         body: BODY,
@@ -135,10 +137,18 @@ fn a_damaged_source_is_not_published() {
         checkpoint: 2,
         storage_format: 1,
         room: &mut |_| 3,
-        verify: &mut |_, _| Err("page 7 is torn".to_owned()),
-        stop: Arc::new(|| false),
+        verify,
+        stop,
     };
-    let error = graven_objects::publish(&location, &mut snapshot, None).unwrap_err();
+    graven_objects::publish(location, &mut snapshot, None)
+}
+
+#[test]
+fn a_damaged_source_is_not_published() {
+    let store: Arc<dyn ObjectStore> = store();
+    let location = location(&store);
+    let mut torn = |_, _: &[u8]| Err("page 7 is torn".to_owned());
+    let error = publish_second(&location, &mut torn, Arc::new(|| false)).unwrap_err();
     assert!(error.to_string().contains("page 7 is torn"), "{error}");
     assert!(matches!(newest(&location), Err(Error::NoSnapshot { .. })));
 }
@@ -149,22 +159,13 @@ fn a_publish_that_is_stopped_changes_nothing() {
     let location = location(&store);
     publish_bytes(&location, &bytes(1), 1).unwrap();
     let stopped = Arc::new(AtomicBool::new(false));
-    let (looks, sets) = (Arc::clone(&stopped), Arc::clone(&stopped));
-    let mut snapshot = graven_objects::Snapshot {
-        file: Arc::new(graven_io::MemoryFile::with_bytes("b.graven", &bytes(2))),
-        body: BODY,
-        overlay: vec![(BODY, 8192)],
-        uuid: [7; 16],
-        checkpoint: 2,
-        storage_format: 1,
-        room: &mut |_| 3,
-        verify: &mut move |_, _| {
-            sets.store(true, Ordering::Relaxed);
-            Ok(())
-        },
-        stop: Arc::new(move || looks.load(Ordering::Relaxed)),
+    let looks = Arc::clone(&stopped);
+    let mut stops = |_, _: &[u8]| {
+        stopped.store(true, Ordering::Relaxed);
+        Ok(())
     };
-    let error = graven_objects::publish(&location, &mut snapshot, None).unwrap_err();
+    let stop = Arc::new(move || looks.load(Ordering::Relaxed));
+    let error = publish_second(&location, &mut stops, stop).unwrap_err();
     assert!(matches!(error, Error::Stopped { .. }), "{error}");
     assert_eq!(newest(&location).unwrap().checkpoint, 1);
 }

@@ -19,10 +19,11 @@
 //! * PR-2 Statements call each other through procedures [`DEPTH_MAX`] deep at most: each has its
 //!   operators on the stack.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use graven_exec::{Batch, Caller, ExecError, Execution, MoreRows, Value, execute_kept};
+use graven_exec::{Batch, Caller, ExecError, Execution, Map, MoreRows, Value, execute_kept};
 use graven_pagecache::{BudgetError, Reservation};
 
 use super::{DatabaseProcedures, Rows};
@@ -90,6 +91,15 @@ impl Call<'_> {
         ExecError::Procedure {
             name: self.name.to_owned(),
             message: message.into(),
+        }
+    }
+
+    /// The map of options that a call may end with.
+    pub(super) fn config<'v>(&self, given: Option<&'v Value>) -> Result<Cow<'v, Map>, ExecError> {
+        match given {
+            None | Some(Value::Null) => Ok(Cow::Owned(Map::default())),
+            Some(Value::Map(map)) => Ok(Cow::Borrowed(&**map)),
+            Some(other) => Err(self.failed(format!("config is a Map, not {}", other.type_name()))),
         }
     }
 

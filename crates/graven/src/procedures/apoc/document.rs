@@ -61,15 +61,8 @@ struct Config {
 
 impl Config {
     fn of(call: &Call<'_>, given: Option<&Value>) -> Result<Self, ExecError> {
-        let empty = Map::default();
-        let map = match given {
-            None | Some(Value::Null) => &empty,
-            Some(Value::Map(map)) => map,
-            Some(other) => {
-                let told = format!("config is a Map, not {}", other.type_name());
-                return Err(call.failed(told));
-            }
-        };
+        let given = call.config(given)?;
+        let map = &*given;
         for (name, value) in map.entries() {
             let nothing = match value {
                 Value::Null | Value::Boolean(false) => true,

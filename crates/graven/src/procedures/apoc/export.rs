@@ -102,7 +102,8 @@ const GRAPH: (&[Field], usize) = (&[("graph", TypeSet::MAP), FILE, CONFIG], 1);
 const QUERY: (&[Field], usize) = (&[("query", TypeSet::STRING), FILE, CONFIG], 1);
 const STATEMENT: (&[Field], usize) = (&[("statement", TypeSet::STRING), FILE, CONFIG], 1);
 
-const COLUMNS: &[Field] = &[
+/// What an export or an import of files says.
+pub(super) const COLUMNS: &[Field] = &[
     FILE,
     ("source", TypeSet::STRING),
     ("format", TypeSet::STRING),

@@ -23,6 +23,7 @@ use graven_types::PropertyValue;
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::{Call, no_room};
+use super::export::COLUMNS;
 use super::file::{self, Parts};
 use crate::right::Right;
 
@@ -30,21 +31,6 @@ const ARGUMENTS: (&[Field], usize) = (
     &[("urlOrBinaryFile", TypeSet::ANY), ("config", TypeSet::MAP)],
     1,
 );
-
-const COLUMNS: &[Field] = &[
-    ("file", TypeSet::STRING),
-    ("source", TypeSet::STRING),
-    ("format", TypeSet::STRING),
-    ("nodes", TypeSet::INTEGER),
-    ("relationships", TypeSet::INTEGER),
-    ("properties", TypeSet::INTEGER),
-    ("time", TypeSet::INTEGER),
-    ("rows", TypeSet::INTEGER),
-    ("batchSize", TypeSet::INTEGER),
-    ("batches", TypeSet::INTEGER),
-    ("done", TypeSet::BOOLEAN),
-    ("data", TypeSet::ANY),
-];
 
 /// By name.
 pub(super) const TABLE: &[Procedure] = &[
@@ -118,14 +104,7 @@ struct Config {
 
 impl Config {
     fn of(call: &Call<'_>, given: Option<&Value>, known: &[&str]) -> Result<Self, ExecError> {
-        let given = match given {
-            None | Some(Value::Null) => Map::default(),
-            Some(Value::Map(map)) => Map::clone(map),
-            Some(other) => {
-                let told = format!("config is a Map, not {}", other.type_name());
-                return Err(call.failed(told));
-            }
-        };
+        let given = call.config(given)?.into_owned();
         let mut names = given.entries().iter().map(|(name, _)| &**name);
         let unknown = names.find(|name| !known.contains(name) && !WITHOUT_EFFECT.contains(name));
         if let Some(name) = unknown {

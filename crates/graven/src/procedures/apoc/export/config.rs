@@ -67,15 +67,8 @@ const READ: &[&str] = &[
 
 impl Config {
     pub(super) fn of(call: &Call<'_>, given: Option<&Value>) -> Result<Self, ExecError> {
-        let empty = Map::default();
-        let map = match given {
-            None | Some(Value::Null) => &empty,
-            Some(Value::Map(map)) => map,
-            Some(other) => {
-                let told = format!("config is a Map, not {}", other.type_name());
-                return Err(call.failed(told));
-            }
-        };
+        let given = call.config(given)?;
+        let map = &*given;
         check(call, map)?;
         let holds = |name: &str, usual: bool| match map.get(name) {
             None | Some(Value::Null) => Ok(usual),
