@@ -162,7 +162,7 @@ impl PageCache {
         loop {
             self.write_due();
             let mut frame_pool = self.frame_pool().lock();
-            self.settle(&mut frame_pool, By::Background);
+            self.settle(&mut frame_pool, self.frames_kept(), By::Background);
             self.tell_capacity(&mut frame_pool);
             frame_pool.want_to_give();
             for _ in 0..BATCH {

@@ -388,17 +388,20 @@ impl PageCache {
                 frame_pool.bind_page(slot, incoming, admission);
                 break Ok(slot);
             }
+            let has_frames = frame_pool.held.bytes() > 0;
             drop(frame_pool);
             if self.write_due() || self.drive_all(Wait::AtLeast(1)) {
                 continue;
             }
-            if Instant::now() >= deadline {
-                if self.reading_pages() > 0 || self.writing().load(Ordering::SeqCst) > 0 {
-                    // Frames of reads and writes under way come free or become victims soon.
-                    deadline += self.frame_wait();
-                } else if let Some(slot) = self.overdraw(incoming, admission) {
+            let is_late = Instant::now() >= deadline;
+            if is_late && (self.reading_pages() > 0 || self.writing().load(Ordering::SeqCst) > 0) {
+                // Frames of reads and writes under way come free or become victims soon.
+                deadline += self.frame_wait();
+            } else if is_late || !has_frames {
+                if let Some(slot) = self.overdraw(incoming, admission) {
                     break Ok(slot);
-                } else {
+                }
+                if is_late {
                     break Err(self.all_pinned(incoming.class, start));
                 }
             }

@@ -13,8 +13,7 @@
 //! ([`FramePool::may_commit`]): the next statement wants as much, and taking it from the frames
 //! each time would cost pages, compaction and system calls.
 //!
-//! Before anything else, a debt is settled: when reservations passed the limit (page tables grew,
-//! the limit was lowered), memory goes back until they do not.
+//! First, where reservations passed the limit, memory goes back down to the last frames (PC-22).
 //!
 //! # Invariants
 //! * PC-15: a slot is in exactly one of: a free list, the spare list, bound to a page.
@@ -379,7 +378,7 @@ impl PageCache {
         by: By,
     ) -> Option<u32> {
         if !self.is_synchronous() {
-            self.settle(frame_pool, by);
+            self.settle(frame_pool, self.frames_kept(), by);
         }
         if frame_pool.frames.pools.is_some() {
             return self.take_from_pool(frame_pool, class, admission, by);
@@ -574,12 +573,15 @@ impl PageCache {
         frame_pool.push_free(slot);
     }
 
-    /// Gives memory back while reservations pass the limit.
-    pub(crate) fn settle(&self, frame_pool: &mut FramePool, by: By) {
+    /// Gives memory back while reservations pass the limit, down to `floor` bytes of frames.
+    pub(crate) fn settle(&self, frame_pool: &mut FramePool, floor: u64, by: By) {
         let budget = self.budget();
         while budget.used() > budget.limit() {
             frame_pool.want_to_give();
-            if !self.give_back_piece(frame_pool) && !self.shrink_by_extent(frame_pool, by) {
+            let may_give = frame_pool.held.bytes() >= floor + frame_pool.arena.extent_bytes();
+            let gives = self.give_back_piece(frame_pool)
+                || may_give && self.shrink_by_extent(frame_pool, by);
+            if !gives {
                 break;
             }
         }

@@ -9,8 +9,9 @@
 //!
 //! # Invariants
 //! * PC-21: a failed resize leaves the limit as it was.
-//! * PC-22: the cache never gives up its last frames to operators: an eighth of the limit, at least
-//!   512 KiB, stays.
+//! * PC-22: the cache never gives up its last frames to other reservations, also not to those that
+//!   pass the limit: an eighth of the limit, at least 128 KiB, stays. A fault in a cache without
+//!   frames would wait for one that no thread holds. Lowering the limit alone takes them.
 //! * PC-28: what a word said before the frame pool lock was taken is a hint: frames change hands
 //!   under that lock alone. So a thread that gives up a page compares, under the lock, the name of
 //!   the page in the slot.
@@ -36,6 +37,10 @@ use std::time::Instant;
 /// Overdraft of small pools in bytes, and the share that larger ones get.
 const OVERDRAFT_BYTES: u64 = 1 << 20;
 const OVERDRAFT_SHARE: u64 = 64;
+
+/// What of the limit stays with the cache, and at least how much.
+const KEPT_SHARE: u64 = 8;
+const KEPT_BYTES_MIN: u64 = 128 << 10;
 
 /// What of the limit may stay warm, and at most how much.
 const WARM_SHARE: u64 = 8;
@@ -129,7 +134,7 @@ impl PageCache {
                 let empty = self.tables().empty_pieces();
                 frame_pool.empty_pieces.extend(empty);
             }
-            self.settle(&mut frame_pool, By::Fault);
+            self.settle(&mut frame_pool, 0, By::Fault);
             drop(frame_pool);
             let used = self.budget().used();
             if used <= to {
@@ -392,15 +397,18 @@ impl PageCache {
             .count()
     }
 
-    /// A frame beyond the limit, for a thread that waited in vain: the threads that pin all frames
-    /// may be waiting for one more each. Paid back by the next faults that find something to evict.
+    /// A frame beyond the limit, for a thread that waits in vain: the threads that pin all frames
+    /// may be waiting for one more each, or other reservations left none (PC-22). Paid back by the
+    /// next faults that find something to evict.
     pub(crate) fn overdraw(&self, incoming: &Incoming, admission: Admission) -> Option<u32> {
         let mut frame_pool = self.frame_pool().lock();
         let limit = self.budget().limit();
         let bytes = frame_pool.arena.extent_bytes();
+        let is_beyond = self.budget().used() + bytes > limit + overdraft_bytes(limit)
+            && frame_pool.held.bytes() + bytes > self.frames_kept();
         if incoming.class > SizeClass::KIB_64
             || self.is_synchronous()
-            || self.budget().used() + bytes > limit + overdraft_bytes(limit)
+            || is_beyond
             || !frame_pool.arena.can_commit()
         {
             return None;
@@ -418,7 +426,7 @@ impl Reclaim for PageCache {
         if self.is_synchronous() {
             return 0;
         }
-        let floor = (self.budget().limit() / 8).max(128 << 10);
+        let floor = self.frames_kept();
         let mut given = 0;
         loop {
             given += self.reclaim_clean(bytes - given, floor);
@@ -431,6 +439,11 @@ impl Reclaim for PageCache {
 }
 
 impl PageCache {
+    /// Bytes of frames that the cache keeps (PC-22).
+    pub(crate) fn frames_kept(&self) -> u64 {
+        (self.budget().limit() / KEPT_SHARE).max(KEPT_BYTES_MIN)
+    }
+
     /// Gives back what needs no writing, down to `floor` bytes of frames.
     fn reclaim_clean(&self, bytes: u64, floor: u64) -> u64 {
         let mut given = 0;

@@ -269,6 +269,36 @@ fn operators_take_memory_from_the_cache() {
     settle_and_check(&cache);
 }
 
+/// Goal: reservations that had to pass the limit leave the cache its last frames, whether it had
+/// them before or not, so faults go on.
+#[test]
+fn reservations_beyond_the_limit_leave_frames() {
+    for is_warm in [true, false] {
+        let (file, pages) = file_of(SizeClass::KIB_64, 300);
+        let cache = cache_with(16 << 20, |config| {
+            config.frame_wait = Duration::from_millis(1);
+        });
+        let id = cache.add_file(Arc::new(file)).unwrap();
+        let visit = || {
+            for page in &pages {
+                check(&cache.pin(id, *page, KIND).unwrap(), *page);
+            }
+        };
+        if is_warm {
+            visit();
+        }
+        let mut result = cache.budget().empty_reservation("result");
+        result.force_grow(24 << 20);
+        visit();
+        let frames = cache.stats().frame_bytes;
+        let floor = if is_warm { 2 << 20 } else { 64 << 10 };
+        assert!(frames >= floor && frames <= 3 << 20, "{frames}");
+        drop(result);
+        visit();
+        settle_and_check(&cache);
+    }
+}
+
 /// Goal: the mix of sizes may change completely, again and again; bytes move between classes
 /// without growing.
 #[test]
