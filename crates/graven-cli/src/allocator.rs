@@ -23,7 +23,9 @@
 //! next statement may need its bytes elsewhere, for pages or large texts. So the allocator counts
 //! what the process holds. Where that has fallen by a 16th of the memory limit, 16 MiB at most
 //! ([`FALL_MAX`]), and by an eighth of what it was, `malloc_trim` gives the free pages within all
-//! heaps back to the system.
+//! heaps back to the system. A large array that moves as it grows frees the room it had: the
+//! allocator counts both for a moment. By itself glibc moves it from one hole of a heap to the next
+//! and leaves its pages resident behind.
 //!
 //! A heap keeps its memory whether or not its thread still runs, and threads that take and free
 //! arrays in turn each leave theirs in a heap of their own. So there are few heaps under a small
@@ -147,7 +149,12 @@ unsafe impl GlobalAlloc for Allocator {
         count(size.cast_signed() - layout.size().cast_signed());
         if layout.size() > SMALL || size <= layout.size() {
             // SAFETY: as the caller says.
-            return unsafe { System.realloc(at, layout, size) };
+            let new = unsafe { System.realloc(at, layout, size) };
+            if new != at && layout.size().cast_signed() >= STEP {
+                count(layout.size().cast_signed());
+                count(-layout.size().cast_signed());
+            }
+            return new;
         }
         // SAFETY: the caller says that `size` is allowed for this alignment.
         let new = unsafe { System.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
