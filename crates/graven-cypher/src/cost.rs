@@ -119,21 +119,16 @@ impl Cost<'_> {
     }
 
     /// As [`Cost::fanout_of_reached`] for nodes that were reached by a relationship of the same
-    /// types at the same end: from others back to the end where most of them meet. These nodes have
-    /// at least as many as the mean of those with any. Of all ways there the node with the most is
-    /// the end of as large a share as it has of the relationships. One of them is that which led
-    /// there, if they must differ.
+    /// types at the same end: from others back to the end where they meet. A node with many is
+    /// reached as many times, so the mean is that over relationships, not over nodes. One of them is
+    /// that which led there, if they must differ.
     pub(crate) fn fanout_back(&self, hop: Hop<'_>, fan: f64, differs: bool) -> f64 {
         let reached = self.fanout_of_reached(hop, fan);
         let of_any_end = self.fanout(Hop { far: None, ..hop });
         let back = |start: bool| -> f64 {
-            let of_type = |rel_type: &Arc<str>| {
-                let all = self.schema.type_count(rel_type)? as f64;
-                let most = (self.schema.degree_max(rel_type, start)? as f64).min(all);
-                let nodes = self.schema.nodes_with(rel_type, start)?.max(1) as f64;
-                let led_there = f64::from(u8::from(differs));
-                (all > 0.0).then(|| (most * most / all).max(all / nodes) - led_there)
-            };
+            let led_there = f64::from(u8::from(differs));
+            let of_type =
+                |rel_type: &Arc<str>| Some(self.schema.degree_met(rel_type, start)? - led_there);
             hop.types.iter().filter_map(of_type).sum()
         };
         let back = match hop.direction {

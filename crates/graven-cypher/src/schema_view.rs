@@ -52,9 +52,9 @@ pub trait SchemaView {
         let _ = (rel_type, start);
         None
     }
-    /// Most relationships of the type that start at one node (else: end); `None` if they were not
-    /// counted.
-    fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
+    /// How many relationships of the type start (else: end) where one of them does, on average;
+    /// `None` if they were not counted.
+    fn degree_met(&self, rel_type: &str, start: bool) -> Option<f64> {
         let _ = (rel_type, start);
         None
     }

@@ -271,13 +271,22 @@ impl SchemaView for Schema<'_> {
         (nodes > 0).then_some(nodes)
     }
 
-    fn degree_max(&self, rel_type: &str, start: bool) -> Option<u64> {
+    fn degree_met(&self, rel_type: &str, start: bool) -> Option<f64> {
         let counted = self.ends(rel_type)?;
-        let most = match start {
-            true => counted.out_degree_max,
-            false => counted.in_degree_max,
+        let direction = match start {
+            true => Direction::Out,
+            false => Direction::In,
         };
-        (most > 0).then_some(most)
+        let all = counted.relationships as f64;
+        let (most, squares) = (counted.degree_max(direction), counted.squares(direction));
+        let mean = all / counted.list_count(direction).max(1) as f64;
+        let of_one = (most as f64).min(all).powi(2) / all;
+        match squares {
+            _ if all == 0.0 => None,
+            // The node with the most is the end of as large a share as it has of all.
+            0 => (most > 0).then(|| of_one.max(mean)),
+            squares => Some((squares as f64 / all).max(mean)),
+        }
     }
 
     fn relationship_count(&self) -> u64 {

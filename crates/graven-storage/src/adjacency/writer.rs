@@ -134,14 +134,15 @@ impl AdjacencyWriter {
                 ),
             });
         }
-        let (start_nodes, out_degree_max) = forward.out.degrees();
-        let (end_nodes, in_degree_max) = reverse.into.degrees();
+        let (out, into) = (&forward.out.degrees, &reverse.into.degrees);
         let statistics = TypeStatistics {
             relationships: forward.count,
-            start_nodes,
-            end_nodes,
-            out_degree_max,
-            in_degree_max,
+            start_nodes: out.lists,
+            end_nodes: into.lists,
+            out_degree_max: out.most,
+            in_degree_max: into.most,
+            out_squares: out.squares,
+            in_squares: into.squares,
         };
         drop((forward.out.pages, reverse.into.pages));
         self.shared.finish_store(forward.out.store);
@@ -217,8 +218,15 @@ struct DirectionWriter {
     next: u64,
     first_relationship: u64,
     scratch: EncodedBlocks,
-    list_count: u64,
-    degree_max: u64,
+    degrees: Degrees,
+}
+
+/// Of the lists of a direction.
+#[derive(Debug, Default)]
+struct Degrees {
+    lists: u64,
+    most: u64,
+    squares: u64,
 }
 
 impl DirectionWriter {
@@ -242,13 +250,8 @@ impl DirectionWriter {
             next: 0,
             first_relationship,
             scratch: EncodedBlocks::default(),
-            list_count: 0,
-            degree_max: 0,
+            degrees: Degrees::default(),
         }
-    }
-
-    fn degrees(&self) -> (u64, u64) {
-        (self.list_count, self.degree_max)
     }
 
     fn push(&mut self, node: u64, neighbour: u64) -> Result<()> {
@@ -286,8 +289,10 @@ impl DirectionWriter {
             return Ok(());
         }
         let degree = self.in_parts + self.pending.len() as u64;
-        self.list_count += 1;
-        self.degree_max = self.degree_max.max(degree);
+        let degrees = &mut self.degrees;
+        degrees.lists += 1;
+        degrees.most = degrees.most.max(degree);
+        degrees.squares = (degrees.squares).saturating_add(degree.saturating_mul(degree));
         if self.parts.is_empty() {
             let fixed = single_list_bytes();
             let mut blocks = std::mem::take(&mut self.scratch);

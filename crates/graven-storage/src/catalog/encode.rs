@@ -20,7 +20,8 @@
 //! | users | only if there are any or more follows: as in [`crate::users`] |
 //! | sequences | only if there are any or more follows: as in [`crate::sequences`] |
 //! | macros | only if there are any or more follows: as in [`crate::macros`] |
-//! | notes | only if there are any: as in [`crate::notes`] |
+//! | notes | only if there are any or more follows: as in [`crate::notes`] |
+//! | squares | only if any is known: sums of squares of degrees out and in, for each type |
 //!
 //! Kinds of store: 1 node labels; 2 node column, key; 3 adjacency out, type; 4 adjacency in, type;
 //! 5 relationship column, type, key; 6 index, number; 7, 8, 9 type, start and end of relationships
@@ -154,6 +155,14 @@ impl Catalog {
             },
         ];
         parts.extend(self.texts());
+        let types = &self.statistics.types;
+        parts.push(Optional {
+            is_empty: types.iter().all(|it| it.out_squares | it.in_squares == 0),
+            put: Box::new(|out| {
+                put_varint(out, types.len() as u64);
+                (types.iter()).for_each(|it| put_all(out, &[it.out_squares, it.in_squares]));
+            }),
+        });
         put_optional(&mut out, &parts);
         out
     }
@@ -265,6 +274,14 @@ impl Catalog {
             catalog.statistics.columns = columns.into_iter().collect();
         }
         catalog.read_texts(&mut reader)?;
+        if reader.remaining() > 0 {
+            let squares = list(&mut reader, |reader| {
+                Ok([reader.varint()?, reader.varint()?])
+            })?;
+            for (counts, [out, into]) in catalog.statistics.types.iter_mut().zip(squares) {
+                (counts.out_squares, counts.in_squares) = (out, into);
+            }
+        }
         if reader.remaining() > 0 {
             return Err(Malformed(format!(
                 "{} bytes behind the catalogue",
@@ -422,6 +439,7 @@ impl Catalog {
                 end_nodes: reader.varint()?,
                 out_degree_max: reader.varint()?,
                 in_degree_max: reader.varint()?,
+                ..TypeStatistics::default()
             };
             statistics.relationships = statistics
                 .relationships
@@ -609,6 +627,8 @@ mod tests {
         );
         assert_eq!(catalog.statistics().types[0].out_degree_max, 1);
         assert_eq!(catalog.statistics().types[1].in_degree_max, 19);
+        assert_eq!(catalog.statistics().types[0].out_squares, 19);
+        assert_eq!(catalog.statistics().types[1].in_squares, 19 * 19);
     }
 
     proptest! {

@@ -35,6 +35,12 @@ pub struct TypeStatistics {
     pub out_degree_max: u64,
     /// Most relationships that end at one node; likewise.
     pub in_degree_max: u64,
+    /// Sum over the nodes of the squares of how many start there: divided by the relationships, how
+    /// many start where one starts, on average. An estimate since the newest checkpoint; 0 where it
+    /// is not known, as in files of earlier builds.
+    pub out_squares: u64,
+    /// The same of those that end there.
+    pub in_squares: u64,
 }
 
 impl TypeStatistics {
@@ -44,6 +50,15 @@ impl TypeStatistics {
         match direction {
             Direction::Out => self.start_nodes,
             Direction::In => self.end_nodes,
+        }
+    }
+
+    /// Sum of the squares of the lengths of lists in `direction`; 0 where it is not known.
+    #[must_use]
+    pub fn squares(&self, direction: Direction) -> u64 {
+        match direction {
+            Direction::Out => self.out_squares,
+            Direction::In => self.in_squares,
         }
     }
 

@@ -413,6 +413,8 @@ impl ListFold<'_, '_> {
         self.counts.relationships += degree as i64 - before as i64;
         self.counts.lists += i64::from(degree > 0) - i64::from(before > 0);
         self.counts.degree_max = self.counts.degree_max.max(degree);
+        let square = |degree: u64| i128::from(degree) * i128::from(degree);
+        self.counts.squares += square(degree) - square(before);
         if self.list.parts.is_empty() && self.add_whole()? {
             return Ok(());
         }

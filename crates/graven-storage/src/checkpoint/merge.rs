@@ -58,6 +58,8 @@ pub(crate) struct Counts {
     pub(crate) lists: i64,
     /// Longest of the lists that changed.
     pub(crate) degree_max: u64,
+    /// By how much the sum of the squares of their lengths grew.
+    pub(crate) squares: i128,
 }
 
 /// Columns or an adjacency with their changes in them.

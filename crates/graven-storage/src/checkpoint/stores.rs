@@ -174,6 +174,14 @@ impl CheckpointMerge<'_> {
             });
         };
         let added = out.relationships;
+        // Where the sum of a file of an earlier build is not known, it stays so.
+        let was_empty = counts.relationships == 0;
+        let squares = |before: u64, grown: i128| match before > 0 || was_empty {
+            true => u64::try_from(i128::from(before) + grown).unwrap_or(u64::MAX),
+            false => 0,
+        };
+        counts.out_squares = squares(counts.out_squares, out.squares);
+        counts.in_squares = squares(counts.in_squares, into.squares);
         counts.relationships = counts.relationships.saturating_add_signed(added);
         counts.start_nodes = counts.start_nodes.saturating_add_signed(out.lists);
         counts.end_nodes = counts.end_nodes.saturating_add_signed(into.lists);

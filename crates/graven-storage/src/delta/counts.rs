@@ -132,6 +132,12 @@ impl Counts {
                         u64::try_from(grown).map_or(now, |grown| grown.clamp(now.min(1), now))
                     }
                 };
+                let scaled = |squares: u64| {
+                    let scaled = u128::from(squares) * u128::from(now) / u128::from(before.max(1));
+                    u64::try_from(scaled).unwrap_or(u64::MAX)
+                };
+                of_type.out_squares = scaled(of_type.out_squares);
+                of_type.in_squares = scaled(of_type.in_squares);
                 of_type.start_nodes = grown(of_type.start_nodes);
                 of_type.end_nodes = grown(of_type.end_nodes);
                 // The node with the most keeps its share; of a new type none is known.

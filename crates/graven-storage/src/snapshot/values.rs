@@ -114,8 +114,8 @@ impl Snapshot {
         self.sampled(new, of, self.type_count(rel_type))
     }
 
-    /// How many nodes the relationships of a type start and end at, and the most at one node, if
-    /// most of these relationships are new.
+    /// How many nodes the relationships of a type start and end at, and how they are spread over
+    /// them, if most of these relationships are new.
     #[must_use]
     pub fn ends_of_new_relationships(&self, rel_type: TypeId) -> Option<TypeStatistics> {
         let mut new = New::default();
@@ -129,14 +129,16 @@ impl Snapshot {
         });
         let all = self.type_count(rel_type);
         let (starts, ends) = new.most_of(all)?.unzip();
-        let (start_nodes, out_degree_max) = met(starts, all);
-        let (end_nodes, in_degree_max) = met(ends, all);
+        let [start_nodes, out_degree_max, out_squares] = met(starts, all);
+        let [end_nodes, in_degree_max, in_squares] = met(ends, all);
         Some(TypeStatistics {
             relationships: all,
             start_nodes,
             end_nodes,
             out_degree_max,
             in_degree_max,
+            out_squares,
+            in_squares,
         })
     }
 
@@ -155,16 +157,24 @@ impl Snapshot {
     }
 }
 
-/// How many nodes are an end of `all` relationships, and of how many the most frequent one is, if
-/// all are like those looked at.
-fn met(mut ends: Vec<NodeId>, all: u64) -> (u64, u64) {
+/// How many nodes are an end of `all` relationships, of how many the most frequent one is, and the
+/// sum of the squares of how many each is, if all are like those looked at.
+fn met(mut ends: Vec<NodeId>, all: u64) -> [u64; 3] {
     let of = ends.len() as u64;
     ends.sort_unstable();
     let same = ends.chunk_by(|a, b| a == b).map(|run| run.len() as u64);
-    let (distinct, most) = same.fold((0, 0), |(count, most), own| (count + 1, most.max(own)));
-    let most = u128::from(most) * u128::from(all) / u128::from(of.max(1));
-    (
-        grown(distinct, of, all),
-        u64::try_from(most).unwrap_or(all).clamp(1, all.max(1)),
-    )
+    let (mut distinct, mut most, mut pairs) = (0, 0, 0);
+    for own in same {
+        distinct += 1;
+        most = own.max(most);
+        pairs += u128::from(own) * u128::from(own - 1);
+    }
+    let nodes = grown(distinct, of, all);
+    let scaled = |count: u64| u128::from(count) * u128::from(all) / u128::from(of.max(1));
+    let most = (u64::try_from(scaled(most)).unwrap_or(all)).clamp(1, all.max(1));
+    // A sample holds a pair of relationships that meet as often as both are in it.
+    let share = all as f64 / of.max(1) as f64;
+    let squares = pairs as f64 * share * share + all as f64;
+    let squares = squares.min(most as f64 * all as f64);
+    [nodes, most, squares as u64]
 }

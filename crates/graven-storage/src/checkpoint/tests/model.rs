@@ -471,11 +471,19 @@ fn compare_counts(root: &FileRoot, graph: &Graph) {
                 .values()
                 .filter(|it| it.rel_type as usize == number)
         };
-        let starts: BTreeSet<u64> = of_type().map(|it| it.start).collect();
-        let ends: BTreeSet<u64> = of_type().map(|it| it.end).collect();
+        let mut starts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
+        for it in of_type() {
+            *starts.entry(it.start).or_default() += 1;
+            *ends.entry(it.end).or_default() += 1;
+        }
+        let squares =
+            |degrees: &BTreeMap<u64, u64>| degrees.values().map(|it| it * it).sum::<u64>();
         assert_eq!(counts.relationships, of_type().count() as u64);
         assert_eq!(counts.start_nodes, starts.len() as u64);
         assert_eq!(counts.end_nodes, ends.len() as u64);
+        assert_eq!(counts.out_squares, squares(&starts));
+        assert_eq!(counts.in_squares, squares(&ends));
     }
 }
 
