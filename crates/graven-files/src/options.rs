@@ -33,6 +33,16 @@ impl Format {
         })
     }
 
+    /// How often the values of rows are in memory while they are written: as data and in the lines
+    /// of a text, or in columns, in messages or pages, and packed.
+    #[must_use]
+    pub fn copies_written(self) -> usize {
+        match self {
+            Format::Csv | Format::Json => 2,
+            Format::Parquet | Format::Arrow | Format::Npy => 4,
+        }
+    }
+
     /// The format of a file by its name, that of the packed file for `.gz` and `.zst`.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Format> {

@@ -17,7 +17,8 @@
 //!
 //! # Cost
 //! The statements of an export, and the names in them, are charged as `export` until it ends; they
-//! grow with the number of sets of labels, of types and of their properties. Rows are not kept.
+//! grow with the number of sets of labels, of types and of their properties. Rows are not kept; each
+//! file is a query that runs twice, as what its values have in common must be known first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use graven_cypher::statement;
 use graven_exec::{Deadline, FileAccess, Opened, Refused, sources};
 use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
-use graven_pagecache::Reservation;
+use graven_pagecache::{BudgetError, Reservation};
 use graven_storage::PropertyValue;
 
 use crate::charged_text::{ChargedText, NoText};
@@ -35,11 +36,15 @@ use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::query_result::QueryResult;
+use crate::rows::Rows;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
 /// Stands behind a statement.
 const END: &str = ";\n";
+
+/// Bytes of the values that are written at a time.
+const PART_BYTES: u64 = 256 << 10;
 
 /// A file that was written: its name, and how many rows it has.
 pub(crate) type Written = (String, u64);
@@ -126,10 +131,20 @@ impl Work {
 
     /// Runs a statement in the time that is left.
     fn query(&mut self, text: &str) -> Result<QueryResult, Error> {
+        self.limit_time();
+        self.transaction.query(text, &Params::new())
+    }
+
+    /// Starts a query in the time that is left; its rows come as they are asked for.
+    fn read(&mut self, query: &str) -> Result<QueryResult, Error> {
+        self.limit_time();
+        self.transaction.stream(query, &Params::new())
+    }
+
+    fn limit_time(&mut self) {
         if let Some(deadline) = &self.deadline {
             self.transaction.set_timeout(Some(deadline.left()));
         }
-        self.transaction.query(text, &Params::new())
     }
 
     /// Charges a text that is kept to the end.
@@ -140,7 +155,7 @@ impl Work {
 
     /// The texts of each row of a query.
     fn rows(&mut self, query: &str) -> Result<Vec<Vec<String>>, Error> {
-        let mut found = self.query(query)?;
+        let mut found = self.read(query)?;
         let mut rows = Vec::new();
         while let Some(row) = found.next_row()? {
             let mut of_row = Vec::new();
@@ -157,6 +172,18 @@ impl Work {
     fn texts(&mut self, query: &str) -> Result<Vec<String>, Error> {
         Ok(self.rows(query)?.into_iter().flatten().collect())
     }
+}
+
+/// Where the rows from `from` on that take about [`PART_BYTES`] end, one at least, and what they
+/// take.
+fn part(rows: &Rows, columns: usize, from: usize) -> (usize, u64) {
+    let (mut to, mut bytes) = (from, 0);
+    while to < rows.len() && bytes < PART_BYTES {
+        let values = (0..columns).filter_map(|column| rows.value(to, column));
+        bytes += values.map(|value| value.bytes() as u64).sum::<u64>();
+        to += 1;
+    }
+    (to, bytes)
 }
 
 /// Adds the texts of a value.
@@ -235,7 +262,7 @@ impl Export<'_> {
         let name = format!("{name}.{ending}");
         let datum = |value: &Value| sources::datum(&to_inner(value)).unwrap_or(Datum::NULL);
         // What the values of each column have in common is known when the last has been seen.
-        let result = self.work.query(query)?;
+        let result = self.work.read(query)?;
         let columns: Vec<String> = result.columns().to_vec();
         let mut shapes = vec![Shape::default(); columns.len()];
         for row in result {
@@ -258,18 +285,27 @@ impl Export<'_> {
             .collect();
         let told = |error: graven_files::Error| wrong(error.to_string());
         let mut sink = Sink::create(&name, file, &options, given).map_err(told)?;
-        let mut result = self.work.query(query)?;
+        let copies = self.format.copies_written() as u64;
+        let mut result = self.work.read(query)?;
         while let Some(batch) = result.next_rows()? {
-            let cells = (0..columns.len()).map(|column| {
-                let values = (0..batch.len()).map(|row| batch.value(row, column));
-                Cells::Data(
-                    values
-                        .map(|value| datum(&value.unwrap_or(Value::Null)))
-                        .collect(),
-                )
-            });
-            sink.write(&cells.collect::<Vec<_>>(), batch.len())
-                .map_err(told)?;
+            let mut from = 0;
+            while from < batch.len() {
+                let (to, bytes) = part(&batch, columns.len(), from);
+                let held = self.work.memory.bytes();
+                (self.work.memory.grow(copies * bytes)).map_err(|error| self.no_room(error))?;
+                let cells = (0..columns.len()).map(|column| {
+                    let values = (from..to).map(|row| batch.value(row, column));
+                    Cells::Data(
+                        values
+                            .map(|value| datum(&value.unwrap_or(Value::Null)))
+                            .collect(),
+                    )
+                });
+                sink.write(&cells.collect::<Vec<_>>(), to - from)
+                    .map_err(told)?;
+                self.work.memory.shrink(self.work.memory.bytes() - held);
+                from = to;
+            }
         }
         drop(result);
         let count = sink.finish().map_err(told)?;
@@ -295,6 +331,15 @@ impl Export<'_> {
         }
         self.written.push((name, count));
         Ok(source)
+    }
+
+    /// Rows do not fit as often as the format has them while they are written.
+    fn no_room(&self, error: BudgetError) -> Error {
+        let advice = match self.format.copies_written() {
+            ..=2 => "",
+            _ => "; a text format, (FORMAT CSV), needs less",
+        };
+        Error::new("Memory.Limit", format!("{error}{advice}"))
     }
 
     /// Keys of the properties of what a pattern finds.

@@ -270,6 +270,13 @@ impl<'a> Generator<'a> {
             0 => self.list(1),
             _ => self.text(1),
         };
+        if self.random.below(4) == 0 {
+            let format = self.pick(&["CSV", "JSON", "PARQUET"]);
+            return format!(
+                "EXPORT DATABASE 'all-{}' (FORMAT {format})",
+                self.random.bits()
+            );
+        }
         let kind = self.pick(KINDS);
         let file = format!("out{}.{kind}", self.files);
         self.files = (self.files + 1) % 3;

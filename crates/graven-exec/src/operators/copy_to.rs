@@ -27,10 +27,6 @@ use crate::value::Value;
 /// Bytes that a file being written takes at most: a row group, as columns and packed.
 const SINK_BYTES: usize = 4 << 20;
 
-/// How often the values of rows are there while they are written: as data, in the columns of the
-/// file's format, in its messages or pages, and packed.
-const COPIES: usize = 4;
-
 /// See the file header.
 pub(crate) struct CopyTo {
     input: BoxedOperator,
@@ -84,11 +80,12 @@ impl CopyTo {
         cuts
     }
 
-    /// Hands the values of a batch to `work`, some rows at a time, charged beside so many `bytes`.
+    /// Hands the values of a batch to `work`, some rows at a time, charged as so many copies beside
+    /// so many `bytes`.
     fn in_parts(
         &mut self,
         batch: &Batch,
-        bytes: usize,
+        (copies, bytes): (usize, usize),
         rt: &QueryContext,
         mut work: impl FnMut(Vec<Cells>, usize) -> Result<()>,
     ) -> Result<()> {
@@ -96,7 +93,7 @@ impl CopyTo {
         for (part, to) in self.cuts(batch, rt) {
             rt.check_cancelled()?;
             self.memory
-                .set(part.saturating_mul(COPIES).saturating_add(bytes))?;
+                .set(part.saturating_mul(copies).saturating_add(bytes))?;
             work(self.cells(&batch.slice(from, to))?, to - from)?;
             from = to;
         }
@@ -170,7 +167,7 @@ impl CopyTo {
             while from < batch.len() {
                 let (part, next) = self.as_data(&batch, from, rt)?;
                 let held = self.memory.used();
-                self.in_parts(&part, held, rt, |columns, _| {
+                self.in_parts(&part, (1, held), rt, |columns, _| {
                     for (shape, cells) in shapes.iter_mut().zip(columns) {
                         (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
                     }
@@ -187,8 +184,9 @@ impl CopyTo {
         let headings = self.columns.iter().map(|(heading, _)| heading.to_string());
         let columns = headings.zip(shapes).collect();
         let mut sink = Sink::create(&self.file, output, &options, columns)?;
+        let copies = format.map_or(1, Format::copies_written);
         while let Some(batch) = self.rows.next(rt)? {
-            self.in_parts(&batch, sink_bytes, rt, |columns, rows| {
+            self.in_parts(&batch, (copies, sink_bytes), rt, |columns, rows| {
                 rt.unless_ended(sink.write(&columns, rows))
             })?;
         }

@@ -3,8 +3,8 @@
 //! # How it works
 //! An operator that computes columns of a batch, and writes or groups what they hold, needs both at
 //! once: the columns, and room for pages or groups. The columns stay charged to the statement until
-//! the work on them is done ([`Held`]). Where there is no room for those of all rows, half of the
-//! rows come first, and so on: only a single row may be too large. Operators that hand computed
+//! the work on them is done ([`Held`]). Where there is no room for those of all rows, a quarter of
+//! the rows come first, and so on: only a single row may be too large. Operators that hand computed
 //! rows on ([`super::project`]) take as many in the same way, and charge them until the next.
 //!
 //! # Costs
@@ -17,6 +17,10 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::growth::Held;
 use crate::query_context::QueryContext;
+
+/// After a refusal so many times fewer rows are tried: those that just fit leave no room for what
+/// comes behind them.
+const FEWER: usize = 4;
 
 /// What `compute` makes of the rows from number `from` on, `most` of them or as many as there is
 /// room for, and these rows.
@@ -36,7 +40,7 @@ pub(crate) fn some_rows<T>(
             false => Cow::Borrowed(batch),
         };
         match compute(&rows) {
-            Err(error) if error.is_of_memory() && some > 1 => some /= 2,
+            Err(error) if error.is_of_memory() && some > 1 => some = (some / FEWER).max(1),
             computed => return Ok((computed?, rows)),
         }
     }

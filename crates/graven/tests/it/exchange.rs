@@ -161,6 +161,35 @@ fn an_exported_graph_comes_back() {
     }
 }
 
+/// Goal: an export takes no more memory than some of its rows, and says so where one is too large.
+#[test]
+fn a_database_larger_than_memory_is_exported() {
+    let (folder, large) = database();
+    run(
+        &large,
+        "UNWIND range(1, 12) AS x CREATE (:N {s: reduce(t = 'ab,', i IN range(1, 19) | t + t) + x})",
+    );
+    large.close().expect("closed");
+    let mut config = Config::default();
+    config.memory = 10 << 20;
+    let db = Database::open(folder.path().join("it.graven"), config).expect("opened");
+    for format in ["CSV", "JSON"] {
+        let place = folder.path().join(format);
+        let place = place.display();
+        run(&db, &format!("EXPORT DATABASE '{place}' (FORMAT {format})"));
+        let (_other, back) = database();
+        run(&back, &format!("IMPORT DATABASE '{place}'"));
+        assert_eq!(graph(&back), graph(&db), "{format}");
+    }
+    let place = folder.path().join("PARQUET");
+    let text = format!("EXPORT DATABASE '{}' (FORMAT PARQUET)", place.display());
+    let refused = db.connect().query(&text, &Params::new()).map(|_| ());
+    let refused = refused.expect_err("no room for a row of columns, pages and packed bytes");
+    assert_eq!(refused.code(), "Memory.Limit");
+    assert!(refused.to_string().contains("FORMAT CSV"), "{refused}");
+    assert!(!place.exists(), "nothing is left of it");
+}
+
 /// Goal: texts within statements of the schema are those that were given, whatever stands in them.
 #[test]
 fn semicolons_within_a_schema_come_back() {
