@@ -120,8 +120,8 @@ impl Cost<'_> {
 
     /// As [`Cost::fanout_of_reached`] for nodes that were reached by a relationship of the same
     /// types at the same end: from others back to the end where they meet. A node with many is
-    /// reached as many times, so the mean is that over relationships, not over nodes. One of them is
-    /// that which led there, if they must differ.
+    /// reached as many times, so the mean is that over relationships, not over nodes. One of these
+    /// led there, which counts no more if they must differ.
     pub(crate) fn fanout_back(&self, hop: Hop<'_>, fan: f64, differs: bool) -> f64 {
         let reached = self.fanout_of_reached(hop, fan);
         let of_any_end = self.fanout(Hop { far: None, ..hop });

@@ -17,8 +17,8 @@
 //!
 //! # Cost
 //! The statements of an export, and the names in them, are charged as `export` until it ends; they
-//! grow with the number of sets of labels, of types and of their properties. Rows are not kept; each
-//! file is a query that runs twice, as what its values have in common must be known first.
+//! grow with the number of sets of labels, of types and of their properties. Rows are not kept:
+//! each file is a query that runs twice, as what its values have in common must be known first.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,8 @@
 //! Each run has a reader and a few decoded rows; a binary heap holds the run numbers by their next
 //! rows. Runs beyond the fan-in that the budget allows are merged into longer ones first,
 //! neighbours with neighbours. The longest row decides how many runs that is. A batch ends where
-//! its rows take as much as a batch may.
+//! its rows take as much as a batch may. The row behind one that was taken is read when the next is
+//! asked for: by then the batch may be gone.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub(super) struct Merge {
     heap: Vec<usize>,
     keys: KeyColumns,
     left: usize,
+    /// The row of the run on top was taken; the next one of this run is not read yet.
+    taken: bool,
 }
 
 impl Merge {
@@ -95,6 +98,7 @@ impl Merge {
             heap: Vec::with_capacity(runs.len()),
             keys,
             left: limit,
+            taken: false,
         };
         for run in runs {
             let mut cursor = Cursor {
@@ -133,10 +137,9 @@ impl Merge {
         let mut parts: Vec<Batch> = Vec::new();
         let mut part_of: Vec<Option<u32>> = vec![None; self.cursors.len()];
         let mut picks: Vec<(u32, u32)> = Vec::with_capacity(wanted);
-        while picks.len() < wanted
-            && bytes <= room
-            && let Some(&run) = self.heap.first()
-        {
+        while picks.len() < wanted && bytes <= room {
+            self.step_on_top()?;
+            let Some(&run) = self.heap.first() else { break };
             let cursor = &mut self.cursors[run];
             let part = *part_of[run].get_or_insert_with(|| {
                 bytes += cursor.rows.heap_bytes();
@@ -150,10 +153,7 @@ impl Merge {
             if cursor.at + 1 == cursor.rows.len() {
                 part_of[run] = None;
             }
-            if !cursor.step()? {
-                self.heap.swap_remove(0);
-            }
-            self.sift_down(0);
+            self.taken = true;
         }
         self.left -= picks.len();
         if picks.is_empty() {
@@ -164,6 +164,18 @@ impl Merge {
             Arc::new(Column::gather_across(&parts, &picks))
         });
         Ok(Some(Batch::new(columns.collect(), picks.len())))
+    }
+
+    /// Goes on behind the row that was taken last.
+    fn step_on_top(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.taken) {
+            return Ok(());
+        }
+        if !self.cursors[self.heap[0]].step()? {
+            self.heap.swap_remove(0);
+        }
+        self.sift_down(0);
+        Ok(())
     }
 
     fn comes_first(&self, a: usize, b: usize) -> bool {
