@@ -170,7 +170,8 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// How much freed memory stays, in bytes.
+/// How much freed memory stays, in bytes. Other allocators than glibc's are told nothing.
+#[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), allow(dead_code))]
 struct Kept {
     /// At the end of a heap.
     in_heap: i32,

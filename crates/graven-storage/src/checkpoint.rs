@@ -324,7 +324,7 @@ impl CurrentCheckpoint {
         merge.stores(threads)?;
         merge.indexes()?;
         let before = self.superblock();
-        let features = (before.features).as_written_here(&merge.catalog.constraints);
+        let features = (before.features).as_written_here(&merge.catalog);
         let (directory, catalogue) = merge.tables()?;
         output.release_kept();
         let mut freed = merge.own.take_freed();

@@ -12,7 +12,7 @@
 //!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible
 //! feature 1, columns with plain texts; incompatible feature 2, constraints on types of properties
-//! or ends of relationships.
+//! or ends of relationships; incompatible feature 4, sums of squares of degrees in the catalogue.
 //!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason
@@ -41,7 +41,7 @@
 //! | 120 | 8 | reserved, zero |
 
 use crate::bytes::{Decoded, Malformed, Reader};
-use crate::schema::ConstraintDescription;
+use crate::catalog::Catalog;
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
@@ -70,8 +70,10 @@ const PAYLOAD_BYTES: usize = 128;
 const PLAIN_TEXTS: u64 = 1;
 /// Incompatible feature: there are constraints on types of properties or ends of relationships.
 const TYPES: u64 = 2;
+/// Incompatible feature: the catalogue ends with sums of squares of degrees.
+const SQUARES: u64 = 4;
 /// Incompatible features that this build understands.
-const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS | TYPES;
+const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS | TYPES | SQUARES;
 
 /// Whether `unit` holds a superblock.
 pub(crate) fn is_superblock_unit(unit: u64) -> bool {
@@ -90,12 +92,17 @@ pub struct Features {
 }
 
 impl Features {
-    /// With those of the segments that this build writes, and of a catalogue with these
-    /// constraints.
-    pub(crate) fn as_written_here(self, constraints: &[ConstraintDescription]) -> Self {
-        let typed = constraints.iter().any(|it| it.kind.is_of_types());
+    /// With those of the segments that this build writes, and of this catalogue.
+    pub(crate) fn as_written_here(self, catalog: &Catalog) -> Self {
+        let mut constraints = catalog.constraints.iter();
+        let typed = constraints.any(|it| it.kind.is_of_types());
+        let squares = catalog.statistics.has_squares();
+        let given = |is_so, feature| if is_so { feature } else { 0 };
         Features {
-            incompatible: self.incompatible | PLAIN_TEXTS | if typed { TYPES } else { 0 },
+            incompatible: self.incompatible
+                | PLAIN_TEXTS
+                | given(typed, TYPES)
+                | given(squares, SQUARES),
             ..self
         }
     }

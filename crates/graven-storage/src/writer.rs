@@ -308,7 +308,7 @@ impl StoreWriter {
         self.file.sync_data()?;
         let mut block = Superblock {
             uuid: self.uuid,
-            features: Features::default().as_written_here(&[]),
+            features: Features::default().as_written_here(&catalog),
             checkpoint: 1,
             log: LogPosition::default(),
             file_units,

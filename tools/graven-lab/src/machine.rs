@@ -130,8 +130,11 @@ pub fn peak_memory() -> u64 {
 /// a later peak is that of the whole process.
 pub fn reset_peak_memory() {
     // What earlier work has freed would count for the next one otherwise.
+    #[cfg(target_env = "gnu")]
     // SAFETY: `malloc_trim` gives free heap pages back to the system and has no preconditions.
-    unsafe { libc::malloc_trim(0) };
+    unsafe {
+        libc::malloc_trim(0);
+    }
     // "5" asks the kernel to reset the high-water mark; a refusal leaves the old, larger one.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }

@@ -157,7 +157,7 @@ impl Catalog {
         parts.extend(self.texts());
         let types = &self.statistics.types;
         parts.push(Optional {
-            is_empty: types.iter().all(|it| it.out_squares | it.in_squares == 0),
+            is_empty: !self.statistics.has_squares(),
             put: Box::new(|out| {
                 put_varint(out, types.len() as u64);
                 (types.iter()).for_each(|it| put_all(out, &[it.out_squares, it.in_squares]));

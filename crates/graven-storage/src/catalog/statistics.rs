@@ -43,6 +43,14 @@ pub struct TypeStatistics {
     pub in_squares: u64,
 }
 
+impl Statistics {
+    /// Whether a sum of squares is known of any type.
+    pub(crate) fn has_squares(&self) -> bool {
+        let mut types = self.types.iter();
+        types.any(|it| it.out_squares | it.in_squares > 0)
+    }
+}
+
 impl TypeStatistics {
     /// Nodes with a list in `direction`.
     #[must_use]

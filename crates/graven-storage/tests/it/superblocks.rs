@@ -74,11 +74,11 @@ fn other_formats_and_unknown_features_are_named() {
     );
     let mut bytes = intact();
     for offset in [0, SECOND] {
-        reseal(&mut bytes, offset, 48, &4u64.to_le_bytes());
+        reseal(&mut bytes, offset, 48, &8u64.to_le_bytes());
     }
     assert!(matches!(
         open(&bytes),
-        Err(Error::UnknownFeature { unknown: 4, .. })
+        Err(Error::UnknownFeature { unknown: 8, .. })
     ));
 }
 
@@ -140,10 +140,10 @@ fn one_superblock_of_a_newer_build_refuses_the_file() {
         reseal(&mut bytes, offset, 8, &7u32.to_le_bytes());
         assert!(matches!(open(&bytes), Err(Error::Format { found: 7, .. })));
         let mut bytes = intact();
-        reseal(&mut bytes, offset, 48, &4u64.to_le_bytes());
+        reseal(&mut bytes, offset, 48, &8u64.to_le_bytes());
         assert!(matches!(
             open(&bytes),
-            Err(Error::UnknownFeature { unknown: 4, .. })
+            Err(Error::UnknownFeature { unknown: 8, .. })
         ));
     }
 }
