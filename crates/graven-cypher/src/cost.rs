@@ -127,8 +127,9 @@ impl Cost<'_> {
         let of_any_end = self.fanout(Hop { far: None, ..hop });
         let back = |start: bool| -> f64 {
             let led_there = f64::from(u8::from(differs));
-            let of_type =
-                |rel_type: &Arc<str>| Some(self.schema.degree_met(rel_type, start)? - led_there);
+            let of_type = |rel_type: &Arc<str>| {
+                Some(self.schema.endpoint_degree(rel_type, start)? - led_there)
+            };
             hop.types.iter().filter_map(of_type).sum()
         };
         let back = match hop.direction {

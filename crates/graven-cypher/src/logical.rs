@@ -69,8 +69,8 @@ impl SchemaView for WithoutIndexes<'_> {
         self.0.nodes_with(rel_type, start)
     }
 
-    fn degree_met(&self, rel_type: &str, start: bool) -> Option<f64> {
-        self.0.degree_met(rel_type, start)
+    fn endpoint_degree(&self, rel_type: &str, start: bool) -> Option<f64> {
+        self.0.endpoint_degree(rel_type, start)
     }
 
     fn relationship_count(&self) -> u64 {

@@ -52,9 +52,9 @@ pub trait SchemaView {
         let _ = (rel_type, start);
         None
     }
-    /// How many relationships of the type start (else: end) where one of them does, on average;
-    /// `None` if they were not counted.
-    fn degree_met(&self, rel_type: &str, start: bool) -> Option<f64> {
+    /// Mean over relationships of the type of the degree of their start (else: end), in this type
+    /// and direction: a size-biased mean. `None` if they were not counted.
+    fn endpoint_degree(&self, rel_type: &str, start: bool) -> Option<f64> {
         let _ = (rel_type, start);
         None
     }

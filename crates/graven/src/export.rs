@@ -17,8 +17,9 @@
 //!
 //! # Cost
 //! The statements of an export, and the names in them, are charged as `export` until it ends; they
-//! grow with the number of sets of labels, of types and of their properties. Rows are not kept:
-//! each file is a query that runs twice, as what its values have in common must be known first.
+//! grow with the number of sets of labels, of types and of their properties. Rows are not kept: a
+//! few are charged at a time, as often as the file's format has them while they are written. Each
+//! file is a query that runs twice, as what its values have in common must be known first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,6 @@ use crate::error::Error;
 use crate::materialise::to_inner;
 use crate::params::Params;
 use crate::query_result::QueryResult;
-use crate::rows::Rows;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
@@ -174,18 +174,6 @@ impl Work {
     }
 }
 
-/// Where the rows from `from` on that take about [`PART_BYTES`] end, one at least, and what they
-/// take.
-fn part(rows: &Rows, columns: usize, from: usize) -> (usize, u64) {
-    let (mut to, mut bytes) = (from, 0);
-    while to < rows.len() && bytes < PART_BYTES {
-        let values = (0..columns).filter_map(|column| rows.value(to, column));
-        bytes += values.map(|value| value.bytes() as u64).sum::<u64>();
-        to += 1;
-    }
-    (to, bytes)
-}
-
 /// Adds the texts of a value.
 fn texts(value: &Value, into: &mut Vec<String>) {
     match value {
@@ -288,23 +276,23 @@ impl Export<'_> {
         let copies = self.format.copies_written() as u64;
         let mut result = self.work.read(query)?;
         while let Some(batch) = result.next_rows()? {
-            let mut from = 0;
-            while from < batch.len() {
-                let (to, bytes) = part(&batch, columns.len(), from);
+            let mut at = 0;
+            while at < batch.len() {
+                let mut cells = vec![Vec::new(); columns.len()];
+                let (from, mut bytes) = (at, 0);
+                while at < batch.len() && bytes < PART_BYTES {
+                    for (column, cells) in cells.iter_mut().enumerate() {
+                        let value = batch.value(at, column).unwrap_or(Value::Null);
+                        bytes += value.bytes() as u64;
+                        cells.push(datum(&value));
+                    }
+                    at += 1;
+                }
                 let held = self.work.memory.bytes();
                 (self.work.memory.grow(copies * bytes)).map_err(|error| self.no_room(error))?;
-                let cells = (0..columns.len()).map(|column| {
-                    let values = (from..to).map(|row| batch.value(row, column));
-                    Cells::Data(
-                        values
-                            .map(|value| datum(&value.unwrap_or(Value::Null)))
-                            .collect(),
-                    )
-                });
-                sink.write(&cells.collect::<Vec<_>>(), to - from)
-                    .map_err(told)?;
+                let cells: Vec<Cells> = cells.into_iter().map(Cells::Data).collect();
+                sink.write(&cells, at - from).map_err(told)?;
                 self.work.memory.shrink(self.work.memory.bytes() - held);
-                from = to;
             }
         }
         drop(result);
@@ -335,9 +323,9 @@ impl Export<'_> {
 
     /// Rows do not fit as often as the format has them while they are written.
     fn no_room(&self, error: BudgetError) -> Error {
-        let advice = match self.format.copies_written() {
-            ..=2 => "",
-            _ => "; a text format, (FORMAT CSV), needs less",
+        let advice = match self.format.copies_written() > Format::Csv.copies_written() {
+            true => "; a text format, (FORMAT CSV), needs less",
+            false => "",
         };
         Error::new("Memory.Limit", format!("{error}{advice}"))
     }

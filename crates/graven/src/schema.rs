@@ -271,7 +271,7 @@ impl SchemaView for Schema<'_> {
         (nodes > 0).then_some(nodes)
     }
 
-    fn degree_met(&self, rel_type: &str, start: bool) -> Option<f64> {
+    fn endpoint_degree(&self, rel_type: &str, start: bool) -> Option<f64> {
         let counted = self.ends(rel_type)?;
         let direction = match start {
             true => Direction::Out,

@@ -103,7 +103,7 @@ impl SchemaView for Divided {
     fn nodes_with(&self, rel_type: &str, _: bool) -> Option<u64> {
         Social.type_count(rel_type)
     }
-    fn degree_met(&self, rel_type: &str, _: bool) -> Option<f64> {
+    fn endpoint_degree(&self, rel_type: &str, _: bool) -> Option<f64> {
         Some(Social.type_count(rel_type)? as f64)
     }
     fn relationship_count(&self) -> u64 {
