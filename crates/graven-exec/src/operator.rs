@@ -3,6 +3,8 @@
 //! # Invariants
 //! * EX-57 An operator has the state of one run, on one thread at a time. What all runs share lies
 //!   in its node of the physical plan ([`crate::physical`]), and the operator never changes it.
+//! * EX-92 An operator lets go of a batch before it asks for the next, or charges it: the operator
+//!   below charges the values of a batch only until then.
 
 use crate::batch::Batch;
 use crate::error::Result;

@@ -403,6 +403,7 @@ impl LocalCursor {
             if self.elapsed.is_some() {
                 return Ok(false);
             }
+            self.batch = None;
             let batch = execution.next_batch();
             if let Some(pages) = execution.take_thread_pages() {
                 self.counts.pages += &pages;

@@ -288,6 +288,7 @@ impl Aggregate {
                     return self.end(groups, partitions, 0);
                 }
             }
+            drop(batch);
             next = self.input.next(rt)?;
         }
         self.exhausted = true;
@@ -443,6 +444,7 @@ impl PhysicalOperator for Aggregate {
             {
                 return Ok(Some(batch));
             }
+            self.output = None;
             self.memory.clear();
             let Some((run, level)) = self.pending.pop() else {
                 return match self.part {

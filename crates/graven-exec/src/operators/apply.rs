@@ -270,15 +270,13 @@ impl PhysicalOperator for Apply {
                 }
                 self.start_group();
             } else {
+                self.batch = Batch::default();
+                self.next_row = 0;
+                self.inner.slot.set(Batch::default());
                 match self.input.next(rt)? {
                     Some(batch) => self.batch = batch,
-                    None => {
-                        self.batch = Batch::default();
-                        self.next_row = 0;
-                        return Ok(None);
-                    }
+                    None => return Ok(None),
                 }
-                self.next_row = 0;
             }
         }
     }

@@ -120,19 +120,15 @@ impl PhysicalOperator for CartesianProduct {
                 self.current = Some(batch);
                 continue;
             }
-            match self.input.next(rt)? {
-                None => {
-                    self.outer = Batch::default();
-                    return Ok(None);
-                }
-                Some(batch) => {
-                    if matches!(self.kept, Kept::TooMany) && !self.outer.is_empty() {
-                        self.inner.rewind();
-                    }
-                    self.outer = batch;
-                    self.next_inner = 0;
-                }
+            let before = std::mem::take(&mut self.outer).len();
+            let Some(batch) = self.input.next(rt)? else {
+                return Ok(None);
+            };
+            if matches!(self.kept, Kept::TooMany) && before > 0 {
+                self.inner.rewind();
             }
+            self.outer = batch;
+            self.next_inner = 0;
         }
     }
 

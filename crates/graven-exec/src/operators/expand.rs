@@ -450,6 +450,7 @@ impl PhysicalOperator for Expand {
             } else if self.row < self.batch.len() {
                 self.load_chunk(rt)?;
             } else {
+                self.batch = Batch::default();
                 match self.input.next(rt)? {
                     Some(batch) => self.batch = batch,
                     None => {

@@ -165,8 +165,8 @@ impl PhysicalOperator for ExpandInto {
                 }
                 continue;
             }
+            self.batch = Batch::default();
             let Some(batch) = self.input.next(rt)? else {
-                self.batch = Batch::default();
                 self.memory.clear();
                 return Ok(None);
             };

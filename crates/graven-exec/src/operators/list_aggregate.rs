@@ -202,6 +202,7 @@ impl PhysicalOperator for ListAggregate {
                 continue;
             }
             self.row = 0;
+            self.batch = Batch::default();
             match self.input.next(rt)? {
                 Some(batch) => self.batch = batch,
                 None => {

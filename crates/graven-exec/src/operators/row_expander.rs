@@ -44,19 +44,14 @@ impl RowExpander {
             return Ok(true);
         }
         rt.check_cancelled()?;
-        match self.input.next(rt)? {
-            Some(batch) => {
-                fresh(&batch)?;
-                self.batch = batch;
-                self.row = 0;
-                Ok(true)
-            }
-            None => {
-                self.batch = Batch::default();
-                self.row = 0;
-                Ok(false)
-            }
-        }
+        self.batch = Batch::default();
+        self.row = 0;
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(false);
+        };
+        fresh(&batch)?;
+        self.batch = batch;
+        Ok(true)
     }
 
     /// The current input batch.

@@ -80,11 +80,11 @@ impl Aggregate {
             end,
         };
         let before = self.memory.used().saturating_sub(round.bytes);
-        while let Some(batch) = next {
+        while let Some(batch) = next.take() {
             rt.check_cancelled()?;
             let (own_keys, calls) = (&self.keys, &self.calls);
             in_portions(
-                batch,
+                &batch,
                 rt,
                 |rows, held| inputs(own_keys, calls, rows, held, rt),
                 |rows, (keys, arguments)| {
@@ -102,6 +102,7 @@ impl Aggregate {
                     Ok(())
                 },
             )?;
+            drop(batch);
             *next = self.input.next(rt)?;
             if round.rows >= ROUND_ROWS || round.bytes >= bytes_max {
                 break;
