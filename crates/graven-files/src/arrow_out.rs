@@ -176,7 +176,7 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
             Arc::new(StructArray::new(point_fields(), columns, there(values)))
         }
         (Kind::List(element), _) => {
-            let lists = values.iter().map(|datum| items(datum));
+            let lists = values.iter().map(|datum| items(datum).collect());
             let lists: Vec<Vec<Datum>> = lists.collect();
             let offsets = OffsetBuffer::from_lengths(lists.iter().map(Vec::len));
             let all: Vec<&Datum> = lists.iter().flatten().collect();
@@ -224,12 +224,12 @@ fn there(values: &[&Datum]) -> Option<NullBuffer> {
 }
 
 /// The items of a list.
-pub(crate) fn items(datum: &Datum) -> Vec<Datum> {
-    match datum {
-        Datum::Value(PropertyValue::List(items)) => {
-            items.iter().cloned().map(Datum::Value).collect()
-        }
-        Datum::List(items) => items.clone(),
-        _ => Vec::new(),
-    }
+pub(crate) fn items(datum: &Datum) -> impl Iterator<Item = Datum> {
+    let (stored, others): (&[PropertyValue], &[Datum]) = match datum {
+        Datum::Value(PropertyValue::List(items)) => (items, &[]),
+        Datum::List(items) => (&[], items),
+        _ => (&[], &[]),
+    };
+    let stored = stored.iter().cloned().map(Datum::Value);
+    stored.chain(others.iter().cloned())
 }

@@ -21,7 +21,7 @@ use graven_types::PropertyValue;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use serde_json::Value as Json;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::arrow_out::{array, data_type, items, text_of};
 use crate::datum::{Cells, Datum};
@@ -239,18 +239,7 @@ impl Sink {
             }
             To::Json(file) => {
                 for row in 0..rows {
-                    let mut line = String::from("{");
-                    for (at, ((name, kind, _), cells)) in
-                        self.columns.iter().zip(columns).enumerate()
-                    {
-                        let comma = if at > 0 { ", " } else { "" };
-                        let (name, value) =
-                            (Json::from(name.as_str()), json(&cells.get(row), kind));
-                        line.push_str(&format!("{comma}{name}: {value}"));
-                    }
-                    line.push_str("}\n");
-                    file.write_all(line.as_bytes())
-                        .map_err(|e| failed(name, e))?;
+                    json_line(file, columns, &self.columns, row).map_err(|e| failed(name, e))?;
                 }
             }
         }
@@ -275,6 +264,25 @@ impl Sink {
         file.finish().map_err(|e| failed(&name, e))?;
         Ok(self.rows)
     }
+}
+
+/// A row as an object, its values written as they are read.
+fn json_line(
+    file: &mut impl Write,
+    cells: &[Cells],
+    columns: &[(String, Kind, Shape)],
+    row: usize,
+) -> io::Result<()> {
+    file.write_all(b"{")?;
+    for (at, ((name, kind, _), cells)) in columns.iter().zip(cells).enumerate() {
+        if at > 0 {
+            file.write_all(b", ")?;
+        }
+        serde_json::to_writer(&mut *file, name)?;
+        file.write_all(b": ")?;
+        serde_json::to_writer(&mut *file, &AsJson(&cells.get(row), kind))?;
+    }
+    file.write_all(b"}\n")
 }
 
 /// A field of delimited text, in quotes where it needs them.
@@ -308,49 +316,60 @@ fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, marks: Marks) {
     field(line, &text, marks);
 }
 
-fn json(datum: &Datum, kind: &Kind) -> Json {
-    use PropertyValue as P;
-    if datum.is_null() {
-        return Json::Null;
-    }
-    match (datum, kind) {
-        (datum, Kind::Any | Kind::Literal) => Json::String(text_of(datum, kind)),
-        (Datum::Value(P::Boolean(b)), _) => Json::Bool(*b),
-        (Datum::Value(P::Integer(i)), _) => (*i).into(),
-        (Datum::Value(P::Float(x)), _) => match serde_json::Number::from_f64(*x) {
-            Some(number) => Json::Number(number),
-            None if x.is_nan() => "NaN".into(),
-            None => if *x > 0.0 { "Infinity" } else { "-Infinity" }.into(),
-        },
-        (Datum::Value(P::Point(p)), _) => {
-            let mut entries = serde_json::Map::new();
-            let mut part = |name: &str, x: f64| {
-                let number = serde_json::Number::from_f64(x).map_or(Json::Null, Json::Number);
-                entries.insert(name.to_owned(), number);
-            };
-            part("srid", p.srid.into());
-            part("x", p.x);
-            part("y", p.y);
-            if let Some(z) = p.z {
-                part("z", z);
+/// A value as JSON has it in a column of this kind.
+struct AsJson<'a>(&'a Datum, &'a Kind);
+
+impl Serialize for AsJson<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        use PropertyValue as P;
+        let AsJson(datum, kind) = *self;
+        if datum.is_null() {
+            return to.serialize_none();
+        }
+        match (datum, kind) {
+            (datum, Kind::Any | Kind::Literal) => to.serialize_str(&text_of(datum, kind)),
+            (Datum::Value(P::String(text)), _) => to.serialize_str(text),
+            (Datum::Value(P::Boolean(b)), _) => to.serialize_bool(*b),
+            (Datum::Value(P::Integer(i)), _) => to.serialize_i64(*i),
+            (Datum::Value(P::Float(x)), _) if x.is_finite() => to.serialize_f64(*x),
+            (Datum::Value(P::Float(x)), _) if x.is_nan() => to.serialize_str("NaN"),
+            (Datum::Value(P::Float(x)), _) if *x > 0.0 => to.serialize_str("Infinity"),
+            (Datum::Value(P::Float(_)), _) => to.serialize_str("-Infinity"),
+            (Datum::Value(P::Point(point)), _) => {
+                let mut entries = to.serialize_map(None)?;
+                entries.serialize_entry("srid", &f64::from(point.srid))?;
+                entries.serialize_entry("x", &point.x)?;
+                entries.serialize_entry("y", &point.y)?;
+                if let Some(z) = point.z {
+                    entries.serialize_entry("z", &z)?;
+                }
+                entries.end()
             }
-            Json::Object(entries)
+            (Datum::Map(entries), _) => {
+                let entries = entries.iter();
+                to.collect_map(entries.map(|(k, v)| (&**k, OfItsKind(v))))
+            }
+            (Datum::Value(P::List(_)) | Datum::List(_), kind) => {
+                let element = match kind {
+                    Kind::List(element) => element,
+                    _ => &Kind::Null,
+                };
+                let mut list = to.serialize_seq(None)?;
+                for item in items(datum) {
+                    list.serialize_element(&AsJson(&item, element))?;
+                }
+                list.end()
+            }
+            (datum, kind) => to.serialize_str(&text_of(datum, kind)),
         }
-        (Datum::Map(entries), _) => {
-            let entries = entries.iter();
-            let entries = entries.map(|(k, v)| (k.to_string(), json(v, &Kind::of(v))));
-            Json::Object(entries.collect())
-        }
-        (Datum::Value(P::List(_)) | Datum::List(_), kind) => {
-            let element = match kind {
-                Kind::List(element) => element,
-                _ => &Kind::Null,
-            };
-            items(datum)
-                .iter()
-                .map(|item| json(item, element))
-                .collect()
-        }
-        (datum, kind) => Json::String(text_of(datum, kind)),
+    }
+}
+
+/// A value within a map as JSON has it.
+struct OfItsKind<'a>(&'a Datum);
+
+impl Serialize for OfItsKind<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        AsJson(self.0, &Kind::of(self.0)).serialize(to)
     }
 }
