@@ -186,32 +186,37 @@ impl Value {
     /// reserves.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        const ARC_HEADER: usize = 16;
-        match self {
-            Self::String(s) => s.len() + ARC_HEADER,
-            Self::Bytes(b) => b.len() + ARC_HEADER,
-            Self::List(items) => {
-                ARC_HEADER
-                    + items
-                        .iter()
-                        .map(|v| size_of::<Value>() + v.heap_bytes())
-                        .sum::<usize>()
-            }
+        let held = match self {
+            Self::List(items) => items.iter().map(Value::heap_bytes).sum(),
             Self::Map(map) => {
-                ARC_HEADER
+                let entries = map.entries().iter();
+                entries
+                    .map(|(key, value)| key_bytes(key) + value.heap_bytes())
+                    .sum()
+            }
+            _ => 0,
+        };
+        self.own_bytes() + held
+    }
+
+    /// Heap bytes of the value beside those of the keys and values in it.
+    pub(crate) fn own_bytes(&self) -> usize {
+        let counted = |bytes: usize| piece(COUNTS + bytes);
+        match self {
+            Self::String(text) => counted(text.len()),
+            Self::Bytes(bytes) => counted(bytes.len()),
+            Self::List(items) => counted(size_of_val(&**items)),
+            Self::Map(map) => {
+                counted(size_of::<Map>())
+                    + piece(size_of_val(map.entries()))
                     + map.standing().map_or(0, Standing::heap_bytes)
-                    + map
-                        .entries()
-                        .iter()
-                        .map(|(k, v)| {
-                            size_of::<(Arc<str>, Value)>() + ARC_HEADER + k.len() + v.heap_bytes()
-                        })
-                        .sum::<usize>()
             }
             Self::Path(path) => {
-                ARC_HEADER + size_of::<Path>() + 8 * (path.nodes.len() + path.relationships.len())
+                counted(size_of::<Path>())
+                    + piece(8 * path.nodes.len())
+                    + piece(8 * path.relationships.len())
             }
-            Self::Stored(_) => ARC_HEADER + size_of::<PropertyValue>(),
+            Self::Stored(_) => counted(size_of::<PropertyValue>()),
             Self::Null
             | Self::Boolean(_)
             | Self::Integer(_)
@@ -220,6 +225,25 @@ impl Value {
             | Self::Relationship(_) => 0,
         }
     }
+}
+
+/// Bytes in front of what an [`Arc`] holds: the numbers of its holders.
+const COUNTS: usize = 16;
+
+/// About what the allocator takes for a piece of so many bytes, its own head included: maps and
+/// texts of a few bytes take a third more than their content.
+pub(crate) const fn piece(bytes: usize) -> usize {
+    const UNIT: usize = 16;
+    match bytes {
+        0 => 0,
+        bytes if bytes <= UNIT + 8 => 2 * UNIT,
+        bytes => (bytes + 8).next_multiple_of(UNIT),
+    }
+}
+
+/// The share that one of a key's holders has: all maps that one expression makes share it.
+pub(crate) fn key_bytes(key: &Arc<str>) -> usize {
+    piece(COUNTS + key.len()) / Arc::strong_count(key)
 }
 
 impl From<bool> for Value {

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use super::share::{HEAD, bytes_of_new};
+use super::share::bytes_of_new;
 use super::{charge, work};
 use crate::error::Result;
 use crate::value::Value;
+
+/// Bytes of the head of what is counted, and of its allocation.
+const HEAD: usize = 32;
 
 /// A text that is charged as it grows.
 #[derive(Default)]

@@ -3,13 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use graven_types::PropertyValue;
-
 use crate::column::Column;
-use crate::value::Value;
-
-/// Bytes of the head of what is counted, and of its allocation.
-pub(super) const HEAD: usize = 32;
+use crate::value::{Value, key_bytes};
 
 /// Heap bytes of values; what several hold is divided among them.
 #[derive(Default)]
@@ -21,37 +16,28 @@ pub(crate) struct Share {
 impl Share {
     /// The share of a value.
     pub(crate) fn of(&mut self, value: &Value) -> usize {
+        let own = value.own_bytes();
         match value {
-            Value::String(text) => (HEAD + text.len()) / Arc::strong_count(text),
-            Value::Bytes(bytes) => (HEAD + bytes.len()) / Arc::strong_count(bytes),
+            Value::String(text) => own / Arc::strong_count(text),
+            Value::Bytes(bytes) => own / Arc::strong_count(bytes),
             Value::List(items) => {
                 let holders = Arc::strong_count(items);
-                self.divided(items.as_ptr().cast(), holders, |share| share.items(items))
+                self.divided(items.as_ptr().cast(), holders, |share| {
+                    own + items.iter().map(|item| share.of(item)).sum::<usize>()
+                })
             }
             Value::Map(map) => {
                 let holders = Arc::strong_count(map);
                 self.divided(Arc::as_ptr(map).cast(), holders, |share| {
-                    let entries = map.entries();
-                    let keys = entries.iter().map(|(key, value)| {
-                        (HEAD + key.len()) / Arc::strong_count(key) + share.of(value)
-                    });
-                    HEAD + size_of_val(entries) + keys.sum::<usize>()
+                    let entries = map.entries().iter();
+                    let held = entries.map(|(key, value)| key_bytes(key) + share.of(value));
+                    own + held.sum::<usize>()
                 })
             }
-            Value::Path(path) => {
-                let ids = 8 * (path.nodes.len() + path.relationships.len());
-                (2 * HEAD + ids) / Arc::strong_count(path)
-            }
-            Value::Stored(stored) => {
-                (HEAD + size_of::<PropertyValue>()) / Arc::strong_count(stored)
-            }
+            Value::Path(path) => own / Arc::strong_count(path),
+            Value::Stored(stored) => own / Arc::strong_count(stored),
             _ => 0,
         }
-    }
-
-    fn items(&mut self, items: &[Value]) -> usize {
-        let own: usize = items.iter().map(|item| self.of(item)).sum();
-        HEAD + size_of_val(items) + own
     }
 
     fn divided(
