@@ -1,12 +1,18 @@
 //! Relationships between two known nodes: one is sought in the list of the other.
+//!
+//! # How it works
+//! Each list is decoded once for all that is sought in it, and searched there. In a list that is
+//! long for so few, each is sought in the part of the list where it would stand ([`SEARCHED`]).
 
 use crate::error::Result;
 use crate::pattern::Pattern;
 use crate::pattern::PatternPart;
 use crate::pattern::sweep;
-use graven_storage::Direction;
-use graven_storage::Sweep;
-use std::ops::ControlFlow;
+use graven_storage::{Direction, NodeId, Sweep};
+use std::ops::{ControlFlow, Range};
+
+/// Neighbours that are decoded in the time in which one is sought in a long list: those of a part.
+const SEARCHED: usize = 4096;
 
 /// A row's two nodes as one part sees them.
 pub(crate) struct Probe {
@@ -59,29 +65,41 @@ pub(crate) fn probe(
         while probes[at].key < node.0 {
             at += 1;
         }
-        while at < probes.len() && probes[at].key == node.0 {
-            let Probe { sought, row, .. } = probes[at];
-            let (first, count) = if narrow {
-                equal_range(list.decode(&mut scratch)?, |id| u64::from(*id), sought)
-            } else {
-                equal_range(list.decode_wide(&mut wide)?, |id| *id, sought)
-            };
-            if wants_ids {
+        let rows = probes[at..].partition_point(|probe| probe.key == node.0);
+        let sought = &probes[at..at + rows];
+        at += rows;
+        let mut find = |probe: &Probe, found: Range<usize>| -> graven_storage::Result<()> {
+            if wants_ids && !found.is_empty() {
                 relationships.clear();
-                list.append_relationships(first..first + count, &mut relationships)?;
-                matches.extend(relationships.iter().map(|r| (row, r.0)));
+                list.append_relationships(found, &mut relationships)?;
+                matches.extend(relationships.iter().map(|r| (probe.row, r.0)));
             } else {
-                matches.extend(std::iter::repeat_n((row, 0), count));
+                matches.extend(found.map(|_| (probe.row, 0)));
             }
-            at += 1;
+            Ok(())
+        };
+        if rows.saturating_mul(SEARCHED) < list.len() {
+            for probe in sought {
+                find(probe, list.positions(NodeId(probe.sought))?)?;
+            }
+        } else if narrow {
+            let ids = list.decode(&mut scratch)?;
+            for probe in sought {
+                find(probe, equal_range(ids, |id| u64::from(*id), probe.sought))?;
+            }
+        } else {
+            let ids = list.decode_wide(&mut wide)?;
+            for probe in sought {
+                find(probe, equal_range(ids, |id| *id, probe.sought))?;
+            }
         }
         Ok(ControlFlow::Continue(()))
     })
 }
 
-/// Position and number of entries equal to `sought` in a sorted list.
-fn equal_range<T>(list: &[T], id: impl Fn(&T) -> u64, sought: u64) -> (usize, usize) {
+/// Positions of the entries equal to `sought` in a sorted list.
+fn equal_range<T>(list: &[T], id: impl Fn(&T) -> u64, sought: u64) -> Range<usize> {
     let first = list.partition_point(|x| id(x) < sought);
     let count = list[first..].iter().take_while(|x| id(x) == sought).count();
-    (first, count)
+    first..first + count
 }

@@ -389,21 +389,7 @@ impl Search<'_> {
         } else {
             (edge.to, edge.from)
         };
-        let (mut fan, covered) = self.fan(edge, near, far, forward);
-        let own = state
-            .edges
-            .iter()
-            .map(|idx| &self.problem.graph.edges[*idx]);
-        let known = || own.clone().chain(self.problem.followed);
-        if edge.length.is_none() && known().any(|it| it.from == near || it.to == near) {
-            let hop = self.hop(edge, near, far, forward);
-            let back = known().find(|known| self.is_back(known, near, hop));
-            let cost = &self.problem.cost;
-            fan = match back {
-                Some(back) => cost.fanout_back(hop, fan, edge.differs(back)),
-                None => cost.fanout_of_reached(hop, fan),
-            };
-        }
+        let (fan, covered) = self.fan_seen(state, edge, (near, far), forward);
         let rows = state.rows * fan.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(far);
@@ -414,15 +400,53 @@ impl Search<'_> {
         self.finish(next, step, (rows, work), before, &covered)
     }
 
+    /// How many relationships lead from `near` to `far`, as a node with many is reached more often,
+    /// and the conditions that this counts.
+    fn fan_seen(
+        &self,
+        state: &State,
+        edge: &Edge,
+        (near, far): (VarId, VarId),
+        forward: bool,
+    ) -> (f64, Vec<usize>) {
+        let (fan, covered) = self.fan(edge, near, far, forward);
+        let own = state.edges.iter();
+        let own = own.map(|idx| &self.problem.graph.edges[*idx]);
+        let known = || own.clone().chain(self.problem.followed);
+        if edge.length.is_some() || !known().any(|it| it.from == near || it.to == near) {
+            return (fan, covered);
+        }
+        let hop = self.hop(edge, near, far, forward);
+        let cost = &self.problem.cost;
+        let fan = match known().find(|known| self.is_back(known, near, hop)) {
+            Some(back) => cost.fanout_back(hop, fan, edge.differs(back)),
+            None => cost.fanout_of_reached(hop, fan),
+        };
+        (fan, covered)
+    }
+
+    /// The share of rows that have a relationship between two nodes that are known. Both ends were
+    /// found by way of each other, so it is likelier than between any two nodes: friends have
+    /// friends in common, and a reply has the tag of its message. How much likelier no statistic
+    /// tells; the root lies between chance and certainty.
+    fn share_checked(&self, state: &State, edge: &Edge) -> f64 {
+        let chance = |(near, far): (VarId, VarId), forward| {
+            let nodes = self.problem.cost.nodes(self.info[&far].label.as_deref());
+            let (fan, _) = self.fan_seen(state, edge, (near, far), forward);
+            fan / nodes.max(1.0)
+        };
+        let (from, to) = (edge.from, edge.to);
+        let chance = chance((from, to), true).max(chance((to, from), false));
+        match chance < 1.0 {
+            true => chance.max(1e-6).sqrt(),
+            false => chance,
+        }
+    }
+
     fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>) -> State {
         let edge = &self.problem.graph.edges[idx];
         let (fan, _) = self.fan(edge, edge.from, edge.to, true);
-        let ends = self
-            .problem
-            .cost
-            .nodes(self.info[&edge.to].label.as_deref())
-            .max(1.0);
-        let rows = state.rows * (fan / ends).clamp(0.001, 1.0_f64.max(fan / ends));
+        let rows = state.rows * self.share_checked(state, edge);
         // One look at the shorter list for a single relationship, half a search for a longer one.
         let work = if edge.length.is_some() {
             state.rows * (1.0 + fan / 2.0)

@@ -444,7 +444,6 @@ impl PhysicalOperator for Aggregate {
             {
                 return Ok(Some(batch));
             }
-            self.output = None;
             self.memory.clear();
             let Some((run, level)) = self.pending.pop() else {
                 return match self.part {
@@ -452,6 +451,8 @@ impl PhysicalOperator for Aggregate {
                     _ => Ok(None),
                 };
             };
+            // The values of the partition before are still in its groups.
+            self.output = None;
             self.output = Some(self.consume_partition(run, level, rt)?);
         }
     }
