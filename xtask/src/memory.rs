@@ -352,6 +352,7 @@ impl Place<'_> {
         for upto in 1..=all.len() {
             let db = self.folder.join("again.graven");
             remove(&db);
+            self.remove_exports()?;
             let again = self.run(&db, &all[..upto])?;
             remove(&db);
             if !again.fine {
@@ -365,6 +366,18 @@ impl Place<'_> {
         Ok(format!(
             "{budget} MiB, process {number}: {status} by {found}"
         ))
+    }
+
+    /// Removes the folders that `EXPORT DATABASE` has made: it makes none anew.
+    fn remove_exports(&self) -> Result<(), String> {
+        let named = |e: std::io::Error| format!("{}: {e}", self.folder.display());
+        for entry in fs::read_dir(self.folder).map_err(named)? {
+            let path = entry.map_err(named)?.path();
+            if path.is_dir() {
+                fs::remove_dir_all(path).map_err(named)?;
+            }
+        }
+        Ok(())
     }
 
     /// What was written under a budget opens under it.

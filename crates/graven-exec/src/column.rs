@@ -363,12 +363,20 @@ impl Column {
             Self::Integers(v) => v.capacity() * 8,
             Self::Floats(v) => v.capacity() * 8,
             Self::Booleans(v) => v.capacity(),
-            Self::Values(v) => {
-                v.capacity() * size_of::<Value>() + v.iter().map(Value::heap_bytes).sum::<usize>()
-            }
-            Self::Constant(value, _) => value.heap_bytes(),
+            Self::Values(v) => v.capacity() * size_of::<Value>() + bytes_together(v, &Value::Null),
+            Self::Constant(value, _) => value.bytes_beside(&Value::Null),
         }
     }
+}
+
+/// Heap bytes of values behind `before`, what each shares with the one before it counted once.
+pub(crate) fn bytes_together<'v>(values: &'v [Value], mut before: &'v Value) -> usize {
+    let each = values.iter().map(|value| {
+        let bytes = value.bytes_beside(before);
+        before = value;
+        bytes
+    });
+    each.sum()
 }
 
 /// Constants among columns in the form of these; where they are ids, null is one.
@@ -514,5 +522,27 @@ mod tests {
         table.insert(&one, 3, &mut numbers);
         assert!(table.keeps_numbers(&many) && table.len() == 2);
         assert_eq!(numbers[numbers.len() - 3..], [1, 1, 1]);
+    }
+
+    /// Goal: what rows share is counted once for all of them, what each has of its own for each.
+    #[test]
+    fn what_rows_share_is_counted_once() {
+        let text = Value::text(&"x".repeat(1 << 20));
+        let key: Arc<str> = Arc::from("key");
+        let map = |value: &Value| Value::map(vec![(Arc::clone(&key), value.clone())]);
+        let shared: Vec<Value> = (0..100).map(|_| map(&text)).collect();
+        let list = Value::list(shared.clone());
+        let whole = list.heap_bytes();
+        assert!(whole > 100 << 20, "{whole}");
+        for shared in [shared, vec![list; 100]] {
+            let bytes = Column::Values(shared).heap_bytes();
+            assert!(
+                (1 << 20..(1 << 20) + (40 << 10)).contains(&bytes),
+                "{bytes}"
+            );
+        }
+        let own = (0..10).map(|_| map(&Value::text(&"x".repeat(1 << 20))));
+        let bytes = Column::Values(own.collect()).heap_bytes();
+        assert!((10 << 20..11 << 20).contains(&bytes), "{bytes}");
     }
 }

@@ -199,6 +199,64 @@ impl Value {
         self.own_bytes() + held
     }
 
+    /// Heap bytes that the value takes beside another one, which stays with it: what is the same in
+    /// both is there once. So is what the items of a list have from those before them.
+    pub(crate) fn bytes_beside(&self, other: &Value) -> usize {
+        if self.is_same(other) {
+            return 0;
+        }
+        let held = match (self, other) {
+            (Self::List(items), other) => {
+                let others: &[Value] = match other {
+                    Self::List(others) => others,
+                    _ => &[],
+                };
+                let mut before = &Self::Null;
+                let each = items.iter().enumerate().map(|(at, item)| {
+                    let beside = match others.get(at) {
+                        Some(other) if !item.is_same(before) => other,
+                        _ => before,
+                    };
+                    before = item;
+                    item.bytes_beside(beside)
+                });
+                each.sum()
+            }
+            (Self::Map(map), other) => {
+                let others: &[(Arc<str>, Value)] = match other {
+                    Self::Map(others) => others.entries(),
+                    _ => &[],
+                };
+                let each =
+                    map.entries().iter().enumerate().map(|(at, (key, value))| {
+                        match others.get(at) {
+                            Some((of, other)) if Arc::ptr_eq(key, of) => value.bytes_beside(other),
+                            Some((of, other)) if key == of => {
+                                key_bytes(key) + value.bytes_beside(other)
+                            }
+                            _ => key_bytes(key) + value.bytes_beside(&Self::Null),
+                        }
+                    });
+                each.sum()
+            }
+            _ => 0,
+        };
+        self.own_bytes() + held
+    }
+
+    /// Whether both are one on the heap.
+    fn is_same(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Self::String(one), Self::String(other)) => Arc::ptr_eq(one, other),
+            (Self::Bytes(one), Self::Bytes(other)) => Arc::ptr_eq(one, other),
+            (Self::List(one), Self::List(other)) => Arc::ptr_eq(one, other),
+            (Self::Map(one), Self::Map(other)) => Arc::ptr_eq(one, other),
+            (Self::Path(one), Self::Path(other)) => Arc::ptr_eq(one, other),
+            (Self::Stored(one), Self::Stored(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Heap bytes of the value beside those of the keys and values in it.
     pub(crate) fn own_bytes(&self) -> usize {
         let counted = |bytes: usize| piece(COUNTS + bytes);
@@ -241,9 +299,9 @@ pub(crate) const fn piece(bytes: usize) -> usize {
     }
 }
 
-/// The share that one of a key's holders has: all maps that one expression makes share it.
-pub(crate) fn key_bytes(key: &Arc<str>) -> usize {
-    piece(COUNTS + key.len()) / Arc::strong_count(key)
+/// Heap bytes of a key of a map.
+pub(crate) fn key_bytes(key: &str) -> usize {
+    piece(COUNTS + key.len())
 }
 
 impl From<bool> for Value {

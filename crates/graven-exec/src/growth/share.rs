@@ -30,7 +30,9 @@ impl Share {
                 let holders = Arc::strong_count(map);
                 self.divided(Arc::as_ptr(map).cast(), holders, |share| {
                     let entries = map.entries().iter();
-                    let held = entries.map(|(key, value)| key_bytes(key) + share.of(value));
+                    let held = entries.map(|(key, value)| {
+                        key_bytes(key) / Arc::strong_count(key) + share.of(value)
+                    });
                     own + held.sum::<usize>()
                 })
             }

@@ -54,7 +54,6 @@ use crate::memory::Memory;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 use crate::reading_threads::counting_pages;
-use crate::value::Value;
 use crate::worker_pool::run_parallel;
 
 /// Rows that are divided at a time.
@@ -432,23 +431,9 @@ fn held_bytes(batch: &Batch) -> usize {
     let columns = batch.columns().iter();
     let bytes = columns.map(|column| match &**column {
         Column::Constant(..) => 0,
-        Column::Values(values) => {
-            let lists = values
-                .chunk_by(are_same_list)
-                .map(|rows| rows[0].heap_bytes());
-            values.capacity() * size_of::<Value>() + lists.sum::<usize>()
-        }
         column => column.heap_bytes(),
     });
     bytes.sum()
-}
-
-/// Whether both are one list, which other rows share.
-fn are_same_list(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::List(a), Value::List(b)) => std::ptr::eq(a.as_ptr(), b.as_ptr()),
-        _ => false,
-    }
 }
 
 /// Bytes of rows after which a worker stops for a while.

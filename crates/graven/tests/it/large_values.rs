@@ -161,6 +161,19 @@ fn records_of_files_are_charged_while_they_are_read() {
     assert_eq!(load(&path).expect("short records"), Value::Integer(2));
 }
 
+/// Goal: what many values share is counted once, and what is made of each of them is counted.
+#[test]
+fn what_values_share_is_counted_once() {
+    let (_folder, _path, db) = in_folder(16 * MIB);
+    let connection = db.connect();
+    let shared = with_text(20) + "UNWIND range(1, 200) AS x WITH collect([{a: s, b: x}, s]) AS l ";
+    let size = value(&connection, &(shared.clone() + "RETURN size(l)"));
+    assert_eq!(size.expect("one text"), Value::Integer(200));
+    let made = shared + "RETURN size([e IN l | e[1] + e[0].b])";
+    let error = value(&connection, &made).expect_err("200 texts");
+    assert_eq!(error.code(), "Memory.Limit", "{error}");
+}
+
 /// Files as a process that was killed leaves them.
 fn as_after_a_kill(path: &Path, to: &Path) {
     for suffix in ["", "-wal"] {

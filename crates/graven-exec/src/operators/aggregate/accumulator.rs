@@ -235,7 +235,7 @@ impl Accumulator {
             for value in values.iter() {
                 if let Some(kept) = self.seen[group].insert(value) {
                     bytes += kept + update(self.function, &mut states[group], value)?;
-                    bytes -= shared_bytes(&states[group], value);
+                    bytes -= shared_bytes(&states[group]);
                 }
             }
         }
@@ -320,7 +320,7 @@ impl Accumulator {
             }
             if let Some(kept) = self.seen[group].insert(&value) {
                 bytes += kept + update(self.function, &mut states[group], &value)?;
-                bytes -= shared_bytes(&states[group], &value);
+                bytes -= shared_bytes(&states[group]);
             }
         }
         Ok(bytes)

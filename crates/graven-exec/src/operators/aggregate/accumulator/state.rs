@@ -14,6 +14,7 @@ use std::cmp::Ordering;
 use graven_cypher::plan::AggregateFunction as F;
 use graven_types::PropertyValue;
 
+use crate::column::bytes_together;
 use crate::error::{ExecError, Result};
 use crate::spill::{Out, put_list, put_value};
 use crate::value::arithmetic::{add, as_float};
@@ -131,8 +132,8 @@ pub(super) fn merge(function: F, state: &mut State, written: &Value) -> Result<u
         (State::Best(_), value) => return update(function, state, value),
         (State::Values(values), Value::List(more)) => {
             let before = values.capacity();
+            let heap = bytes_together(more, values.last().unwrap_or(&Value::Null));
             values.extend(more.iter().cloned());
-            let heap: usize = more.iter().map(Value::heap_bytes).sum();
             return Ok((values.capacity() - before) * size_of::<Value>() + heap);
         }
         (State::Moments(..) | State::Scaled(..), Value::List(written)) if function == F::Avg => {
@@ -223,17 +224,23 @@ pub(super) fn update(function: F, state: &mut State, value: &Value) -> Result<us
                 number(function, value)?;
             }
             let before = values.capacity();
+            let heap = value.bytes_beside(values.last().unwrap_or(&Value::Null));
             values.push(value.clone());
-            return Ok((values.capacity() - before) * size_of::<Value>() + value.heap_bytes());
+            return Ok((values.capacity() - before) * size_of::<Value>() + heap);
         }
     }
     Ok(0)
 }
 
-/// What a value takes that a state keeps, where the set of values seen keeps it as well.
-pub(super) fn shared_bytes(state: &State, value: &Value) -> usize {
+/// What [`update`] has counted for the value that it took last, where the set of values seen keeps
+/// it as well.
+pub(super) fn shared_bytes(state: &State) -> usize {
     match state {
-        State::Values(_) => value.heap_bytes(),
+        State::Values(values) => match &values[..] {
+            [.., before, last] => last.bytes_beside(before),
+            [only] => only.bytes_beside(&Value::Null),
+            [] => 0,
+        },
         _ => 0,
     }
 }
