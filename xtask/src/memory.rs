@@ -22,13 +22,14 @@
 mod calls;
 mod generate;
 
+use std::fmt;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::graphs::{released_program, target};
 use calls::{Calls, calls};
@@ -37,8 +38,9 @@ use generate::Generator;
 /// Memory of the process beside its budget, in KiB.
 const BASE_KIB: u64 = 40 << 10;
 
-/// What a program with debug assertions may take more, in KiB: more of its code is resident.
-const DEBUG_KIB: u64 = 8 << 10;
+/// About what is resident of the file of a released program, in KiB. Of one with debug assertions it
+/// is more, the more the more statements it has run: what is beyond this is no memory of theirs.
+const PROGRAM_KIB: u64 = 16 << 10;
 
 /// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that
 /// does not ask first.
@@ -284,13 +286,17 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What a process may take.
-    fn allowed_kib(&self) -> u64 {
+    /// Whether a process took no more than it may.
+    fn allows(&self, peak: &Peak) -> bool {
         let debug = self
             .program
             .parent()
             .is_some_and(|folder| folder.ends_with("debug"));
-        (self.budget << 10) + BASE_KIB + if debug { DEBUG_KIB } else { 0 }
+        let of_program = match debug {
+            true => peak.file_kib.saturating_sub(PROGRAM_KIB),
+            false => 0,
+        };
+        peak.kib <= (self.budget << 10) + BASE_KIB + of_program
     }
 
     /// The program under a limit of address space.
@@ -325,14 +331,14 @@ impl Place<'_> {
             }
             let _ = writeln!(input, "RETURN no_such_variable_at_the_end;");
         }
-        let (exit, peak_kib) = wait_with_peak(&child)?;
+        let (exit, peak) = wait_with_peak(&child)?;
         let told = fs::read(&errors).map_err(named)?;
         let told = String::from_utf8_lossy(&told);
         let ended = told.contains("no_such_variable_at_the_end");
         let panicked = told.contains("panicked");
-        let fits = peak_kib <= self.allowed_kib();
+        let fits = self.allows(&peak);
         Ok(Ended {
-            peak_kib,
+            peak_kib: peak.kib,
             answered: statements.len(),
             refused: told.matches("memory budget is spent").count()
                 + told.matches("memory limit of").count(),
@@ -340,7 +346,7 @@ impl Place<'_> {
             status: match (ended, panicked) {
                 (_, true) => "it panicked".to_owned(),
                 (false, _) => format!("it died ({exit}): {}", told.lines().last().unwrap_or("")),
-                _ => format!("peak {} MiB", peak_kib / 1024),
+                _ => peak.to_string(),
             },
         })
     }
@@ -390,12 +396,12 @@ impl Place<'_> {
             if let Some(mut pipe) = child.stderr.take() {
                 std::io::Read::read_to_string(&mut pipe, &mut told).map_err(|e| e.to_string())?;
             }
-            let (exit, peak_kib) = wait_with_peak(&child)?;
+            let (exit, peak) = wait_with_peak(&child)?;
             if exit != 0 {
                 return Err(format!("`{command}` afterwards: {exit}, {told}"));
             }
-            if peak_kib > self.allowed_kib() {
-                return Err(format!("`{command}` afterwards: {} MiB", peak_kib / 1024));
+            if !self.allows(&peak) {
+                return Err(format!("`{command}` afterwards: {peak}"));
             }
         }
         Ok(())
@@ -432,15 +438,47 @@ fn files(folder: &Path) -> Result<(), String> {
         .map_err(|e| format!("{}: {e}", folder.display()))
 }
 
+/// What was resident of a process at most.
+struct Peak {
+    kib: u64,
+    /// Of files, the program's above all, as far as it was seen.
+    file_kib: u64,
+}
+
+impl fmt::Display for Peak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, file) = (self.kib / 1024, self.file_kib / 1024);
+        write!(f, "peak {all} MiB, {file} of them files")
+    }
+}
+
+/// What is resident of files of a process, in KiB; nothing once it has ended.
+fn file_kib(pid: i32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssFile:"));
+    let kib = line.and_then(|line| line.split_whitespace().next());
+    kib.and_then(|kib| kib.parse().ok()).unwrap_or(0)
+}
+
 /// Waits for the end of `child`: its exit code, or less than 0 for a signal, and its peak of
-/// resident memory in KiB.
-fn wait_with_peak(child: &Child) -> Result<(i32, u64), String> {
+/// resident memory.
+fn wait_with_peak(child: &Child) -> Result<(i32, Peak), String> {
+    const LOOK: Duration = Duration::from_millis(5);
     let pid = i32::try_from(child.id()).map_err(|e| e.to_string())?;
     let mut status = 0;
     // SAFETY: `rusage` is plain old data, for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to live locals; the child has not been waited for before.
-    let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+    let mut files = 0;
+    let waited = loop {
+        files = files.max(file_kib(pid));
+        // SAFETY: both pointers are to live locals; the child has not been waited for before.
+        match unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) } {
+            0 => std::thread::sleep(LOOK),
+            waited => break waited,
+        }
+    };
     if waited != pid {
         return Err(std::io::Error::last_os_error().to_string());
     }
@@ -448,5 +486,9 @@ fn wait_with_peak(child: &Child) -> Result<(i32, u64), String> {
         true => libc::WEXITSTATUS(status),
         false => -libc::WTERMSIG(status),
     };
-    Ok((exit, u64::try_from(usage.ru_maxrss).unwrap_or(0)))
+    let peak = Peak {
+        kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+        file_kib: files,
+    };
+    Ok((exit, peak))
 }

@@ -358,13 +358,23 @@ impl Column {
     /// Heap bytes of the column.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
+        let held = match self {
+            Self::Values(v) => bytes_together(v, &Value::Null),
+            Self::Constant(value, _) => value.bytes_beside(&Value::Null),
+            _ => 0,
+        };
+        self.array_bytes() + held
+    }
+
+    /// Heap bytes beside those of the values.
+    pub(crate) fn array_bytes(&self) -> usize {
         match self {
             Self::Nodes(v) | Self::Relationships(v) => v.capacity() * 8,
             Self::Integers(v) => v.capacity() * 8,
             Self::Floats(v) => v.capacity() * 8,
             Self::Booleans(v) => v.capacity(),
-            Self::Values(v) => v.capacity() * size_of::<Value>() + bytes_together(v, &Value::Null),
-            Self::Constant(value, _) => value.bytes_beside(&Value::Null),
+            Self::Values(v) => v.capacity() * size_of::<Value>(),
+            Self::Constant(..) => 0,
         }
     }
 }

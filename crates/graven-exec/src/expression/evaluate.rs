@@ -35,15 +35,14 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Resu
         // What went into it is gone.
         let share = Share::default().of_column(&column) as u64;
         rt.growth.keep(before + share)?;
-    } else if column.len() > MANY_ROWS && !matches!(&*column, Column::Constant(..)) {
-        let rows = column.len() * size_of::<u64>();
-        rt.growth.charge(rows)?;
+    } else if column.len() > MANY_ROWS && Arc::strong_count(&column) == 1 {
+        rt.growth.charge(column.array_bytes())?;
     }
     Ok(column)
 }
 
 /// Columns of more rows than these are charged for their rows, whatever they hold.
-const MANY_ROWS: usize = 8192;
+pub(super) const MANY_ROWS: usize = 8192;
 
 fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
     let n = rows.len();

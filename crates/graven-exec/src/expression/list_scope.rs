@@ -138,6 +138,8 @@ pub(super) fn comprehension(
             Some(map) => map.held_column(all.select(&kept), rt)?,
             None => all.select(&kept).column(scope.var),
         };
+        // What the body has, and what the lists are made of, is there twice for a moment.
+        rt.growth.charge(kept.len() * size_of::<Value>())?;
         let mut lists: Vec<Vec<Value>> = vec![Vec::new(); nulls.len()];
         for (i, &element) in kept.iter().enumerate() {
             lists[elements.owners[element as usize] as usize].push(body.value(i));

@@ -3,6 +3,7 @@
 use crate::column::Column;
 use crate::error::ExecError;
 use crate::error::Result;
+use crate::expression::evaluate::MANY_ROWS;
 use crate::growth;
 use crate::query_context::QueryContext;
 use crate::value::Value;
@@ -36,8 +37,11 @@ pub(super) fn values(
     rt: &QueryContext,
     items: impl ExactSizeIterator<Item = Result<Value>>,
 ) -> Result<Arc<Column>> {
-    let mut column = Vec::with_capacity(items.len());
     let growth = &rt.growth;
+    if items.len() > MANY_ROWS {
+        growth.charge(items.len() * size_of::<Value>())?;
+    }
+    let mut column = Vec::with_capacity(items.len());
     let mut held = growth.held();
     for item in items {
         let value = item?;
