@@ -38,8 +38,8 @@ use generate::Generator;
 /// Memory of the process beside its budget, in KiB.
 const BASE_KIB: u64 = 40 << 10;
 
-/// About what is resident of the file of a released program, in KiB. Of one with debug assertions it
-/// is more, the more the more statements it has run: what is beyond this is no memory of theirs.
+/// About what is resident of the file of a released program, in KiB. Of one with debug assertions
+/// it is more, the more statements it has run: what is beyond this is no memory of theirs.
 const PROGRAM_KIB: u64 = 16 << 10;
 
 /// Address space of a process, in KiB: an allocation beyond it fails, which ends a process that

@@ -1,5 +1,7 @@
 //! A database that this process has open: store, cache, plans, statements that run.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::config::{Config, IoMode};
 use crate::error::{Error, NOT_FOUND};
 use crate::files::{self, DataFile, WalLocation, sibling_path};
@@ -63,9 +65,12 @@ pub(crate) struct Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        self.keep_warm();
-        // What was acknowledged is in the log; a drop cannot report an error.
-        let _ = self.store.close();
+        // What was acknowledged is in the log; a drop cannot report an error. One that comes while
+        // a panic unwinds may meet the same fault again: that would end the process.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            self.keep_warm();
+            self.store.close()
+        }));
     }
 }
 

@@ -22,6 +22,7 @@
 //! to the hook that was there. A thread watches: a case that takes longer than [`PATIENCE`] ends
 //! the process, by its seed.
 
+use std::backtrace::Backtrace;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, PanicHookInfo};
 use std::path::Path;
@@ -452,8 +453,11 @@ pub fn crafted(count: u64, seed: u64) -> Result<Crafted, String> {
             if thread.id() != player && !of_library {
                 return before(info);
             }
+            let told = format!("case {}: {info}", case.load(Ordering::Relaxed));
+            // Told at once: a panic while another unwinds ends the process.
+            eprintln!("{told}\n{}", Backtrace::force_capture());
             let mut panics = panics.lock().unwrap_or_else(PoisonError::into_inner);
-            panics.push(format!("case {}: {info}", case.load(Ordering::Relaxed)));
+            panics.push(told);
         })
     });
     let mut report = Crafted::default();

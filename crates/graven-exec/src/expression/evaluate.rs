@@ -9,9 +9,9 @@ use crate::expression::binary::Logic;
 use crate::expression::binary::binary;
 use crate::expression::binary::map2;
 use crate::expression::binary::unary;
-use crate::expression::rows::row_number;
 use crate::expression::rows::truth;
 use crate::expression::rows::values;
+use crate::expression::rows::{MANY_ROWS, row_number};
 use std::sync::Arc;
 
 use graven_cypher::plan::BinaryOp;
@@ -40,9 +40,6 @@ pub(super) fn column(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Resu
     }
     Ok(column)
 }
-
-/// Columns of more rows than these are charged for their rows, whatever they hold.
-pub(super) const MANY_ROWS: usize = 8192;
 
 fn computed(expr: &Compiled, rows: Rows<'_>, rt: &QueryContext) -> Result<Arc<Column>> {
     let n = rows.len();

@@ -3,11 +3,13 @@
 use crate::column::Column;
 use crate::error::ExecError;
 use crate::error::Result;
-use crate::expression::evaluate::MANY_ROWS;
 use crate::growth;
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use std::sync::Arc;
+
+/// Columns of more rows than these are charged for their rows, whatever they hold.
+pub(super) const MANY_ROWS: usize = 8192;
 
 /// A row number as batches index them.
 pub(super) fn row_number(row: usize) -> u32 {

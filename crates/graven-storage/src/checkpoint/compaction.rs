@@ -135,7 +135,11 @@ fn long_values(
             moved = true;
         }
     }
-    let Some(payload) = encode(&cells).filter(|_| moved) else {
+    // A damaged segment may have no cell at all.
+    if !moved {
+        return Ok(None);
+    }
+    let Some(payload) = encode(&cells) else {
         return Ok(None);
     };
     let page = merge.output.append(kind, &payload)?;
