@@ -176,7 +176,7 @@ impl PhysicalOperator for NodeScan {
             while !is_end && ids.len() < at_once {
                 let end = part.ranges[self.range].1;
                 let room = (at_once - ids.len()) as u64;
-                let to = end.min(self.next + room);
+                let to = end.min(self.next.saturating_add(room));
                 ids.extend(self.next..to);
                 self.next = to;
                 if to == end {

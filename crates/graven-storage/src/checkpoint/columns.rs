@@ -10,6 +10,7 @@
 use super::changes::Stream;
 use super::merge::{Counts, MergedStore, StoreChanges, StoreMerge};
 use crate::Result;
+use crate::bytes::Malformed;
 use crate::catalog::StoreKind;
 use crate::column::cutter::{Cutter, make_cell};
 use crate::column::segment::{Cell, ColumnSegment};
@@ -209,7 +210,17 @@ impl<'m, 'a> ColumnMerge<'m, 'a> {
     }
 
     fn open(&mut self, entry: SegmentEntry) -> Result<()> {
-        let (cells, end) = decode_cells(&self.merge.root.pages, self.page_kind, &entry)?;
+        let pages = &self.merge.root.pages;
+        let (cells, end) = decode_cells(pages, self.page_kind, &entry)?;
+        let first = cells.first().map_or(entry.first, |(id, _)| *id);
+        let behind = self.ahead.peek().map_or(u64::MAX, |next| next.first);
+        if first < entry.first || end > behind {
+            let what = format!(
+                "values of the ids {first} to {end} where those of {} to {behind} are",
+                entry.first
+            );
+            return pages.checked(entry.page, self.page_kind, Err(Malformed(what)));
+        }
         self.full = self.full.max(cells.len() as u64);
         self.open = Some(OpenSegment {
             entry,

@@ -79,7 +79,8 @@ impl Cutter {
 
     /// Whether a segment may reach from the first id gathered to `id`.
     pub(crate) fn spans(&self, id: u64) -> bool {
-        (self.cells.first()).is_none_or(|(first, _)| id - first < SPAN_MAX)
+        let reaches = |first: u64| id.checked_sub(first).is_some_and(|span| span < SPAN_MAX);
+        (self.cells.first()).is_none_or(|(first, _)| reaches(*first))
     }
 
     /// Adds a value; whether there are enough for a segment now.
