@@ -4,11 +4,12 @@
 //! # How it works
 //! Generated statements ([`generate`]) run in `graven shell`, some in one process after the other,
 //! under a limit of address space. Each gives rows or an error; the process must live to the last
-//! of them. The kernel says at its end how much memory was resident at most. Where a process took
-//! too much or died, its statements run again, each prefix ending one statement later, until the
-//! one is found. Afterwards the database opens with the same memory, and `graven check` finds it
-//! sound. Each process has a seed of its own, made of the seed and its number, so that
-//! `--process N` runs one of them again, and prints its statements with `--show`.
+//! of them. The kernel says at its end how much memory was resident at most; how much of it were
+//! files is looked up while it runs ([`PROGRAM_KIB`]). Where a process took too much or died, its
+//! statements run again, each prefix ending one statement later, until the one is found. Afterwards
+//! the database opens with the same memory, and `graven check` finds it sound. Each process has a
+//! seed of its own, made of the seed and its number, so that `--process N` runs one of them again,
+//! and prints its statements with `--show`.
 //!
 //! # Concurrency
 //! Two processes run at a time, each in a folder of its own.

@@ -227,16 +227,14 @@ impl Value {
                     Self::Map(others) => others.entries(),
                     _ => &[],
                 };
-                let each =
-                    map.entries().iter().enumerate().map(|(at, (key, value))| {
-                        match others.get(at) {
-                            Some((of, other)) if Arc::ptr_eq(key, of) => value.bytes_beside(other),
-                            Some((of, other)) if key == of => {
-                                key_bytes(key) + value.bytes_beside(other)
-                            }
-                            _ => key_bytes(key) + value.bytes_beside(&Self::Null),
-                        }
-                    });
+                let each = map.entries().iter().enumerate().map(|(at, (key, value))| {
+                    let (known, beside) = match others.get(at) {
+                        Some((of, other)) if of == key => (Arc::ptr_eq(of, key), other),
+                        _ => (false, &Self::Null),
+                    };
+                    let own = if known { 0 } else { key_bytes(key) };
+                    own + value.bytes_beside(beside)
+                });
                 each.sum()
             }
             _ => 0,

@@ -346,8 +346,11 @@ impl Serialize for AsJson<'_> {
                 entries.end()
             }
             (Datum::Map(entries), _) => {
-                let entries = entries.iter();
-                to.collect_map(entries.map(|(k, v)| (&**k, OfItsKind(v))))
+                let mut map = to.serialize_map(Some(entries.len()))?;
+                for (key, value) in entries {
+                    map.serialize_entry(&**key, &AsJson(value, &Kind::of(value)))?;
+                }
+                map.end()
             }
             (Datum::Value(P::List(_)) | Datum::List(_), kind) => {
                 let element = match kind {
@@ -362,14 +365,5 @@ impl Serialize for AsJson<'_> {
             }
             (datum, kind) => to.serialize_str(&text_of(datum, kind)),
         }
-    }
-}
-
-/// A value within a map as JSON has it.
-struct OfItsKind<'a>(&'a Datum);
-
-impl Serialize for OfItsKind<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        AsJson(self.0, &Kind::of(self.0)).serialize(to)
     }
 }

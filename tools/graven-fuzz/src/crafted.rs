@@ -17,7 +17,8 @@
 //! 2. Every page that is reached has a valid checksum, and every reference the seal of its page.
 //!
 //! # Concurrency
-//! Panics are counted by a hook, for those of the library's own threads reach no caller. It hears
+//! Panics are told at once, and counted, by a hook: those of the library's own threads reach no
+//! caller, and one while another unwinds ends the process. It hears
 //! the thread that plays the cases and the threads that the library names as its own; all others go
 //! to the hook that was there. A thread watches: a case that takes longer than [`PATIENCE`] ends
 //! the process, by its seed.

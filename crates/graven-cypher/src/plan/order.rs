@@ -43,6 +43,9 @@ const SEEK_ROWS_MAX: f64 = 16.0;
 /// there, in rows.
 const LOOK_UP: f64 = 0.3;
 
+/// No two nodes that a pattern has found are taken to have a relationship less often by chance.
+const CHANCE_MIN: f64 = 1e-6;
+
 /// One step of the chosen order.
 #[derive(Clone, Debug)]
 pub(crate) enum OrderStep {
@@ -438,17 +441,17 @@ impl Search<'_> {
         let (from, to) = (edge.from, edge.to);
         let chance = chance((from, to), true).max(chance((to, from), false));
         match chance < 1.0 {
-            true => chance.max(1e-6).sqrt(),
+            true => chance.max(CHANCE_MIN).sqrt(),
             false => chance,
         }
     }
 
     fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>) -> State {
         let edge = &self.problem.graph.edges[idx];
-        let (fan, _) = self.fan(edge, edge.from, edge.to, true);
         let rows = state.rows * self.share_checked(state, edge);
         // One look at the shorter list for a single relationship, half a search for a longer one.
         let work = if edge.length.is_some() {
+            let (fan, _) = self.fan(edge, edge.from, edge.to, true);
             state.rows * (1.0 + fan / 2.0)
         } else {
             state.rows * LOOK_UP
