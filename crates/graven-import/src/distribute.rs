@@ -108,7 +108,6 @@ pub(crate) struct Distributor {
     file: Option<ScratchFile>,
     /// Bytes of chunks that may still stay in memory.
     room: usize,
-    records: u64,
     /// All bits that occur in the second numbers of keys.
     seconds: u64,
 }
@@ -149,7 +148,6 @@ impl Distributor {
             ranges,
             file: None,
             room: limit / 4,
-            records: 0,
             seconds: 0,
         }
     }
@@ -167,7 +165,6 @@ impl Distributor {
         range.records += 1;
         range.bytes += range.buffer.len() - before;
         self.seconds |= key[1];
-        self.records += 1;
         Ok(())
     }
 
@@ -204,7 +201,6 @@ impl Distributor {
         let nodes = (self.range_of.len() as u64) << self.shift;
         let second_bits = bits(self.seconds);
         Ranges {
-            records: self.records,
             scratch: self.scratch,
             limit: self.limit / 2,
             file: self.file,
@@ -263,8 +259,6 @@ impl SortedRange {
 /// Records that were dealt out, read once.
 #[derive(Debug)]
 pub(crate) struct Ranges {
-    /// Records at the start.
-    records: u64,
     scratch: Arc<Scratch>,
     /// Bytes that a range may take.
     limit: usize,
@@ -281,11 +275,6 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Number of records at the start.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
         self.begin()?;

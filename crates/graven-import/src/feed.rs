@@ -6,7 +6,7 @@
 //! itself.
 //!
 //! # Concurrency
-//! A channel for each worker holds [`AHEAD`] batches: a worker that is further ahead waits.
+//! A channel for each job holds [`AHEAD`] batches: a thread that is further ahead waits.
 //!
 //! # Costs
 //! A few ranges for each worker, or a megabyte, or some records where each is larger.
@@ -35,8 +35,8 @@ struct Batch {
 
 #[derive(Debug)]
 enum Message {
-    /// So many records follow.
-    Begin(u64),
+    /// Records follow.
+    Begin,
     Records(Batch),
     Range(SortedRange),
     End,
@@ -69,7 +69,7 @@ impl Sender {
 
     /// Whether the writing thread took all of them.
     fn send_all(&self, mut sorted: Sorted) -> Result<bool, ImportError> {
-        if self.0.send(Message::Begin(sorted.records())).is_err() {
+        if self.0.send(Message::Begin).is_err() {
             return Ok(false);
         }
         let mut batch = Batch::default();
@@ -107,8 +107,7 @@ impl Results {
     /// The next result of the worker.
     pub(crate) fn next(&mut self) -> Result<Feed<'_>, ImportError> {
         match self.0.recv() {
-            Ok(Message::Begin(records)) => Ok(Feed {
-                records,
+            Ok(Message::Begin) => Ok(Feed {
                 from: Source::Worker {
                     receive: &mut self.0,
                     part: Part::Records(Batch::default(), 0),
@@ -123,7 +122,6 @@ impl Results {
 /// Sorted records, read once.
 #[derive(Debug)]
 pub(crate) struct Feed<'a> {
-    records: u64,
     from: Source<'a>,
 }
 
@@ -170,18 +168,12 @@ impl Part {
 impl From<Sorted> for Feed<'_> {
     fn from(sorted: Sorted) -> Self {
         Self {
-            records: sorted.records(),
             from: Source::Here(sorted),
         }
     }
 }
 
 impl Feed<'_> {
-    /// Number of records at the start.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
         while let Source::Worker { receive, part } = &mut self.from
@@ -192,7 +184,7 @@ impl Feed<'_> {
                 Ok(Message::Range(range)) => *part = Part::Range(range),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => self.from = Source::Ended,
-                Ok(Message::Begin(_)) | Err(_) => {
+                Ok(Message::Begin) | Err(_) => {
                     unreachable!("a worker ends early only after it sent its error")
                 }
             }

@@ -12,8 +12,8 @@
 //!    keeps `(id space, id) -> ordinal`; then reads the relationship tables and replaces ids by
 //!    ordinals while counting degrees.
 //! 3. `order` numbers the nodes for good: grouped by label set, hubs first inside a group.
-//! 4. `prepare` sorts columns and adjacency lists by the final ids (`distribute`) and index keys
-//!    (`sort`); `store` streams them into the storage writer.
+//! 4. `jobs` runs the stores at the same time: `prepare` sorts columns and adjacency lists by the
+//!    final ids (`distribute`) and index keys (`sort`); `store` streams them into the storage writer.
 //!
 //! # Invariants
 //! - IM-1 The target appears under its name only complete and synced (`target`).
@@ -33,6 +33,7 @@ mod feed;
 mod headers;
 mod ids;
 mod input;
+mod jobs;
 mod ldbc;
 mod options;
 mod order;
@@ -126,7 +127,7 @@ pub fn import(
         degrees: &degrees,
         text_spaces: &text_spaces,
         scratch,
-        sorter_bytes: options.memory / 2 / prepare::SORTERS,
+        sorter_bytes: options.memory / 2 / jobs::WORKERS as u64,
     };
     let written = store::write(
         target.open()?,

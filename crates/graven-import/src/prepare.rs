@@ -1,20 +1,18 @@
-//! Sorts what is staged into the order the storage writer takes, ahead of the writing.
+//! Sorts what is staged into the order the storage writer takes.
 //!
-//! # Concurrency
-//! With two or more threads two workers take the jobs in turn. Each sorts its job and feeds it to
-//! a writing thread, while the other sorts the next one ([`feed`]); so at most `SORTERS` sorters
-//! exist at a time. The directions of a type are neighbours in the list of jobs, so both workers
-//! have one, and two threads write them.
+//! # Costs
+//! A job is sorted in `Source::sorter_bytes`; `jobs` says how many at a time.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_storage::{PropertyValue, key_bytes};
 
 use crate::distribute::{Distributor, Weights};
 use crate::error::ImportError;
-use crate::feed::{self, Feed};
 use crate::order::Order;
 use crate::plan::{IndexPlan, Plan};
+use crate::progress::Steps;
 use crate::scratch::Scratch;
 use crate::sort::{Key, Sorter};
 use crate::sorted::Sorted;
@@ -22,9 +20,6 @@ use crate::spool::Spool;
 use crate::staged::{Origin, Staged};
 use crate::value::{decode, put_text};
 
-/// Sorters that may hold memory at the same time.
-pub(crate) const SORTERS: u64 = WORKERS as u64;
-const WORKERS: usize = 2;
 /// Relationships of which the ends are looked up together, and bytes of their properties: no other
 /// one joins them then.
 const AT_ONCE: usize = 256;
@@ -32,7 +27,7 @@ const BYTES: usize = 64 << 10;
 /// Bytes of a relationship without properties, about.
 const PAIR_BYTES: u64 = 8;
 
-/// One thing to sort.
+/// One store to sort and to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Job {
     /// A node column: `[final id, element]`, value.
@@ -60,74 +55,47 @@ pub(crate) struct Source<'a> {
     pub(crate) sorter_bytes: u64,
 }
 
-/// What `take` of [`run`] gets: the records of a job, or those of both directions of a type.
-pub(crate) enum Taken<'a> {
-    One(Feed<'a>),
-    Both(Feed<'a>, Feed<'a>),
-}
-
-/// Runs `jobs` and gives each result to `take`, in order; both directions of a type together where
-/// two workers sort them.
-pub(crate) fn run(
-    source: &Source<'_>,
-    jobs: &[Job],
-    threads: usize,
-    mut take: impl FnMut(Job, Taken<'_>) -> Result<(), ImportError>,
-) -> Result<(), ImportError> {
-    if threads < 2 {
-        return jobs
-            .iter()
-            .try_for_each(|job| take(*job, Taken::One(source.sorted(*job)?.into())));
-    }
-    std::thread::scope(|scope| {
-        let mut results = [(); WORKERS].map(|()| {
-            let (send, receive) = feed::channel();
-            (Some(send), receive)
-        });
-        for (worker, (send, _)) in results.iter_mut().enumerate() {
-            let send = send.take().expect("each worker gets its own");
-            scope.spawn(move || {
-                let mut own = jobs.iter().skip(worker).step_by(WORKERS);
-                own.all(|job| send.send(source.sorted(*job)));
-            });
-        }
-        let [(_, even), (_, odd)] = &mut results;
-        let (mut this, mut next) = (even, odd);
-        let mut jobs = jobs.iter();
-        while let Some(job) = jobs.next() {
-            if let Job::Forward(_) = job {
-                jobs.next();
-                take(*job, Taken::Both(this.next()?, next.next()?))?;
-            } else {
-                take(*job, Taken::One(this.next()?))?;
-                std::mem::swap(&mut this, &mut next);
-            }
-        }
-        Ok(())
-    })
-}
-
 impl Source<'_> {
-    fn sorted(&self, job: Job) -> Result<Sorted, ImportError> {
+    /// The records of a job, to be sorted while they are read.
+    pub(crate) fn sorted(&self, job: Job, steps: &Steps) -> Result<Sorted, ImportError> {
         match job {
-            Job::Column(key) => self.column(key),
+            Job::Column(key) => self.column(key, steps),
             Job::Forward(rel_type) => {
                 let spool = &self.staged.relationships[rel_type];
                 let mut sorter = self.distributor(self.degrees, spool.records(), spool.bytes());
-                self.relationships(rel_type, |key, properties| sorter.push(key, properties))?;
+                self.relationships(rel_type, true, steps, |key, properties| {
+                    sorter.push(key, properties)
+                })?;
                 Ok(sorter.finish().into())
             }
             Job::Reverse(rel_type) => {
                 let records = self.staged.relationships[rel_type].records();
                 let mut sorter = self.distributor(self.degrees, records, records * PAIR_BYTES);
-                self.relationships(rel_type, |[start, end], _| sorter.push([end, start], &[]))?;
+                self.relationships(rel_type, false, steps, |[start, end], _| {
+                    sorter.push([end, start], &[])
+                })?;
                 Ok(sorter.finish().into())
             }
             Job::Indexes => {
                 let mut sorter = Sorter::new(self.scratch, self.sorter_bytes);
-                self.indexes(&mut sorter)?;
+                self.indexes(&mut sorter, steps)?;
                 Ok(sorter.finish()?.into())
             }
+        }
+    }
+
+    /// How many records a job reads.
+    pub(crate) fn records(&self, job: Job) -> u64 {
+        let of_column = |key: usize| {
+            let column = &self.staged.columns[key];
+            column.values.records() + column.elements.records()
+        };
+        match job {
+            Job::Column(key) => of_column(key),
+            Job::Forward(rel_type) | Job::Reverse(rel_type) => {
+                self.staged.relationships[rel_type].records()
+            }
+            Job::Indexes => self.indexed_keys().into_iter().map(of_column).sum(),
         }
     }
 
@@ -140,13 +108,16 @@ impl Source<'_> {
         u64::from(self.order.ids[ordinal as usize])
     }
 
-    /// Gives `take` every relationship of a type: start and end by their final ids, properties.
+    /// Gives `take` every relationship of a type: start and end by their final ids, and properties
+    /// if it wants them.
     ///
     /// The ids of a block are looked up one right after the other: they lie anywhere in memory, and
     /// look-ups that do not depend on one another wait together.
     fn relationships(
         &self,
         rel_type: usize,
+        with_properties: bool,
+        steps: &Steps,
         mut take: impl FnMut(Key, &[u8]) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let mut reader = self.staged.relationships[rel_type].reader();
@@ -157,17 +128,21 @@ impl Source<'_> {
                 && let Some((start, end, properties)) = reader.next()?
             {
                 ends.push([start, end]);
-                lengths.push(properties.len());
-                bytes.extend_from_slice(properties);
+                if with_properties {
+                    lengths.push(properties.len());
+                    bytes.extend_from_slice(properties);
+                }
             }
             if ends.is_empty() {
                 return Ok(());
             }
+            steps.add(ends.len() as u64)?;
             for ordinals in &mut ends {
                 *ordinals = ordinals.map(|ordinal| self.id(ordinal));
             }
             let mut rest = &bytes[..];
-            for (key, length) in ends.drain(..).zip(lengths.drain(..)) {
+            let lengths = lengths.drain(..).chain(std::iter::repeat(0));
+            for (key, length) in ends.drain(..).zip(lengths) {
                 let (properties, behind) = rest.split_at(length);
                 take(key, properties)?;
                 rest = behind;
@@ -176,7 +151,7 @@ impl Source<'_> {
         }
     }
 
-    fn column(&self, key: usize) -> Result<Sorted, ImportError> {
+    fn column(&self, key: usize, steps: &Steps) -> Result<Sorted, ImportError> {
         let column = &self.staged.columns[key];
         let records = column.values.records() + column.elements.records();
         let bytes = column.values.bytes() + column.elements.bytes();
@@ -184,39 +159,45 @@ impl Source<'_> {
         let mut sorter = self.distributor(&weights, records, bytes);
         let mut origins = OriginWalk::new(self, key);
         let mut text = Vec::new();
-        each(&column.values, |ordinal, _, value| {
+        each(&column.values, steps, |ordinal, _, value| {
             let value = origins.stored(ordinal, value, &mut text);
             sorter.push([self.id(ordinal), 0], value)
         })?;
-        each(&column.elements, |ordinal, number, value| {
+        each(&column.elements, steps, |ordinal, number, value| {
             sorter.push([self.id(ordinal), number], value)
         })?;
         Ok(sorter.finish().into())
     }
 
-    fn indexes(&self, sorter: &mut Sorter) -> Result<(), ImportError> {
-        let mut keys: Vec<usize> = self.plan.indexes.iter().map(|i| i.key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        for key in keys {
+    fn indexed_keys(&self) -> BTreeSet<usize> {
+        self.plan.indexes.iter().map(|index| index.key).collect()
+    }
+
+    fn indexes(&self, sorter: &mut Sorter, steps: &Steps) -> Result<(), ImportError> {
+        for key in self.indexed_keys() {
             let mut origins = OriginWalk::new(self, key);
             let mut labels = LabelWalk::new(self, key)?;
             let (mut text, mut record) = (Vec::new(), Vec::new());
-            each(&self.staged.columns[key].values, |ordinal, _, value| {
-                let wanted = labels.indexes_of(ordinal)?;
-                if wanted.is_empty() {
-                    return Ok(());
-                }
-                let value = origins.stored(ordinal, value, &mut text);
-                let Some(bytes) = key_bytes(&decode(&mut &*value)) else {
-                    return Ok(());
-                };
-                for index in wanted {
-                    let key = IndexEntry::put(&mut record, *index, &bytes, self.id(ordinal), value);
-                    sorter.push(key, &record)?;
-                }
-                Ok(())
-            })?;
+            each(
+                &self.staged.columns[key].values,
+                steps,
+                |ordinal, _, value| {
+                    let wanted = labels.indexes_of(ordinal)?;
+                    if wanted.is_empty() {
+                        return Ok(());
+                    }
+                    let value = origins.stored(ordinal, value, &mut text);
+                    let Some(bytes) = key_bytes(&decode(&mut &*value)) else {
+                        return Ok(());
+                    };
+                    for index in wanted {
+                        let key =
+                            IndexEntry::put(&mut record, *index, &bytes, self.id(ordinal), value);
+                        sorter.push(key, &record)?;
+                    }
+                    Ok(())
+                },
+            )?;
         }
         Ok(())
     }
@@ -224,10 +205,13 @@ impl Source<'_> {
 
 fn each(
     spool: &Spool,
+    steps: &Steps,
     mut take: impl FnMut(u64, u64, &[u8]) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut reader = spool.reader();
+    let mut own = steps.own();
     while let Some((a, b, bytes)) = reader.next()? {
+        own.one()?;
         take(a, b, bytes)?;
     }
     Ok(())

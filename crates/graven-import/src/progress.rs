@@ -1,9 +1,13 @@
 //! How an import tells how far it is.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::ImportError;
+
+/// Records after which a loop says how far it is.
+const STEPS: u64 = 1 << 14;
 
 /// What `done` and `total` count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,5 +89,54 @@ impl<'s> Meter<'s> {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(ImportError::Cancelled),
         }
+    }
+}
+
+/// How far several threads are, and whether they are to go on.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    done: AtomicU64,
+    is_stopped: AtomicBool,
+}
+
+impl Steps {
+    pub(crate) fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Ends what counts here with `ImportError::Cancelled`.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// So many records more were read or written.
+    pub(crate) fn add(&self, records: u64) -> Result<(), ImportError> {
+        self.done.fetch_add(records, Ordering::Relaxed);
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Err(ImportError::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// Counts for one loop.
+    pub(crate) fn own(&self) -> OwnSteps<'_> {
+        OwnSteps { all: self, done: 0 }
+    }
+}
+
+/// The records of one loop, told every [`STEPS`].
+pub(crate) struct OwnSteps<'a> {
+    all: &'a Steps,
+    done: u64,
+}
+
+impl OwnSteps<'_> {
+    /// One record more was read or written.
+    pub(crate) fn one(&mut self) -> Result<(), ImportError> {
+        self.done += 1;
+        if self.done == STEPS {
+            self.all.add(std::mem::take(&mut self.done))?;
+        }
+        Ok(())
     }
 }

@@ -41,13 +41,20 @@ pub(crate) struct Fields {
 }
 
 /// Whole rows that follow one another.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Block {
     text: Vec<u8>,
     /// Where the rows begin in the text.
     at: usize,
     /// The line they begin on.
     line: u64,
+}
+
+impl Block {
+    /// Where the rows begin in the text, and their line.
+    pub(crate) fn begin(&self) -> (usize, u64) {
+        (self.at, self.line)
+    }
 }
 
 /// The rows of one file.
@@ -103,11 +110,22 @@ impl Rows {
     }
 
     /// Goes on with the rows of a block alone.
-    pub(crate) fn read_block(&mut self, block: &Block) {
-        self.text.clear();
-        self.text.extend_from_slice(&block.text[block.at..]);
-        self.at = 0;
-        self.line = block.line;
+    pub(crate) fn read_block(&mut self, block: Block) {
+        (self.at, self.line) = (block.at, block.line);
+        self.text = block.text;
+    }
+
+    /// A copy of a block, where reading it would change its text: fields are unescaped in place.
+    pub(crate) fn copy_if_changed(&self, block: &Block) -> Option<Block> {
+        let quote = self.cut.quote?;
+        memchr(quote, &block.text)?;
+        Some(block.clone())
+    }
+
+    /// The block at hand, which began there.
+    pub(crate) fn give_back(&mut self, (at, line): (usize, u64)) -> Block {
+        let text = std::mem::take(&mut self.text);
+        Block { text, at, line }
     }
 
     /// The next whole rows, about [`BLOCK_BYTES`]; `None` at the end of the file.

@@ -51,7 +51,6 @@ pub(crate) struct Sorter {
     entries: Vec<Entry>,
     arena: Vec<u8>,
     runs: Vec<(u32, ScratchFile)>,
-    records: u64,
 }
 
 impl Sorter {
@@ -65,7 +64,6 @@ impl Sorter {
             entries: vec![],
             arena: vec![],
             runs: vec![],
-            records: 0,
         }
     }
 
@@ -90,7 +88,6 @@ impl Sorter {
         let (at, len) = (self.arena.len() as u32, bytes.len() as u32);
         self.arena.extend_from_slice(bytes);
         self.entries.push(Entry { key, at, len });
-        self.records += 1;
         Ok(())
     }
 
@@ -133,7 +130,6 @@ impl Sorter {
         if self.runs.is_empty() {
             self.sort();
             return Ok(Sorted {
-                records: self.records,
                 from: Source::Memory {
                     entries: self.entries,
                     arena: self.arena,
@@ -148,7 +144,6 @@ impl Sorter {
         let files = self.runs.drain(..).map(|(_, file)| file).collect();
         let merge = Merge::new(files, self.limit)?;
         Ok(Sorted {
-            records: self.records,
             from: Source::Runs(merge),
         })
     }
@@ -173,7 +168,6 @@ fn bytes_of(arena: &[u8], entry: Entry) -> &[u8] {
 /// Sorted records, read once.
 #[derive(Debug)]
 pub(crate) struct Sorted {
-    records: u64,
     from: Source,
 }
 
@@ -188,11 +182,6 @@ enum Source {
 }
 
 impl Sorted {
-    /// Number of records at the start.
-    pub(crate) fn records(&self) -> u64 {
-        self.records
-    }
-
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
         match &mut self.from {

@@ -14,14 +14,6 @@ pub(crate) enum Sorted {
 }
 
 impl Sorted {
-    /// Number of records at the start.
-    pub(crate) fn records(&self) -> u64 {
-        match self {
-            Self::BySorter(sorted) => sorted.records(),
-            Self::InRanges(ranges) => ranges.records(),
-        }
-    }
-
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
         match self {

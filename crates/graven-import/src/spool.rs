@@ -5,6 +5,11 @@
 //! appended to the file and reused as a buffer of `BUFFER_BYTES`. Readers borrow the spool, so that
 //! one spool can be read several times and by several threads. Of a spool that is read a known
 //! number of times ([`Spool::freed_after`]), each part of the file is freed behind the last reader.
+//! The head of a record is coded as a group of numbers with their widths in front.
+//!
+//! # Source
+//! Jeffrey Dean: Challenges in Building Large-Scale Information Retrieval Systems, WSDM 2009
+//! (group varint encoding).
 //!
 //! # Invariants
 //! - SP-1 Once a spool is freed after so many readings, no further one begins: it would read zeros.
@@ -14,7 +19,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::ImportError;
 use crate::scratch::{FREED_BYTES, Scratch, ScratchFile};
-use crate::value::{put_varint, take_varint};
 
 const BUFFER_BYTES: usize = 16 << 10;
 const READ_BYTES: usize = 64 << 10;
@@ -36,21 +40,66 @@ impl Records {
     }
 }
 
-/// The most that the three numbers of a record take.
-pub(crate) const HEAD_BYTES: usize = 30;
+const WORD: usize = 8;
+/// The most that the head of a record takes: one byte that says how long its three numbers are, and
+/// those.
+pub(crate) const HEAD_BYTES: usize = 1 + 3 * WORD;
+/// How many bytes the length of a record takes, by the two highest bits of its head.
+const LEN_WIDTHS: [usize; 4] = [0, 1, 2, 4];
+/// The lowest bytes of a word, by their number.
+const LOWEST: [u64; WORD + 1] = [
+    0,
+    0xff,
+    0xffff,
+    0xff_ffff,
+    0xffff_ffff,
+    0xff_ffff_ffff,
+    0xffff_ffff_ffff,
+    0xff_ffff_ffff_ffff,
+    u64::MAX,
+];
 
-/// Appends a record.
+/// Appends a record. Nothing in its head is written or read in a loop: whole words lie over what
+/// those before them have beyond their length.
 pub(crate) fn put_record(out: &mut Vec<u8>, a: u64, b: u64, bytes: &[u8]) {
-    put_varint(out, a);
-    put_varint(out, b);
-    put_varint(out, bytes.len() as u64);
+    let len = bytes.len() as u64;
+    let width = |number: u64| WORD - (number | 1).leading_zeros() as usize / 8;
+    let (a_width, b_width) = (width(a), width(b));
+    let len_code = usize::from(len > 0) + usize::from(len >> 8 > 0) + usize::from(len >> 16 > 0);
+    let mut head = [0; HEAD_BYTES];
+    head[0] = ((a_width - 1) | ((b_width - 1) << 3) | (len_code << 6)) as u8;
+    let mut end = 1;
+    for (number, width) in [(a, a_width), (b, b_width), (len, LEN_WIDTHS[len_code])] {
+        head[end..end + WORD].copy_from_slice(&number.to_le_bytes());
+        end += width;
+    }
+    let before = out.len();
+    out.extend_from_slice(&head);
+    out.truncate(before + end);
     out.extend_from_slice(bytes);
 }
 
 /// Takes the numbers of a record off the front, and says how many bytes follow.
 pub(crate) fn take_head(rest: &mut &[u8]) -> (u64, u64, usize) {
-    let (a, b) = (take_varint(rest), take_varint(rest));
-    (a, b, take_varint(rest) as usize)
+    let mut padded = [0; HEAD_BYTES];
+    let head = rest.first_chunk().unwrap_or_else(|| {
+        padded[..rest.len()].copy_from_slice(rest);
+        &padded
+    });
+    let widths = usize::from(head[0]);
+    let (a_width, b_width) = ((widths & 7) + 1, (widths >> 3 & 7) + 1);
+    let word = |at: usize, width: usize| {
+        let bytes = head[at..at + WORD].try_into().expect("a word");
+        u64::from_le_bytes(bytes) & LOWEST[width]
+    };
+    let (b_at, len_at) = (1 + a_width, 1 + a_width + b_width);
+    let len_width = LEN_WIDTHS[widths >> 6];
+    *rest = &rest[len_at + len_width..];
+    (
+        word(1, a_width),
+        word(b_at, b_width),
+        word(len_at, len_width) as usize,
+    )
 }
 
 /// Records in the order they were appended.
@@ -255,5 +304,32 @@ impl SpoolReader<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_all_widths_come_back() {
+        let mut numbers = vec![0];
+        numbers.extend((0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, u64::MAX >> bit]));
+        for bytes in [0, 1, 255, 256, 65_535, 65_536] {
+            let bytes = vec![7; bytes];
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            for (a, b) in numbers.iter().zip(numbers.iter().rev()) {
+                put_record(&mut out, *a, *b, &bytes);
+                expected.push((*a, *b, bytes.len()));
+            }
+            let (mut rest, mut found) = (&out[..], Vec::new());
+            while !rest.is_empty() {
+                let head = take_head(&mut rest);
+                assert_eq!(rest[..head.2], bytes);
+                rest = &rest[head.2..];
+                found.push(head);
+            }
+            assert_eq!(found, expected);
+        }
     }
 }

@@ -1,25 +1,24 @@
 //! Streams the sorted graph into the storage writer.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use graven_io::File;
 use graven_storage::{
-    ColumnWriter, ForwardWriter, IndexWriter, KeyId, LabelId, NodeId, PropertyValue, ReverseWriter,
-    StoreWriter, TypeId, Uniqueness, WriterOptions,
+    ColumnWriter, IndexWriter, KeyId, LabelId, NodeId, PropertyValue, StoreWriter, TypeId,
+    Uniqueness, WriterOptions,
 };
 
 use crate::error::ImportError;
 use crate::feed::Feed;
+use crate::jobs;
 use crate::plan::Plan;
-use crate::prepare::{IndexEntry, Job, Source, Taken, run};
-use crate::progress::{Meter, Unit};
+use crate::prepare::{IndexEntry, Job, Source};
+use crate::progress::{Meter, Steps, Unit};
 use crate::report::NamedCount;
 use crate::scan::Scanned;
 use crate::value::{decode, take_varint};
-
-const ENTRIES_PER_REPORT: u64 = 1 << 15;
 
 /// What was written.
 #[derive(Debug, Default)]
@@ -59,23 +58,24 @@ pub(crate) fn write(
         writer.add_nodes(*count, &ids)?;
         set.iter().for_each(|l| label_counts[*l] += count);
     }
-    let mut store = Output {
+    let store = Output {
         source,
-        writer,
-        meter,
+        writer: Mutex::new(writer),
         labels,
         types,
         keys,
         uniqueness,
-        adjacency: None,
-        written: Written::default(),
+        written: Mutex::default(),
     };
-    run(source, &jobs(source), threads, |job, taken| {
-        store.take(job, taken)
+    jobs::run(source, threads, meter, &|job, sorted, steps| {
+        store.write(job, sorted, steps)
     })?;
-    store.meter.phase("finishing", 0, Unit::Bytes)?;
-    store.writer.finish()?;
-    let mut written = store.written;
+    meter.phase("finishing", 0, Unit::Bytes)?;
+    let Output {
+        writer, written, ..
+    } = store;
+    writer.into_inner().expect(NO_PANIC).finish()?;
+    let mut written = written.into_inner().expect(NO_PANIC);
     written.labels = named(staged.labels.iter(), &label_counts);
     Ok(written)
 }
@@ -90,90 +90,33 @@ fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Vec<NamedC
         .collect()
 }
 
-/// Columns first, then each type in both directions, then the indexes.
-fn jobs(source: &Source<'_>) -> Vec<Job> {
-    let staged = source.staged;
-    let mut jobs = Vec::new();
-    for (key, column) in staged.columns.iter().enumerate() {
-        if column.values.records() + column.elements.records() > 0 {
-            jobs.push(Job::Column(key));
-        }
-    }
-    for (rel_type, spool) in staged.relationships.iter().enumerate() {
-        if spool.records() > 0 {
-            jobs.extend([Job::Forward(rel_type), Job::Reverse(rel_type)]);
-        }
-    }
-    if !source.plan.indexes.is_empty() {
-        jobs.push(Job::Indexes);
-    }
-    jobs
-}
+/// A panic of a job ends the import.
+const NO_PANIC: &str = "no job panicked";
 
-struct Output<'a, 'm, 's> {
+/// What the jobs write to.
+struct Output<'a> {
     source: &'a Source<'a>,
-    writer: StoreWriter,
-    meter: &'m mut Meter<'s>,
+    /// Taken to begin a store.
+    writer: Mutex<StoreWriter>,
     labels: Vec<LabelId>,
     types: Vec<TypeId>,
     keys: Vec<KeyId>,
     uniqueness: &'a [Uniqueness],
-    /// Open between the forward and the reverse half of a type.
-    adjacency: Option<graven_storage::AdjacencyWriter>,
-    written: Written,
+    written: Mutex<Written>,
 }
 
-impl Output<'_, '_, '_> {
-    fn take(&mut self, job: Job, taken: Taken<'_>) -> Result<(), ImportError> {
-        match (job, taken) {
-            (Job::Forward(rel_type) | Job::Reverse(rel_type), Taken::Both(forward, reverse)) => {
-                self.both(rel_type, forward, reverse)
-            }
-            (Job::Forward(rel_type), Taken::One(sorted)) => {
-                let mut adjacency = self.writer.adjacency(self.types[rel_type])?;
-                self.forward(rel_type, adjacency.directions().0, sorted)?;
-                self.adjacency = Some(adjacency);
-                Ok(())
-            }
-            (Job::Reverse(rel_type), Taken::One(sorted)) => {
-                let adjacency = self.adjacency.take();
-                let mut adjacency = adjacency.expect("forward comes before reverse");
-                let once = self.is_single(rel_type);
-                reverse(
-                    adjacency.directions().1,
-                    once,
-                    sorted,
-                    &AtomicBool::new(false),
-                )?;
-                Ok(adjacency.finish()?)
-            }
-            (Job::Column(key), Taken::One(sorted)) => self.column(key, sorted),
-            (Job::Indexes, Taken::One(sorted)) => self.indexes(sorted),
-            (Job::Column(_) | Job::Indexes, Taken::Both(..)) => {
-                unreachable!("types alone have directions")
-            }
-        }
+impl Output<'_> {
+    fn writer(&self) -> MutexGuard<'_, StoreWriter> {
+        self.writer.lock().expect(NO_PANIC)
     }
 
-    /// Writes both directions of a type, the second one with another thread.
-    fn both(
-        &mut self,
-        rel_type: usize,
-        forward: Feed<'_>,
-        reverse_records: Feed<'_>,
-    ) -> Result<(), ImportError> {
-        let mut adjacency = self.writer.adjacency(self.types[rel_type])?;
-        let once = self.is_single(rel_type);
-        let (out, into) = adjacency.directions();
-        let failed = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| reverse(into, once, reverse_records, &failed));
-            let written = self.forward(rel_type, out, forward);
-            failed.store(written.is_err(), Ordering::Relaxed);
-            let panicked = |panic| std::panic::resume_unwind(panic);
-            written.and(other.join().unwrap_or_else(panicked))
-        })?;
-        Ok(adjacency.finish()?)
+    fn write(&self, job: Job, sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
+        match job {
+            Job::Forward(rel_type) => self.forward(rel_type, sorted, steps),
+            Job::Reverse(rel_type) => self.reverse(rel_type, sorted, steps),
+            Job::Column(key) => self.column(key, sorted, steps),
+            Job::Indexes => self.indexes(sorted, steps),
+        }
     }
 
     /// Whether the type has a pair of nodes at most once.
@@ -181,13 +124,12 @@ impl Output<'_, '_, '_> {
         self.source.plan.single.contains(&rel_type)
     }
 
-    fn column(&mut self, key: usize, mut sorted: Feed<'_>) -> Result<(), ImportError> {
-        let phase = format!("writing {}", self.source.plan.keys.get(key));
-        self.meter.phase(&phase, sorted.records(), Unit::Values)?;
-        let mut column = self.writer.node_column(self.keys[key])?;
+    fn column(&self, key: usize, mut sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
+        let mut column = self.writer().node_column(self.keys[key])?;
         let mut list: (u64, Vec<PropertyValue>) = (0, Vec::new());
-        let mut done = 0;
+        let mut own = steps.own();
         while let Some(([id, element], mut bytes)) = sorted.next()? {
+            own.one()?;
             if !list.1.is_empty() && (list.0 != id || element == 0) {
                 column.push(list.0, &PropertyValue::from(std::mem::take(&mut list.1)))?;
             }
@@ -197,10 +139,6 @@ impl Output<'_, '_, '_> {
                 list.0 = id;
                 list.1.push(decode(&mut bytes));
             }
-            done += 1;
-            if done % ENTRIES_PER_REPORT == 0 {
-                self.meter.at(done)?;
-            }
         }
         if !list.1.is_empty() {
             column.push(list.0, &PropertyValue::from(list.1))?;
@@ -209,62 +147,77 @@ impl Output<'_, '_, '_> {
     }
 
     fn forward(
-        &mut self,
+        &self,
         number: usize,
-        adjacency: &mut ForwardWriter,
         mut sorted: Feed<'_>,
+        steps: &Steps,
     ) -> Result<(), ImportError> {
-        let name = self.source.staged.types.get(number);
-        self.meter.phase(
-            &format!("writing {name}"),
-            sorted.records(),
-            Unit::Relationships,
-        )?;
         let rel_type = self.types[number];
+        let mut forward = self.writer().forward(rel_type)?;
         let mut columns: BTreeMap<usize, ColumnWriter> = BTreeMap::new();
         let once = self.is_single(number);
-        let (mut last, mut done, mut count) = (None, 0, 0);
+        let (mut last, mut count, mut repeated) = (None, 0, 0);
+        let mut own = steps.own();
         while let Some((key, mut properties)) = sorted.next()? {
-            done += 1;
+            own.one()?;
             if once && last.replace(key) == Some(key) {
-                self.written.repeated += 1;
+                repeated += 1;
                 continue;
             }
             count += 1;
-            let id = adjacency.push(NodeId(key[0]), NodeId(key[1]))?;
+            let id = forward.push(NodeId(key[0]), NodeId(key[1]))?;
             while !properties.is_empty() {
                 let property = take_varint(&mut properties) as usize;
                 let value = decode(&mut properties);
                 let column = match columns.entry(property) {
-                    std::collections::btree_map::Entry::Occupied(column) => column.into_mut(),
-                    std::collections::btree_map::Entry::Vacant(free) => free.insert(
-                        self.writer
-                            .relationship_column(rel_type, self.keys[property])?,
-                    ),
+                    Entry::Occupied(column) => column.into_mut(),
+                    Entry::Vacant(free) => {
+                        let key = self.keys[property];
+                        free.insert(self.writer().relationship_column(rel_type, key)?)
+                    }
                 };
                 column.push(id.0, &value)?;
-            }
-            if done % ENTRIES_PER_REPORT == 0 {
-                self.meter.at(done)?;
             }
         }
         for column in columns.into_values() {
             column.finish()?;
         }
-        self.written.relationships += count;
-        self.written.types.push(NamedCount {
-            name: name.to_owned(),
+        forward.finish()?;
+        let mut written = self.written.lock().expect(NO_PANIC);
+        written.relationships += count;
+        written.repeated += repeated;
+        written.types.push(NamedCount {
+            name: self.source.staged.types.get(number).to_owned(),
             count,
         });
         Ok(())
     }
 
-    fn indexes(&mut self, mut sorted: Feed<'_>) -> Result<(), ImportError> {
-        self.meter
-            .phase("writing indexes", sorted.records(), Unit::Values)?;
+    fn reverse(
+        &self,
+        number: usize,
+        mut sorted: Feed<'_>,
+        steps: &Steps,
+    ) -> Result<(), ImportError> {
+        let mut reverse = self.writer().reverse(self.types[number])?;
+        let once = self.is_single(number);
+        let mut last = None;
+        let mut own = steps.own();
+        while let Some((key, _)) = sorted.next()? {
+            own.one()?;
+            if once && last.replace(key) == Some(key) {
+                continue;
+            }
+            reverse.push(NodeId(key[0]), NodeId(key[1]))?;
+        }
+        Ok(reverse.finish()?)
+    }
+
+    fn indexes(&self, mut sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
         let mut open: Option<(usize, IndexWriter)> = None;
-        let mut done = 0;
+        let mut own = steps.own();
         while let Some((_, record)) = sorted.next()? {
+            own.one()?;
             let entry = IndexEntry::read(record);
             if open.as_ref().is_none_or(|(index, _)| *index != entry.index) {
                 if let Some((_, writer)) = open.take() {
@@ -273,14 +226,10 @@ impl Output<'_, '_, '_> {
                 let index = &self.source.plan.indexes[entry.index];
                 let (label, key) = (self.labels[index.label], self.keys[index.key]);
                 let unique = self.uniqueness[entry.index];
-                open = Some((entry.index, self.writer.index(label, key, unique)?));
+                open = Some((entry.index, self.writer().index(label, key, unique)?));
             }
             if let Some((_, writer)) = &mut open {
                 writer.push(&entry.value, NodeId(entry.node))?;
-            }
-            done += 1;
-            if done % ENTRIES_PER_REPORT == 0 {
-                self.meter.at(done)?;
             }
         }
         if let Some((_, writer)) = open {
@@ -288,26 +237,6 @@ impl Output<'_, '_, '_> {
         }
         Ok(())
     }
-}
-
-/// Writes the second direction of a type, until the first one has failed; `once` leaves out pairs
-/// that repeat.
-fn reverse(
-    adjacency: &mut ReverseWriter,
-    once: bool,
-    mut sorted: Feed<'_>,
-    failed: &AtomicBool,
-) -> Result<(), ImportError> {
-    let mut last = None;
-    while let Some((key, _)) = sorted.next()?
-        && !failed.load(Ordering::Relaxed)
-    {
-        if once && last.replace(key) == Some(key) {
-            continue;
-        }
-        adjacency.push(NodeId(key[0]), NodeId(key[1]))?;
-    }
-    Ok(())
 }
 
 /// Which indexes hold every value once: those whose label takes its ids from spaces that share

@@ -11,19 +11,19 @@
 //!
 //! # Concurrency
 //! The writers of columns, adjacencies and indexes are independent values and may be used on
-//! several threads; relationship ids make it one adjacency at a time.
+//! several threads; relationship ids make it one type at a time in the forward direction.
 //!
 //! # Costs
 //! About two segments per open writer, 24 bytes a segment until the end.
 
 pub(crate) mod shared;
 
-use crate::adjacency::writer::AdjacencyWriter;
+use crate::adjacency::writer::{AdjacencyWriter, ForwardWriter, ReverseWriter};
 use crate::catalog::{IndexDescription, StoreDescription, StoreKind, Stores};
 use crate::column::writer::ColumnWriter;
 use crate::directory::{DirectoryBuilder, SegmentEntry};
 use crate::id_runs::Run;
-use crate::ids::{KeyId, LabelId, TypeId};
+use crate::ids::{Direction, KeyId, LabelId, TypeId};
 use crate::index::writer::IndexWriter;
 use crate::labels::{LabelRuns, label_set};
 use crate::overflow_pages::{self, Footprint};
@@ -173,38 +173,47 @@ impl StoreWriter {
     /// A writer for the relationships of one type, once per type and one at a time.
     ///
     /// # Errors
-    /// [`Error::Incomplete`] if the type has relationships already.
+    /// As [`StoreWriter::forward`].
     ///
     /// # Panics
-    /// If another adjacency is not finished.
+    /// As there.
     pub fn adjacency(&mut self, rel_type: TypeId) -> Result<AdjacencyWriter> {
+        let forward = self.forward(rel_type)?;
+        Ok(AdjacencyWriter::new(forward, self.reverse(rel_type)?))
+    }
+
+    /// A writer for the relationships of one type by their starts, one at a time: the ids of a type
+    /// begin after those of the type before. [`StoreWriter::reverse`] has to get the same ones.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the type is written forward already.
+    ///
+    /// # Panics
+    /// If another type is being written forward.
+    pub fn forward(&mut self, rel_type: TypeId) -> Result<ForwardWriter> {
+        let store = self.start(StoreKind::Adjacency(rel_type, Direction::Out))?;
         let labels = Arc::new(self.labels.clone());
         let mut finished = self.shared.finished.lock();
         assert!(
-            !finished.adjacency_open,
-            "finish one adjacency before the next is started"
+            !finished.forward_open,
+            "finish one type before the next is started"
         );
-        if finished
-            .catalog
-            .extents
-            .iter()
-            .any(|extent| extent.rel_type == rel_type)
-        {
-            drop(finished);
-            return Err(Error::Incomplete {
-                store: format!("adjacency of {}", self.shared.type_name(rel_type)),
-                what: "it has relationships already".to_owned(),
-            });
-        }
-        finished.adjacency_open = true;
+        finished.forward_open = true;
         let first = finished.catalog.next_relationship;
         drop(finished);
-        Ok(AdjacencyWriter::new(
-            self.shared.clone(),
-            rel_type,
-            first,
-            labels,
-        ))
+        let shared = self.shared.clone();
+        Ok(ForwardWriter::new(shared, rel_type, store, first, labels))
+    }
+
+    /// A writer for the relationships of one type by their ends, once per type.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the type is written in reverse already.
+    pub fn reverse(&mut self, rel_type: TypeId) -> Result<ReverseWriter> {
+        let store = self.start(StoreKind::Adjacency(rel_type, Direction::In))?;
+        let labels = Arc::new(self.labels.clone());
+        let shared = self.shared.clone();
+        Ok(ReverseWriter::new(shared, rel_type, store, labels))
     }
 
     /// A writer for an index over one property of the nodes with `label`.
@@ -272,10 +281,14 @@ impl StoreWriter {
     pub fn finish(self) -> Result<()> {
         self.write_labels()?;
         let finished = std::mem::take(&mut *self.shared.finished.lock());
-        if finished.open > 0 || finished.adjacency_open {
+        if finished.open > 0 || !finished.directions.is_empty() {
             return Err(Error::Incomplete {
                 store: self.file.path().display().to_string(),
-                what: format!("{} writers were not finished", finished.open),
+                what: format!(
+                    "{} writers were not finished, {} types were written in one direction",
+                    finished.open,
+                    finished.directions.len()
+                ),
             });
         }
         let Finished {

@@ -128,9 +128,20 @@ impl Network {
         let orders = persons::orders(&people, &mut stream(3));
         let mut by_id: Vec<u32> = (0..people.len() as u32).collect();
         by_id.sort_unstable_by_key(|p| people[*p as usize].id);
-        let mut numbers = vec![0; people.len()];
+        let mut numbers = vec![0_u32; people.len()];
         for (number, person) in by_id.into_iter().enumerate() {
             numbers[person as usize] = number as u32;
+        }
+        // From here on a person is its number by id.
+        let orders = orders.map(|mut order| {
+            order
+                .iter_mut()
+                .for_each(|person| *person = numbers[*person as usize]);
+            order
+        });
+        let mut by_number = vec![0; targets.len()];
+        for (number, target) in numbers.into_iter().zip(targets) {
+            by_number[number as usize] = target;
         }
         people.sort_unstable_by_key(|p| p.id);
         meter.phase("making friends", expected, Unit::Relationships)?;
@@ -140,12 +151,12 @@ impl Network {
             bytes: usize::try_from(memory / 4).unwrap_or(usize::MAX),
         };
         friends::friendships(
-            &targets,
+            &by_number,
             orders,
             &mut stream(4),
             &room,
             meter,
-            &mut |a, b| pairs.push(numbers[a as usize], numbers[b as usize]),
+            &mut |a, b| pairs.push(a, b),
         )?;
         pairs.complete();
         Ok(Self {

@@ -13,7 +13,7 @@ fn read(text: &[u8], cut: Cut) -> Result<Vec<(u64, Vec<String>)>, ImportError> {
     let (mut whole, mut in_blocks) = (open()?, Vec::new());
     while let Some(block) = whole.take_block()? {
         let mut rows = Rows::none(&path, cut);
-        rows.read_block(&block);
+        rows.read_block(block);
         in_blocks.extend(all(&mut rows)?);
     }
     assert!(in_blocks == out, "blocks have other rows");

@@ -104,12 +104,14 @@ struct BlockReader<'p> {
 
 impl BlockReader<'_> {
     fn read(&mut self, block: Block) -> Outcome {
-        self.rows.read_block(&block);
+        let copy = self.rows.copy_if_changed(&block);
+        let begin = block.begin();
+        self.rows.read_block(block);
         self.pending.clear();
         let mut read = ReadBlock::default();
         match self.read_rows(&mut read) {
             Some(()) => Outcome::Read(read),
-            None => Outcome::Unusual(block),
+            None => Outcome::Unusual(copy.unwrap_or_else(|| self.rows.give_back(begin))),
         }
     }
 
@@ -250,7 +252,7 @@ impl Scan<'_, '_> {
             match outcome {
                 Outcome::Read(block) => self.keep_block(&block)?,
                 Outcome::Unusual(block) => {
-                    rows.read_block(&block);
+                    rows.read_block(block);
                     self.rows(&table.table, &mut rows, |scan, rows| {
                         scan.relationship_row((number, file), rows, &mut properties)
                     })?;

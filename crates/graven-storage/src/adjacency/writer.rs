@@ -7,7 +7,8 @@
 //! not fit an empty segment is written as parts while it arrives, then a head.
 //!
 //! # Concurrency
-//! The two directions are independent of each other: two threads may write them.
+//! The two directions are independent values: two threads may write them, in any order. The one that
+//! is finished last is compared with the other.
 //!
 //! # Costs
 //! Memory: one segment and at most [`PENDING_MAX`] neighbours per direction.
@@ -15,13 +16,12 @@
 use super::build::{SEGMENT_BYTES, SegmentBuilder, head_payload, single_list_bytes};
 use super::encode::{EncodedBlocks, encode_prefix};
 use super::segment::ListPart;
-use crate::catalog::{StoreKind, TypeStatistics};
 use crate::directory::SegmentEntry;
 use crate::ids::{Direction, NodeId, RelId, TypeId};
 use crate::labels::LabelRuns;
 use crate::page_output::PageOutput;
 use crate::sink::PageStream;
-use crate::writer::shared::{PatternCounts, Shared, StoreBuild};
+use crate::writer::shared::{Degrees, FinishedDirection, PatternCounts, Shared, StoreBuild};
 use crate::{Error, Result};
 use graven_pagecache::{PageKind, PageRef};
 use std::sync::Arc;
@@ -29,11 +29,9 @@ use std::sync::Arc;
 /// Neighbours gathered before a long list starts to be written in parts.
 const PENDING_MAX: usize = 1 << 16;
 
-/// Writes both directions of one relationship type.
+/// Writes both directions of one relationship type, by one thread.
 #[derive(Debug)]
 pub struct AdjacencyWriter {
-    shared: Arc<Shared>,
-    rel_type: TypeId,
     forward: ForwardWriter,
     reverse: ReverseWriter,
 }
@@ -43,12 +41,11 @@ pub struct AdjacencyWriter {
 pub struct ForwardWriter {
     out: DirectionWriter,
     labels: Arc<LabelRuns>,
-    first_relationship: u64,
-    count: u64,
     counts: PatternCounts,
     /// Sum over hashed (start, end) pairs: equal to that of the other direction if both got the
     /// same relationships.
     sum: u64,
+    count: u64,
 }
 
 /// Writes the relationships of a type by their ends.
@@ -56,44 +53,18 @@ pub struct ForwardWriter {
 pub struct ReverseWriter {
     into: DirectionWriter,
     labels: Arc<LabelRuns>,
-    count: u64,
     sum: u64,
+    count: u64,
 }
 
 impl AdjacencyWriter {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        rel_type: TypeId,
-        first_relationship: u64,
-        labels: Arc<LabelRuns>,
-    ) -> AdjacencyWriter {
-        let writer = |direction| {
-            let store = shared.new_store(StoreKind::Adjacency(rel_type, direction));
-            DirectionWriter::new(shared.clone(), store, direction, first_relationship)
-        };
-        AdjacencyWriter {
-            forward: ForwardWriter {
-                out: writer(Direction::Out),
-                labels: labels.clone(),
-                first_relationship,
-                count: 0,
-                counts: PatternCounts::default(),
-                sum: 0,
-            },
-            reverse: ReverseWriter {
-                into: writer(Direction::In),
-                labels,
-                count: 0,
-                sum: 0,
-            },
-            shared,
-            rel_type,
-        }
+    pub(crate) fn new(forward: ForwardWriter, reverse: ReverseWriter) -> AdjacencyWriter {
+        AdjacencyWriter { forward, reverse }
     }
 
     /// The id of the first relationship; the others follow in the order of their forward pairs.
     pub(crate) fn first_relationship(&self) -> u64 {
-        self.forward.first_relationship
+        self.forward.out.first_relationship
     }
 
     /// Adds the relationship from `start` to `end`, as [`ForwardWriter::push`].
@@ -112,52 +83,33 @@ impl AdjacencyWriter {
         self.reverse.push(end, start)
     }
 
-    /// Both directions, to be written by two threads.
-    pub fn directions(&mut self) -> (&mut ForwardWriter, &mut ReverseWriter) {
-        (&mut self.forward, &mut self.reverse)
-    }
-
     /// Writes what is left.
     ///
     /// # Errors
     /// [`Error::Incomplete`] if the directions got different relationships; what writing gives.
     pub fn finish(self) -> Result<()> {
-        let (mut forward, mut reverse) = (self.forward, self.reverse);
-        forward.out.finish_direction()?;
-        reverse.into.finish_direction()?;
-        if forward.count != reverse.count || forward.sum != reverse.sum {
-            return Err(Error::Incomplete {
-                store: format!("adjacency of {}", self.shared.type_name(self.rel_type)),
-                what: format!(
-                    "{} relationships forward, {} in reverse, not the same ones",
-                    forward.count, reverse.count
-                ),
-            });
-        }
-        let (out, into) = (&forward.out.degrees, &reverse.into.degrees);
-        let statistics = TypeStatistics {
-            relationships: forward.count,
-            start_nodes: out.lists,
-            end_nodes: into.lists,
-            out_degree_max: out.most,
-            in_degree_max: into.most,
-            out_squares: out.squares,
-            in_squares: into.squares,
-        };
-        drop((forward.out.pages, reverse.into.pages));
-        self.shared.finish_store(forward.out.store);
-        self.shared.finish_store(reverse.into.store);
-        self.shared.finish_adjacency(
-            self.rel_type,
-            forward.first_relationship,
-            statistics,
-            forward.counts,
-        );
-        Ok(())
+        self.forward.finish()?;
+        self.reverse.finish()
     }
 }
 
 impl ForwardWriter {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        rel_type: TypeId,
+        store: StoreBuild,
+        first_relationship: u64,
+        labels: Arc<LabelRuns>,
+    ) -> ForwardWriter {
+        ForwardWriter {
+            out: DirectionWriter::new(shared, rel_type, store, Direction::Out, first_relationship),
+            labels,
+            counts: PatternCounts::default(),
+            sum: 0,
+            count: 0,
+        }
+    }
+
     /// Adds the relationship from `start` to `end`; pairs ascend by (start, end), equal ones are
     /// parallel relationships. Gives the id.
     ///
@@ -169,13 +121,40 @@ impl ForwardWriter {
         self.counts.add(start_set, end_set);
         self.out.push(start.0, end.0)?;
         self.sum = self.sum.wrapping_add(pair_hash(start.0, end.0));
-        let id = RelId(self.first_relationship + self.count);
+        let id = RelId(self.out.first_relationship + self.count);
         self.count += 1;
         Ok(id)
+    }
+
+    /// Writes what is left; the next type may begin.
+    ///
+    /// # Errors
+    /// [`Error::Incomplete`] if the other direction is finished and got other relationships; what
+    /// writing gives.
+    pub fn finish(self) -> Result<()> {
+        let (count, first) = (self.count, self.out.first_relationship);
+        let (shared, rel_type) = (self.out.shared.clone(), self.out.rel_type);
+        let half = self.out.finish(count, self.sum)?;
+        shared.finish_forward(rel_type, first, count, self.counts);
+        shared.finish_direction(rel_type, half)
     }
 }
 
 impl ReverseWriter {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        rel_type: TypeId,
+        store: StoreBuild,
+        labels: Arc<LabelRuns>,
+    ) -> ReverseWriter {
+        ReverseWriter {
+            into: DirectionWriter::new(shared, rel_type, store, Direction::In, 0),
+            labels,
+            sum: 0,
+            count: 0,
+        }
+    }
+
     /// Adds a relationship of the other direction; pairs ascend by (end, start).
     ///
     /// # Errors
@@ -186,6 +165,16 @@ impl ReverseWriter {
         self.sum = self.sum.wrapping_add(pair_hash(start.0, end.0));
         self.count += 1;
         Ok(())
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// As [`ForwardWriter::finish`].
+    pub fn finish(self) -> Result<()> {
+        let (shared, rel_type) = (self.into.shared.clone(), self.into.rel_type);
+        let half = self.into.finish(self.count, self.sum)?;
+        shared.finish_direction(rel_type, half)
     }
 }
 
@@ -205,6 +194,7 @@ struct DirectionWriter {
     shared: Arc<Shared>,
     pages: PageStream,
     store: StoreBuild,
+    rel_type: TypeId,
     direction: Direction,
     /// The node whose neighbours are gathered, and those.
     node: Option<u64>,
@@ -216,22 +206,16 @@ struct DirectionWriter {
     /// Position in the store of the open segment's first relationship and of the next one.
     segment_start: u64,
     next: u64,
+    /// The id of the first relationship; without meaning in the other direction.
     first_relationship: u64,
     scratch: EncodedBlocks,
     degrees: Degrees,
 }
 
-/// Of the lists of a direction.
-#[derive(Debug, Default)]
-struct Degrees {
-    lists: u64,
-    most: u64,
-    squares: u64,
-}
-
 impl DirectionWriter {
     fn new(
         shared: Arc<Shared>,
+        rel_type: TypeId,
         store: StoreBuild,
         direction: Direction,
         first_relationship: u64,
@@ -240,6 +224,7 @@ impl DirectionWriter {
             pages: shared.stream(),
             shared,
             store,
+            rel_type,
             direction,
             node: None,
             pending: Vec::new(),
@@ -397,9 +382,17 @@ impl DirectionWriter {
         Ok(())
     }
 
-    fn finish_direction(&mut self) -> Result<()> {
+    /// Writes what is left of `count` relationships whose pairs add up to `sum`.
+    fn finish(mut self, count: u64, sum: u64) -> Result<FinishedDirection> {
         self.finish_node()?;
-        self.node = None;
-        self.write_segment()
+        self.write_segment()?;
+        drop(self.pages);
+        self.shared.finish_store(self.store);
+        Ok(FinishedDirection {
+            direction: self.direction,
+            degrees: self.degrees,
+            count,
+            sum,
+        })
     }
 }

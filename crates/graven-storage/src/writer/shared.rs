@@ -5,9 +5,10 @@ use crate::catalog::{
 };
 use crate::directory::SegmentEntry;
 use crate::free_space::FreeSpace;
-use crate::ids::{StoreId, TypeId};
+use crate::ids::{Direction, StoreId, TypeId};
 use crate::overflow_pages::Footprint;
 use crate::sink::{FrontPages, PageSink, PageStream};
+use crate::{Error, Result};
 use foldhash::HashMap;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -74,7 +75,28 @@ pub(crate) struct Finished {
     pub(crate) stores: Vec<StoreBuild>,
     /// Writers given out and not finished yet.
     pub(crate) open: usize,
-    pub(crate) adjacency_open: bool,
+    /// Whether a type is written forward: its relationships get their ids.
+    pub(crate) forward_open: bool,
+    /// Of the types that are finished in one direction.
+    pub(crate) directions: HashMap<TypeId, FinishedDirection>,
+}
+
+/// A direction of a type that is written.
+#[derive(Debug)]
+pub(crate) struct FinishedDirection {
+    pub(crate) direction: Direction,
+    pub(crate) degrees: Degrees,
+    pub(crate) count: u64,
+    /// Sum over hashed (start, end) pairs.
+    pub(crate) sum: u64,
+}
+
+/// Of the lists of a direction.
+#[derive(Debug, Default)]
+pub(crate) struct Degrees {
+    pub(crate) lists: u64,
+    pub(crate) most: u64,
+    pub(crate) squares: u64,
 }
 
 /// Shared by all writers of one bulk load.
@@ -134,17 +156,17 @@ impl Shared {
         self.finish_store(store);
     }
 
-    pub(crate) fn finish_adjacency(
+    /// The relationships of a type have their ids; the next type may begin.
+    pub(crate) fn finish_forward(
         &self,
         rel_type: TypeId,
         first: u64,
-        statistics: TypeStatistics,
+        count: u64,
         counts: PatternCounts,
     ) {
         let mut finished = self.finished.lock();
-        finished.adjacency_open = false;
+        finished.forward_open = false;
         let catalog = &mut finished.catalog;
-        let count = statistics.relationships;
         if count > 0 {
             catalog.extents.push(RelationshipExtent {
                 first,
@@ -154,13 +176,49 @@ impl Shared {
         }
         catalog.next_relationship = first + count;
         catalog.statistics.relationships += count;
-        catalog.statistics.types[rel_type.0 as usize] = statistics;
         for ((start, end), count) in counts.finish() {
             catalog
                 .statistics
                 .patterns
                 .insert((start, rel_type, end), count);
         }
+    }
+
+    /// Keeps what is known of a direction until the other one is finished, too; then compares them.
+    pub(crate) fn finish_direction(
+        &self,
+        rel_type: TypeId,
+        direction: FinishedDirection,
+    ) -> Result<()> {
+        let mut finished = self.finished.lock();
+        let Some(other) = finished.directions.remove(&rel_type) else {
+            finished.directions.insert(rel_type, direction);
+            return Ok(());
+        };
+        let (out, into) = match direction.direction {
+            Direction::Out => (direction, other),
+            Direction::In => (other, direction),
+        };
+        if out.count != into.count || out.sum != into.sum {
+            drop(finished);
+            return Err(Error::Incomplete {
+                store: format!("adjacency of {}", self.type_name(rel_type)),
+                what: format!(
+                    "{} relationships forward, {} in reverse, not the same ones",
+                    out.count, into.count
+                ),
+            });
+        }
+        finished.catalog.statistics.types[rel_type.0 as usize] = TypeStatistics {
+            relationships: out.count,
+            start_nodes: out.degrees.lists,
+            end_nodes: into.degrees.lists,
+            out_degree_max: out.degrees.most,
+            in_degree_max: into.degrees.most,
+            out_squares: out.degrees.squares,
+            in_squares: into.degrees.squares,
+        };
+        Ok(())
     }
 
     pub(crate) fn type_name(&self, rel_type: TypeId) -> String {

@@ -8,12 +8,15 @@
 //! which makes triangles. Persons without room are passed over in constant time (a forest of
 //! pointers to the next one with room).
 //!
+//! What a person is asked while it is met lies by its place in the order ([`Places`]): a person meets
+//! those in a window of [`REACH`] places, which stay in the caches.
+//!
 //! Two persons meet at most once in a round, so only friendships of earlier rounds can repeat. A
 //! round's friends of a person lie within [`REACH`] places behind it, so a round is kept as
 //! [`Round`]: the places of the persons, and for each place the distances to its friends.
 //!
 //! # Costs
-//! About `1 / FAR` meetings per friendship. 40 bytes a person, and 2 bytes a friendship of the
+//! About `1 / FAR` meetings per friendship. 52 bytes a person, and 2 bytes a friendship of the
 //! first two rounds, in scratch files if there are more than a share of the memory takes.
 //!
 //! # Source
@@ -61,6 +64,7 @@ pub(super) fn friendships(
         probability *= NEAR;
     }
     let mut circle = Circle {
+        targets,
         degrees: huge_pages::zeros(targets.len()),
         earlier: Vec::new(),
         thresholds,
@@ -68,11 +72,8 @@ pub(super) fn friendships(
     };
     let last = SHARES.len() - 1;
     for (i, (order, share)) in orders.into_iter().zip(SHARES).enumerate() {
-        let of_share = |t: &u32| (f64::from(*t) * share + 0.999_999) as u32;
-        let mut most = huge_pages::with_capacity(targets.len());
-        most.extend(targets.iter().map(of_share));
         let mut distances = Distances::new(room, targets.len());
-        circle.round(&order, &most, random, &mut distances, meter, take)?;
+        circle.round(&order, share, random, &mut distances, meter, take)?;
         if i < last {
             circle.earlier.push(Round::new(&order, distances)?);
         }
@@ -80,56 +81,95 @@ pub(super) fn friendships(
     Ok(())
 }
 
-struct Circle {
+struct Circle<'a> {
+    targets: &'a [u32],
     degrees: Vec<u32>,
     earlier: Vec<Round>,
     thresholds: Vec<f64>,
     made: u64,
 }
 
-impl Circle {
-    /// One dimension: `order` lists the persons, `most` the friends each may have after it.
+/// The persons of a round by their place in its order: those that a person meets lie together.
+struct Places<'a> {
+    /// How many friends more each may have.
+    room: Vec<u32>,
+    /// Earlier rounds, and the place that each has there.
+    earlier: Vec<(&'a Round, Vec<u32>)>,
+}
+
+impl Places<'_> {
+    fn is_full(&self, at: usize) -> bool {
+        self.room[at] == 0
+    }
+
+    /// Whether two became friends in an earlier round.
+    fn know(&self, a: usize, b: usize) -> Result<bool, ImportError> {
+        for (round, places) in &self.earlier {
+            if round.made(places[a], places[b])? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Circle<'_> {
+    /// One dimension: `order` lists the persons; `share` of its friends a person has after it.
     fn round(
         &mut self,
         order: &[u32],
-        most: &[u32],
+        share: f64,
         random: &mut SplitMix64,
         distances: &mut Distances<'_>,
         meter: &mut Meter<'_>,
         take: &mut dyn FnMut(u32, u32) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
-        let full = |circle: &Self, p: u32| circle.degrees[p as usize] >= most[p as usize];
+        let most = |targets: &[u32], degrees: &[u32], person: u32| {
+            let of_share = f64::from(targets[person as usize]) * share + 0.999_999;
+            (of_share as u32).max(degrees[person as usize])
+        };
+        let by_place = |of: &dyn Fn(u32) -> u32| {
+            let mut all = huge_pages::with_capacity(order.len());
+            all.extend(order.iter().map(|person| of(*person)));
+            all
+        };
+        let (targets, degrees) = (self.targets, &self.degrees);
+        let room = |person: u32| most(targets, degrees, person) - degrees[person as usize];
+        let earlier = self.earlier.iter();
+        let mut places = Places {
+            room: by_place(&room),
+            earlier: earlier
+                .map(|round| (round, by_place(&|person| round.places[person as usize])))
+                .collect(),
+        };
         // next[i] leads to the first place at or after i whose person has room.
         let mut next: Vec<u32> = huge_pages::with_capacity(order.len() + 1);
         next.extend(0..=order.len() as u32);
-        for (i, person) in order.iter().enumerate() {
-            if full(self, *person) {
-                next[i] = i as u32 + 1;
-            }
+        for (i, next) in next.iter_mut().take(order.len()).enumerate() {
+            *next += u32::from(places.is_full(i));
         }
         for (i, &person) in order.iter().enumerate() {
             if i % PERSONS_PER_REPORT == 0 {
                 meter.at(self.made)?;
             }
             distances.begin_person();
-            if full(self, person) {
+            if places.is_full(i) {
                 continue;
             }
             let end = order.len().min(i + 1 + REACH);
             let mut at = find(&mut next, i + 1);
             // Distance counts those met, so that a crowd without room does not keep people apart.
             let mut distance = 0;
-            while at < end && !full(self, person) {
-                let other = order[at];
+            while at < end && !places.is_full(i) {
                 let near = self.thresholds.get(distance).copied().unwrap_or(FAR);
                 distance += 1;
-                if random.unit() < near && !self.know(person, other)? {
-                    self.degrees[person as usize] += 1;
-                    self.degrees[other as usize] += 1;
+                if random.unit() < near && !places.know(i, at)? {
+                    places.room[i] -= 1;
+                    places.room[at] -= 1;
                     self.made += 1;
                     distances.push((at - i) as u16)?;
-                    take(person, other)?;
-                    if full(self, other) {
+                    take(person, order[at])?;
+                    if places.is_full(at) {
                         next[at] = at as u32 + 1;
                     }
                 }
@@ -137,17 +177,11 @@ impl Circle {
             }
             next[i] = i as u32 + 1;
         }
-        Ok(())
-    }
-
-    /// Whether two persons became friends in an earlier round.
-    fn know(&self, a: u32, b: u32) -> Result<bool, ImportError> {
-        for round in &self.earlier {
-            if round.made(a, b)? {
-                return Ok(true);
-            }
+        for (person, left) in order.iter().zip(places.room) {
+            let most = most(targets, &self.degrees, *person);
+            self.degrees[*person as usize] = most - left;
         }
-        Ok(false)
+        Ok(())
     }
 }
 
@@ -250,9 +284,8 @@ impl Round {
         })
     }
 
-    /// Whether the two became friends in this round.
+    /// Whether those at two places became friends in this round.
     fn made(&self, a: u32, b: u32) -> Result<bool, ImportError> {
-        let (a, b) = (self.places[a as usize], self.places[b as usize]);
         let (first, distance) = (a.min(b) as usize, a.abs_diff(b) as usize);
         if distance > REACH {
             return Ok(false);

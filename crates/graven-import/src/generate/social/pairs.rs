@@ -11,9 +11,11 @@
 //! while it is read: the first has twice the mean, because small numbers are more often the smaller
 //! of two.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::error::ImportError;
+use crate::radix;
 use crate::scratch::Scratch;
 use crate::spool::Spool;
 
@@ -74,7 +76,7 @@ impl Pairs {
         while let Some((small, large, _)) = reader.next()? {
             pairs.push(small << 32 | large);
         }
-        pairs.sort_unstable();
+        radix::sort(&mut pairs, &|pair| *pair, &|_, _| Ordering::Equal);
         Ok(pairs)
     }
 }
