@@ -29,6 +29,7 @@ pub mod mutant;
 mod operator;
 pub(crate) mod order;
 mod patterns;
+pub(crate) mod placement;
 mod rel_pattern;
 mod repeat;
 pub(crate) mod resource_estimate;
@@ -58,7 +59,8 @@ pub use expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal, 
 pub use files::{ColumnBound, FileNames, LoadSource, OptionValue};
 pub use operator::Operator;
 pub use rel_pattern::{
-    CountTree, EndJoin, ExpandFilter, JoinKind, PathCount, RelPattern, ShortestPaths, VarExpandMode,
+    CountTree, EndJoin, ExpandFilter, JoinKind, PathCount, RelExtreme, RelPattern, ShortestPaths,
+    VarExpandMode,
 };
 pub use write::{InOrder, WrittenNames};
 

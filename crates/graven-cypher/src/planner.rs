@@ -17,6 +17,9 @@ use crate::schema_view::SchemaView;
 pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let mut plan = built(bound, schema)?;
     plan::rules::apply(&mut plan, schema);
+    plan::placement::apply(&mut plan, schema);
+    plan.number();
+    plan::valid::numbered(&plan);
     plan.root = plan::depth::checked(plan.root)?;
     if plan.mode != PlanMode::Execute {
         plan.estimates = plan::resource_estimate::estimate(&plan, schema);
@@ -31,6 +34,8 @@ pub(crate) fn plan(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagno
 pub(crate) fn plan_logical(bound: Bound, schema: &dyn SchemaView) -> Result<Plan, Diagnostic> {
     let mut plan = built(bound, schema)?;
     plan::rules::apply_logical(&mut plan);
+    plan.number();
+    plan::valid::numbered(&plan);
     Ok(plan)
 }
 

@@ -31,7 +31,6 @@ pub(crate) mod index_scan;
 mod inferred_type;
 mod label_ranges;
 pub(crate) mod limit;
-pub(crate) mod list_aggregate;
 pub(crate) mod list_cache;
 pub(crate) mod load_csv;
 pub(crate) mod load_from;

@@ -14,7 +14,7 @@ use super::{
 
 use crate::token::written_name;
 pub(super) use expression::binary_sign;
-use pattern::{bounds, colons, hanging, selection};
+use pattern::{bounds, colons, extreme, hanging, selection};
 
 impl Operator {
     /// The operator's name.
@@ -268,11 +268,16 @@ impl Plan {
             Operator::CountMatches {
                 patterns, count, ..
             } => {
+                let extremes = patterns.iter().flat_map(|(_, pattern)| {
+                    let extremes = pattern.extremes.iter();
+                    extremes.map(|it| format!(", {} as {}", extreme(pattern, it), name(&it.var)))
+                });
+                let extremes: String = extremes.collect();
                 let patterns = joined(patterns, |(from, pattern)| {
                     let others = self.expand_filter(&pattern.pattern);
                     format!("({}){}{others}", name(from), hanging(pattern))
                 });
-                format!("{patterns} as {}", name(count))
+                format!("{patterns} as {}{extremes}", name(count))
             }
             Operator::SelectPaths {
                 from, to, count, ..

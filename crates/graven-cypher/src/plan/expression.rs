@@ -293,3 +293,25 @@ pub struct AggregateCall {
     /// Where the call stands in the text.
     pub at: Span,
 }
+
+impl AggregateCall {
+    /// The sum of the values of a variable.
+    pub(crate) fn sum(of: VarId) -> Self {
+        Self {
+            function: AggregateFunction::Sum,
+            argument: Some(Expr::Variable(of)),
+            parameter: None,
+            distinct: false,
+            at: Span::default(),
+        }
+    }
+
+    /// Whether rows that repeat others change nothing about the result.
+    pub(crate) fn ignores_duplicates(&self) -> bool {
+        let extreme = matches!(
+            self.function,
+            AggregateFunction::Min | AggregateFunction::Max
+        );
+        self.distinct || extreme
+    }
+}

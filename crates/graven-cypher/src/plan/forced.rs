@@ -92,8 +92,7 @@ mod switch {
             Rule::PushFiltersIntoExpand
                 | Rule::SemiJoinReduction
                 | Rule::Reachability
-                | Rule::ReachableCount
-                | Rule::CountMatches
+                | Rule::AggregatePushDown
                 | Rule::Parallel
         )
     }

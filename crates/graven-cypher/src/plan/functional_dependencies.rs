@@ -111,10 +111,13 @@ impl FunctionalDependencies {
                 facts.single_row |= keys.is_empty();
                 facts
             }
-            O::ReachableCount { input, count, .. } | O::CountMatches { input, count, .. } => {
+            O::ReachableCount { input, .. } | O::CountMatches { input, .. } => {
                 let mut facts = below(input);
                 let read = node.op.reads();
-                facts.dependencies.push((read, *count));
+                let found = node.op.binds().into_iter();
+                facts
+                    .dependencies
+                    .extend(found.map(|var| (read.clone(), var)));
                 facts
             }
             O::Filter { input, .. }

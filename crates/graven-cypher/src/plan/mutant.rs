@@ -20,7 +20,7 @@ use super::trace::Rule;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Mutant {
     /// The first rows of a sort do not count those that are skipped.
-    TopNWithoutSkip,
+    InterestingOrdersWithoutSkip,
     /// What is read inside of a repetition or a `MERGE` counts as unread.
     ColumnPruningInside,
     /// CY-45: the later pattern need not include the earlier one.
@@ -34,11 +34,11 @@ pub enum Mutant {
     /// CY-53: a search is taken as proven whatever the lower bound is.
     ReachabilityAlwaysProven,
     /// The rows that are made distinct may have other variables than the groups.
-    DistinctCountOtherVariables,
+    AggregatePushDownOtherVariables,
     /// CY-60: the keys need not determine what the search reads.
-    ReachableCountAnyKeys,
+    AggregatePushDownAnyKeys,
     /// CY-61: groups without any end stay.
-    ReachableCountEmptyGroups,
+    AggregatePushDownEmptyGroups,
     /// Writes meet no reads.
     EagerIgnoresReads,
     /// Writes meet no writes.
@@ -52,19 +52,23 @@ pub enum Mutant {
     /// CY-62: one side of an `OR` is enough.
     SemiJoinReductionHalfAnOr,
     /// CY-43: relationships that must differ are taken out.
-    CountMatchesSharedRelationships,
+    AggregatePushDownSharedRelationships,
     /// CY-48: nodes that an expansion looks at are taken out.
-    CountMatchesLosesRow,
+    AggregatePushDownLosesRow,
     /// Counted variables need not be there in every row.
-    CountMatchesNullable,
+    AggregatePushDownNullable,
+    /// CY-78: what hangs on the end of a relationship does not matter for its extreme.
+    AggregatePushDownExtremeOfBranch,
+    /// CY-79: any aggregate is computed of the rows that stay.
+    AggregatePushDownDuplicates,
     /// CY-66: an optional part is taken out below what hangs on its variables.
-    CountMatchesAcrossOptional,
+    AggregatePushDownAcrossOptional,
     /// Nodes without the property get lost.
-    IndexOrderWithoutNulls,
+    InterestingOrdersWithoutNulls,
     /// CY-63: equal rows need not follow each other.
-    AdjacentDistinctAnywhere,
+    InterestingOrdersDistinctAnywhere,
     /// A list is let go though it is read above.
-    ColumnReleaseAlways,
+    ColumnPruningEndsLists,
     /// CY-49: averages, lists and distinct counts are taken of parts.
     ParallelAnyAggregate,
     /// CY-55: parts that share relationships are joined.
@@ -91,8 +95,11 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them, with the rule that each belongs to.
-    pub const ALL: [(Mutant, Rule); 34] = [
-        (Mutant::TopNWithoutSkip, Rule::TopN),
+    pub const ALL: [(Mutant, Rule); 36] = [
+        (
+            Mutant::InterestingOrdersWithoutSkip,
+            Rule::InterestingOrders,
+        ),
         (Mutant::ColumnPruningInside, Rule::ColumnPruning),
         (
             Mutant::UniquenessByEndpointsAnyPattern,
@@ -105,9 +112,15 @@ impl Mutant {
         (Mutant::ReachabilityBelowLimit, Rule::Reachability),
         (Mutant::ReachabilityDuplicates, Rule::Reachability),
         (Mutant::ReachabilityAlwaysProven, Rule::Reachability),
-        (Mutant::DistinctCountOtherVariables, Rule::DistinctCount),
-        (Mutant::ReachableCountAnyKeys, Rule::ReachableCount),
-        (Mutant::ReachableCountEmptyGroups, Rule::ReachableCount),
+        (
+            Mutant::AggregatePushDownOtherVariables,
+            Rule::AggregatePushDown,
+        ),
+        (Mutant::AggregatePushDownAnyKeys, Rule::AggregatePushDown),
+        (
+            Mutant::AggregatePushDownEmptyGroups,
+            Rule::AggregatePushDown,
+        ),
         (Mutant::EagerIgnoresReads, Rule::Eager),
         (Mutant::EagerIgnoresWrites, Rule::Eager),
         (Mutant::EagerAllUnique, Rule::Eager),
@@ -120,13 +133,30 @@ impl Mutant {
             Rule::PushFiltersIntoExpand,
         ),
         (Mutant::SemiJoinReductionHalfAnOr, Rule::SemiJoinReduction),
-        (Mutant::CountMatchesSharedRelationships, Rule::CountMatches),
-        (Mutant::CountMatchesLosesRow, Rule::CountMatches),
-        (Mutant::CountMatchesNullable, Rule::CountMatches),
-        (Mutant::CountMatchesAcrossOptional, Rule::CountMatches),
-        (Mutant::IndexOrderWithoutNulls, Rule::IndexOrder),
-        (Mutant::AdjacentDistinctAnywhere, Rule::AdjacentDistinct),
-        (Mutant::ColumnReleaseAlways, Rule::ColumnRelease),
+        (
+            Mutant::AggregatePushDownSharedRelationships,
+            Rule::AggregatePushDown,
+        ),
+        (Mutant::AggregatePushDownLosesRow, Rule::AggregatePushDown),
+        (Mutant::AggregatePushDownNullable, Rule::AggregatePushDown),
+        (
+            Mutant::AggregatePushDownExtremeOfBranch,
+            Rule::AggregatePushDown,
+        ),
+        (Mutant::AggregatePushDownDuplicates, Rule::AggregatePushDown),
+        (
+            Mutant::AggregatePushDownAcrossOptional,
+            Rule::AggregatePushDown,
+        ),
+        (
+            Mutant::InterestingOrdersWithoutNulls,
+            Rule::InterestingOrders,
+        ),
+        (
+            Mutant::InterestingOrdersDistinctAnywhere,
+            Rule::InterestingOrders,
+        ),
+        (Mutant::ColumnPruningEndsLists, Rule::ColumnPruning),
         (Mutant::ParallelAnyAggregate, Rule::Parallel),
         (Mutant::HashJoinSharedRelationships, Rule::HashJoin),
         (Mutant::HashJoinVolatile, Rule::HashJoin),

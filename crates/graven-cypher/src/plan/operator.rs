@@ -181,8 +181,9 @@ pub enum Operator {
         end_filter: Option<Expr>,
         count: VarId,
     },
-    /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`;
-    /// rows without a match are dropped. Stands below an aggregation that adds the numbers up.
+    /// The number of matches of the patterns that hang on nodes of the row, multiplied, as `count`,
+    /// and the extremes that the patterns name; rows without a match are dropped. Stands below an
+    /// aggregation that adds the numbers up and compares the extremes.
     CountMatches {
         input: Box<PlanNode>,
         patterns: Vec<(VarId, CountTree)>,

@@ -132,4 +132,19 @@ pub struct CountTree {
     pub optional: bool,
     /// What hangs on the other end.
     pub branches: Vec<CountTree>,
+    /// Extremes of the relationships of each node; only in a pattern that hangs on a node of the
+    /// row, without conditions that read the row and without branches.
+    pub extremes: Vec<RelExtreme>,
+}
+
+/// The smallest or largest value of a property over the relationships that a node has by a
+/// pattern; null where none has the property.
+#[derive(Clone, Debug)]
+pub struct RelExtreme {
+    /// The variable that gets it.
+    pub var: VarId,
+    /// Whether it is the largest one.
+    pub largest: bool,
+    /// The property.
+    pub key: Arc<str>,
 }

@@ -16,6 +16,7 @@
 
 use crate::plan::{IndexPart, ResourceEstimate};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::cost::{Cost, Hop, MOST};
 use crate::plan::expression::{AggregateFunction, Expr};
@@ -176,6 +177,9 @@ impl<'a> Making<'a> {
         for branch in &hanging.branches {
             pages += self.hanging(branch, ends);
         }
+        for extreme in &hanging.extremes {
+            pages += self.relationship_property(&hanging.pattern.types, &extreme.key, ends);
+        }
         pages
     }
 
@@ -229,7 +233,7 @@ impl<'a> Making<'a> {
     }
 
     /// A way down for each input, and the leaves of what is found.
-    fn index(&self, label: &str, keys: &[std::sync::Arc<str>], inputs: f64, rows: f64) -> f64 {
+    fn index(&self, label: &str, keys: &[Arc<str>], inputs: f64, rows: f64) -> f64 {
         let size = self.stored(Stored::Index { label, keys });
         let Some(size) = size else { return 0.0 };
         let per_page = (size.entries as f64 / (size.pages as f64).max(1.0)).max(1.0);
@@ -272,13 +276,17 @@ impl<'a> Making<'a> {
             }
             Some(VarKind::Relationship) => {
                 let types = self.types.get(&var).map_or(&[][..], |p| &p.types[..]);
-                let sizes = types
-                    .iter()
-                    .map(|rel_type| self.stored(Stored::RelationshipProperty { rel_type, key }));
-                sizes.map(|size| touched(size, rows)).sum()
+                self.relationship_property(types, key, rows)
             }
             _ => 0.0,
         }
+    }
+
+    fn relationship_property(&self, types: &[Arc<str>], key: &str, rows: f64) -> f64 {
+        let sizes = types
+            .iter()
+            .map(|rel_type| self.stored(Stored::RelationshipProperty { rel_type, key }));
+        sizes.map(|size| touched(size, rows)).sum()
     }
 
     /// Bytes of a variable in a row.

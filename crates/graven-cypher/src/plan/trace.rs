@@ -20,38 +20,29 @@ pub(crate) use record::{chosen, is_on, planned, rewritten};
 #[cfg(any(debug_assertions, feature = "mutants"))]
 pub use record::{plans, start, take};
 
-/// A rule of the planner; the rewrites first, in the order in which they are first applied.
+/// A rule of the planner: the rewrites and the placement, in the order in which they are first
+/// applied, then the choices of the builder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Rule {
-    /// `plan/rules/top_n.rs`.
-    TopN,
     /// `plan/rules/column_pruning.rs`.
     ColumnPruning,
     /// `plan/rules/uniqueness_by_endpoints.rs`.
     UniquenessByEndpoints,
     /// `plan/rules/reachability.rs`.
     Reachability,
-    /// `plan/rules/distinct_count.rs`.
-    DistinctCount,
-    /// `plan/rules/reachable_count.rs`.
-    ReachableCount,
     /// `plan/rules/eager.rs`.
     Eager,
     /// `plan/rules/push_filters_into_expand.rs`.
     PushFiltersIntoExpand,
     /// `plan/rules/semi_join_reduction.rs`.
     SemiJoinReduction,
-    /// `plan/rules/count_matches.rs`.
-    CountMatches,
-    /// `plan/rules/shared_endpoint.rs`.
+    /// `plan/rules/aggregate_push_down.rs`.
+    AggregatePushDown,
+    /// `plan/rules/interesting_orders.rs`.
+    InterestingOrders,
+    /// `plan/placement/shared_endpoint.rs`.
     SharedEndpoint,
-    /// `plan/rules/index_order.rs`.
-    IndexOrder,
-    /// `plan/rules/adjacent_distinct.rs`.
-    AdjacentDistinct,
-    /// `plan/rules/column_release.rs`.
-    ColumnRelease,
-    /// `plan/rules/parallel.rs`.
+    /// `plan/placement/parallel.rs`.
     Parallel,
     /// `plan/access.rs`: nodes by their ids.
     IdSeek,
@@ -75,21 +66,16 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Rule; 24] = [
-        Rule::TopN,
+    pub const ALL: [Rule; 19] = [
         Rule::ColumnPruning,
         Rule::UniquenessByEndpoints,
         Rule::Reachability,
-        Rule::DistinctCount,
-        Rule::ReachableCount,
         Rule::Eager,
         Rule::PushFiltersIntoExpand,
         Rule::SemiJoinReduction,
-        Rule::CountMatches,
+        Rule::AggregatePushDown,
+        Rule::InterestingOrders,
         Rule::SharedEndpoint,
-        Rule::IndexOrder,
-        Rule::AdjacentDistinct,
-        Rule::ColumnRelease,
         Rule::Parallel,
         Rule::IdSeek,
         Rule::RelationshipSeek,
@@ -106,20 +92,15 @@ impl Rule {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Rule::TopN => "top_n",
             Rule::ColumnPruning => "column_pruning",
             Rule::UniquenessByEndpoints => "uniqueness_by_endpoints",
             Rule::Reachability => "reachability",
-            Rule::DistinctCount => "distinct_count",
-            Rule::ReachableCount => "reachable_count",
             Rule::Eager => "eager",
             Rule::PushFiltersIntoExpand => "push_filters_into_expand",
             Rule::SemiJoinReduction => "semi_join_reduction",
-            Rule::CountMatches => "count_matches",
+            Rule::AggregatePushDown => "aggregate_push_down",
+            Rule::InterestingOrders => "interesting_orders",
             Rule::SharedEndpoint => "shared_endpoint",
-            Rule::IndexOrder => "index_order",
-            Rule::AdjacentDistinct => "adjacent_distinct",
-            Rule::ColumnRelease => "column_release",
             Rule::Parallel => "parallel",
             Rule::IdSeek => "id_seek",
             Rule::RelationshipSeek => "relationship_seek",
@@ -137,21 +118,16 @@ impl Rule {
     #[must_use]
     pub const fn reaches(self, context: Context) -> bool {
         match context {
-            Context::Anywhere => true,
+            Context::Anywhere | Context::OnOptional => true,
             // CY-47 and its like: what changes the order of reads stays away from writes.
             Context::BesideWrite => !matches!(
                 self,
-                Rule::PushFiltersIntoExpand
-                    | Rule::SemiJoinReduction
-                    | Rule::IndexOrder
-                    | Rule::Parallel
+                Rule::PushFiltersIntoExpand | Rule::SemiJoinReduction | Rule::Parallel
             ),
             // They begin at the leaf of the statement itself, or look at rows of all inner runs.
-            Context::InOptional | Context::InSubquery | Context::Correlated => !matches!(
-                self,
-                Rule::Parallel | Rule::IndexOrder | Rule::SharedEndpoint | Rule::Eager
-            ),
-            Context::OnOptional => !matches!(self, Rule::IndexOrder),
+            Context::InOptional | Context::InSubquery | Context::Correlated => {
+                !matches!(self, Rule::Parallel | Rule::SharedEndpoint | Rule::Eager)
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn built(plan: &Plan) {
 }
 
 /// CY-2.
-pub(super) fn numbered(plan: &Plan) {
+pub(crate) fn numbered(plan: &Plan) {
     if cfg!(any(debug_assertions, feature = "mutants")) {
         let mut next = 0;
         plan.root.visit(&mut |node| {

@@ -202,8 +202,15 @@ impl Operator {
             }
             O::VarExpand { rels, to, .. } => rels.iter().chain([to]).copied().collect(),
             O::BuildPath { path, .. } => BTreeSet::from([*path]),
-            O::ReachableCount { count, .. } | O::CountMatches { count, .. } => {
-                BTreeSet::from([*count])
+            O::ReachableCount { count, .. } => BTreeSet::from([*count]),
+            O::CountMatches {
+                patterns, count, ..
+            } => {
+                let extremes = patterns.iter().flat_map(|(_, hanging)| &hanging.extremes);
+                extremes
+                    .map(|extreme| extreme.var)
+                    .chain([*count])
+                    .collect()
             }
             O::Extend { items, .. } | O::Project { items, .. } => {
                 items.iter().map(|(var, _)| *var).collect()
@@ -363,6 +370,34 @@ impl CountTree {
 }
 
 impl PlanNode {
+    /// An operator that has no number yet.
+    pub(crate) fn new(op: Operator, estimated_rows: f64) -> Self {
+        Self {
+            id: 0,
+            op,
+            estimated_rows,
+        }
+    }
+
+    /// Takes it out of its place, where a unit is left.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(Operator::Unit, 0.0))
+    }
+
+    /// Puts an operator on top of it, in its place.
+    pub(crate) fn push(&mut self, rows: f64, op: impl FnOnce(Box<Self>) -> Operator) {
+        let below = self.take();
+        *self = Self::new(op(Box::new(below)), rows);
+    }
+
+    fn number(&mut self, next: &mut u32) {
+        self.id = *next;
+        *next += 1;
+        for child in self.op.children_mut() {
+            child.number(next);
+        }
+    }
+
     /// Whether it gives the same rows again for the same row: it changes nothing, reads nothing
     /// outside the graph and computes nothing volatile.
     #[must_use]
@@ -409,6 +444,11 @@ impl PlanNode {
 }
 
 impl Plan {
+    /// Numbers the operators (CY-2).
+    pub(crate) fn number(&mut self) {
+        self.root.number(&mut 0);
+    }
+
     /// Variables that some operator or the result reads.
     pub(crate) fn read_variables(&self) -> BTreeSet<VarId> {
         let mut read: BTreeSet<VarId> = self.columns.iter().map(|(_, var)| *var).collect();

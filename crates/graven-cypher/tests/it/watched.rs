@@ -20,14 +20,15 @@ fn planned(text: &str) -> graven_cypher::Plan {
 #[test]
 fn the_rule_that_breaks_a_plan_is_named() {
     planned(OPTIONAL_COUNTED);
-    mutant::activate(Some(Mutant::CountMatchesAcrossOptional));
+    mutant::activate(Some(Mutant::AggregatePushDownAcrossOptional));
     let broken = catch_unwind(AssertUnwindSafe(|| planned(OPTIONAL_COUNTED)));
     mutant::activate(None);
     let panic = broken.expect_err("the plan is broken");
     let message = panic.downcast_ref::<String>().expect("a text");
     assert!(
-        message
-            .contains("count_matches made a plan that is not executable: CountMatches reads `b`"),
+        message.contains(
+            "aggregate_push_down made a plan that is not executable: CountMatches reads `b`"
+        ),
         "{message}"
     );
 }
@@ -40,8 +41,8 @@ fn what_fires_is_recorded_with_its_surroundings() {
         trace::take()
     };
     let on_optional = fired(OPTIONAL_COUNTED);
-    assert!(on_optional.contains_key(&(Rule::CountMatches, Context::OnOptional)));
-    assert!(!on_optional.contains_key(&(Rule::CountMatches, Context::BesideWrite)));
+    assert!(on_optional.contains_key(&(Rule::AggregatePushDown, Context::OnOptional)));
+    assert!(!on_optional.contains_key(&(Rule::AggregatePushDown, Context::BesideWrite)));
     let subquery =
         fired("MATCH (p:Person) CALL (p) { MATCH (q:Person {id: p.age}) RETURN q } RETURN q");
     for context in [Context::Anywhere, Context::InSubquery, Context::Correlated] {
@@ -141,7 +142,7 @@ impl SchemaView for Divided {
 /// For each side condition a statement whose plan it decides.
 const DECIDED: &[(Mutant, &str)] = &[
     (
-        Mutant::TopNWithoutSkip,
+        Mutant::InterestingOrdersWithoutSkip,
         "MATCH (p:Person) RETURN p ORDER BY p.birthday SKIP 5 LIMIT 10",
     ),
     (
@@ -169,15 +170,16 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (:Person {id: 1})-[:KNOWS*2..3]-(f) RETURN count(DISTINCT f)",
     ),
     (
-        Mutant::DistinctCountOtherVariables,
-        "MATCH (p:Person)-[:KNOWS*1..3]-(f) WITH DISTINCT p, f RETURN count(f)",
+        Mutant::AggregatePushDownOtherVariables,
+        "UNWIND $ids AS i MATCH (p:Person {id: 1})-[:KNOWS*1..3]-(f) WITH DISTINCT p, f, i \
+            RETURN p, count(f)",
     ),
     (
-        Mutant::ReachableCountAnyKeys,
+        Mutant::AggregatePushDownAnyKeys,
         "MATCH (p:Person {firstName: 'a'})-[:KNOWS*1..2]-(f) RETURN count(DISTINCT f)",
     ),
     (
-        Mutant::ReachableCountEmptyGroups,
+        Mutant::AggregatePushDownEmptyGroups,
         "UNWIND $ids AS i MATCH (:Person {id: i})-[:KNOWS*1..3]-(f) RETURN i, count(DISTINCT f)",
     ),
     (
@@ -207,19 +209,27 @@ const DECIDED: &[(Mutant, &str)] = &[
          WHERE t = x OR m.id > 5 RETURN m",
     ),
     (
-        Mutant::CountMatchesSharedRelationships,
+        Mutant::AggregatePushDownSharedRelationships,
         "MATCH (a:Person {id: 1})-[:KNOWS|HAS_INTEREST]->(b)-[:KNOWS|IS_LOCATED_IN]->(c) RETURN \
             count(*)",
     ),
     (
-        Mutant::CountMatchesLosesRow,
+        Mutant::AggregatePushDownLosesRow,
         "MATCH (a:Person)-[:KNOWS]-(b:Person)-[:KNOWS]-(c:Person) RETURN count(*)",
     ),
     (
-        Mutant::CountMatchesNullable,
+        Mutant::AggregatePushDownNullable,
         "MATCH (a:Person) OPTIONAL MATCH (a)-[:KNOWS]->(b) RETURN count(b)",
     ),
-    (Mutant::CountMatchesAcrossOptional, OPTIONAL_COUNTED),
+    (
+        Mutant::AggregatePushDownExtremeOfBranch,
+        "MATCH (a:Person)-[k:KNOWS]->(b)-[:HAS_INTEREST]->(t) RETURN a, max(k.since)",
+    ),
+    (
+        Mutant::AggregatePushDownDuplicates,
+        "MATCH (a:Person)-[:KNOWS]->(b) RETURN count(*), sum(a.age)",
+    ),
+    (Mutant::AggregatePushDownAcrossOptional, OPTIONAL_COUNTED),
     (
         Mutant::IndexRangeAnyKey,
         "MATCH (p:Person) WHERE p.id > 1 AND p.firstName < 'b' AND p.age > 3 RETURN p",
@@ -237,15 +247,15 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH ()-[r]->() WHERE id(r) > 3 RETURN r",
     ),
     (
-        Mutant::IndexOrderWithoutNulls,
+        Mutant::InterestingOrdersWithoutNulls,
         "MATCH (p:Person) RETURN p.id ORDER BY p.firstName LIMIT 5",
     ),
     (
-        Mutant::AdjacentDistinctAnywhere,
+        Mutant::InterestingOrdersDistinctAnywhere,
         "MATCH (p:Person) RETURN DISTINCT p.firstName",
     ),
     (
-        Mutant::ColumnReleaseAlways,
+        Mutant::ColumnPruningEndsLists,
         "MATCH (p:Person) WITH p.age AS g, collect(p) AS ps UNWIND ps AS x RETURN x, size(ps)",
     ),
     (

@@ -1,5 +1,5 @@
-//! How many matches hang on the nodes of a row: a number, where an expansion would make a row for
-//! each.
+//! How many matches hang on the nodes of a row, and the extremes of their relationships: a number,
+//! where an expansion would make a row for each.
 //!
 //! # How it works
 //! A hanging pattern is a tree. The number of matches of a node is the sum over its neighbours of
@@ -9,7 +9,8 @@
 //! kept ([`super::count_cache`]).
 //!
 //! A pattern that hangs on the row itself may have ends that depend on it: see
-//! [`super::correlated_count`].
+//! [`super::correlated_count`]. One of which extremes are wanted is asked list by list:
+//! [`extremes`].
 //!
 //! # Invariants
 //! * EX-30 Numbers are exact or an error: additions and products that overflow 63 bits are refused.
@@ -17,9 +18,13 @@
 //! # Costs
 //! The relationships of the tree once, instead of its matches.
 
+pub(crate) mod extremes;
+
 use crate::operators::count_branch::{Branch, BranchPlan};
 use crate::operators::count_cache::SharedCounts;
 use crate::operators::counts::overflow;
+
+use extremes::{Extremes, ExtremesPlan};
 
 use super::correlated_count::{CorrelatedCount, CorrelatedCountPlan};
 use super::row_expander::gather_with;
@@ -36,6 +41,8 @@ pub(crate) enum CountTreeRoot {
     Node(usize, Branch),
     /// On the row.
     Row(CorrelatedCount),
+    /// On a node, with extremes of its relationships.
+    Extremes(Extremes),
 }
 
 /// What hangs on the rows, the same in every run.
@@ -44,6 +51,8 @@ pub(crate) enum CountTreeRootPlan {
     Node(usize, BranchPlan),
     /// On the row.
     Row(CorrelatedCountPlan),
+    /// On a node, with extremes of its relationships.
+    Extremes(ExtremesPlan),
 }
 
 impl CountTreeRootPlan {
@@ -52,6 +61,7 @@ impl CountTreeRootPlan {
         Ok(match self {
             Self::Node(from, branch) => CountTreeRoot::Node(*from, branch.start(shared, rt)?),
             Self::Row(branch) => CountTreeRoot::Row(branch.start(shared, rt)?),
+            Self::Extremes(extremes) => CountTreeRoot::Extremes(extremes.start(rt)?),
         })
     }
 }
@@ -97,16 +107,26 @@ impl CountMatches {
         patterns.try_for_each(|pattern| match pattern {
             CountTreeRoot::Node(_, branch) => branch.begin(None, self.expected, rt),
             CountTreeRoot::Row(branch) => branch.begin(rt),
+            CountTreeRoot::Extremes(extremes) => extremes.begin(rt),
         })
     }
 
-    /// The number of matches of each row.
-    fn counts(&mut self, batch: &Batch, rt: &QueryContext) -> Result<Vec<u64>> {
+    /// The number of matches of each row; adds columns of extremes to `found`.
+    fn counts(
+        &mut self,
+        batch: &Batch,
+        found: &mut Vec<(usize, Column)>,
+        rt: &QueryContext,
+    ) -> Result<Vec<u64>> {
         let mut counts = vec![1_u64; batch.len()];
         for pattern in &mut self.patterns {
             let (slot, branch) = match pattern {
                 CountTreeRoot::Row(branch) => {
                     branch.multiply(batch, &mut counts, rt)?;
+                    continue;
+                }
+                CountTreeRoot::Extremes(extremes) => {
+                    extremes.multiply(batch, &mut counts, found, rt)?;
                     continue;
                 }
                 CountTreeRoot::Node(slot, branch) => (*slot, branch),
@@ -130,7 +150,8 @@ impl PhysicalOperator for CountMatches {
     fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         while let Some(batch) = self.input.next(rt)? {
             self.begin(rt)?;
-            let counts = self.counts(&batch, rt)?;
+            let mut found = Vec::new();
+            let counts = self.counts(&batch, &mut found, rt)?;
             let (mut rows, mut kept) = (
                 Vec::with_capacity(counts.len()),
                 Vec::with_capacity(counts.len()),
@@ -142,8 +163,14 @@ impl PhysicalOperator for CountMatches {
                 }
             }
             if !rows.is_empty() {
-                let count = (self.count, Column::Integers(kept));
-                return Ok(Some(gather_with(&batch, &rows, [count])));
+                if rows.len() < batch.len() {
+                    for (_, column) in &mut found {
+                        *column = column.gather(&rows);
+                    }
+                }
+                found.push((self.count, Column::Integers(kept)));
+                found.sort_by_key(|(slot, _)| *slot);
+                return Ok(Some(gather_with(&batch, &rows, found)));
             }
         }
         Ok(None)
@@ -158,6 +185,7 @@ impl PhysicalOperator for CountMatches {
         self.patterns.iter_mut().for_each(|pattern| match pattern {
             CountTreeRoot::Node(_, branch) => branch.clear(),
             CountTreeRoot::Row(branch) => branch.clear(),
+            CountTreeRoot::Extremes(extremes) => extremes.clear(),
         });
     }
 }

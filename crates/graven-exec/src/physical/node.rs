@@ -130,7 +130,6 @@ impl PhysicalNode {
 
 /// A physical node that is not numbered yet.
 pub(crate) struct Made {
-    name: Option<&'static str>,
     choices: Vec<&'static str>,
     pub(super) inputs: Vec<Arc<PhysicalNode>>,
     layout: Layout,
@@ -144,19 +143,10 @@ impl Made {
         make: impl Fn(&PhysicalNode, &mut Start<'_>) -> Result<BoxedOperator> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            name: None,
             choices: Vec::new(),
             inputs: Vec::from(inputs),
             layout,
             make: Box::new(make),
-        }
-    }
-
-    /// The same, by another name than that of the logical node.
-    pub(super) fn named(self, name: &'static str) -> Self {
-        Self {
-            name: Some(name),
-            ..self
         }
     }
 
@@ -179,7 +169,7 @@ impl Made {
         Arc::new(PhysicalNode {
             id,
             logical: logical.map(|node| node.id),
-            name: self.name.unwrap_or(name),
+            name,
             choices: self.choices,
             estimated_rows: rows,
             inputs: self.inputs,

@@ -72,6 +72,30 @@ const GROUPED: &[(&str, &str)] = &[
         "MATCH (a:A)-[r:R]->(b)-[s:S]-(c) RETURN id(b) AS k, size(collect([r, a, s, c])) AS n \
             ORDER BY k",
     ),
+    (
+        "MATCH (a)-[r:R|T]-(b:B) RETURN id(a) AS k, min(r.w) AS m, max(r.w) AS w, count(*) AS n \
+            ORDER BY k",
+        "MATCH (a)-[r:R|T]-(b:B) RETURN id(a) AS k, min(r.w) AS m, max(r.w) AS w, \
+            size(collect([r, b])) AS n ORDER BY k",
+    ),
+    (
+        "MATCH (b:B)<-[r:S]-(a:A)-[s:R]->(c) RETURN id(a) AS k, max(r.w) AS m, max(s.w) AS w, \
+            count(c) AS n ORDER BY k",
+        "MATCH (b:B)<-[r:S]-(a:A)-[s:R]->(c) RETURN id(a) AS k, max(r.w) AS m, max(s.w) AS w, \
+            size(collect([r, b, s, c])) AS n ORDER BY k",
+    ),
+    (
+        "MATCH (a:A)-[r:R]->(b)-[:S]-(c) RETURN id(a) AS k, max(r.w) AS m, min(b.n) AS w, \
+            count(DISTINCT b) AS d, count(*) AS n ORDER BY k",
+        "MATCH (a:A)-[r:R]->(b)-[s:S]-(c) RETURN id(a) AS k, max(r.w) AS m, min(b.n) AS w, \
+            count(DISTINCT b) AS d, size(collect([r, b, s, c])) AS n ORDER BY k",
+    ),
+    (
+        "MATCH (a) OPTIONAL MATCH (a)-[r:R]->(b:B) RETURN id(a) AS k, min(r.w) AS m, count(*) AS n \
+            ORDER BY k",
+        "MATCH (a) OPTIONAL MATCH (a)-[r:R]->(b:B) RETURN id(a) AS k, min(r.w) AS m, \
+            size(collect([a, r])) AS n ORDER BY k",
+    ),
 ];
 
 /// A generator of numbers, the same on every run (xorshift).
@@ -100,7 +124,16 @@ fn random_graph(seed: u64, folder: &std::path::Path) -> Database {
     for _ in 0..chance.below(40) {
         let rel_type = ["R", "S", "T"][chance.below(3) as usize];
         let (from, to) = (chance.below(size), chance.below(size));
-        graph.relationship(nodes[from as usize], rel_type, nodes[to as usize], &[]);
+        let weight = PropertyValue::Integer((from * 5 + to * 3) as i64 % 7);
+        let properties = [("w", weight)];
+        // Some have none.
+        let properties = &properties[usize::from((from + to) % 4 == 0)..];
+        graph.relationship(
+            nodes[from as usize],
+            rel_type,
+            nodes[to as usize],
+            properties,
+        );
     }
     let path = folder.join(format!("{seed}.graven"));
     let options = OpenOptions {

@@ -19,11 +19,11 @@ use crate::value::V;
 
 /// Bodies and surroundings that there are, the bodies from which on they write, the one that needs
 /// certain rows, and the one that joins what it has written.
-pub(super) const BODIES: usize = 47;
+pub(super) const BODIES: usize = 52;
 pub(super) const SURROUNDINGS: usize = 9;
-const WRITING: usize = 42;
-const ACCUMULATING: usize = 45;
-const JOINED_LATER: usize = 46;
+const WRITING: usize = 47;
+const ACCUMULATING: usize = 50;
+const JOINED_LATER: usize = 51;
 
 pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
@@ -227,6 +227,14 @@ impl Generator<'_> {
         self.random.pick::<&str>(LABELS)
     }
 
+    /// The node, as one of a few.
+    fn known(&mut self, node: NodePattern) -> NodePattern {
+        NodePattern {
+            properties: vec![("uid", int(self.random.between(0, 4)))],
+            ..node
+        }
+    }
+
     fn maybe_label(&mut self) -> Option<&'static str> {
         self.random.chance(35).then(|| self.label())
     }
@@ -332,6 +340,8 @@ impl Generator<'_> {
             37 => self.neighbours(start, n),
             38 | 39 => self.triangle(start, n),
             40 | 41 => self.joined(start, n, anchor),
+            42 | 43 => self.compared(start, n),
+            44..=46 => self.closed(start, n),
             ACCUMULATING => self.accumulated(),
             JOINED_LATER => self.joined_later(),
             WRITING.. => self.changed(start, n),

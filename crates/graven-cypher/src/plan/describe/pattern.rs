@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::plan::{CountTree, Direction, EndJoin, JoinKind, PathCount, Plan, RelPattern, VarId};
+use crate::plan::{
+    CountTree, Direction, EndJoin, JoinKind, PathCount, Plan, RelExtreme, RelPattern, VarId,
+};
 
 use super::{joined, joined_by, quoted};
 
@@ -134,6 +136,14 @@ pub(super) fn hanging(pattern: &CountTree) -> String {
         text.push('?');
     }
     text
+}
+
+/// An extreme of the relationships of a hanging pattern.
+pub(super) fn extreme(pattern: &CountTree, extreme: &RelExtreme) -> String {
+    let function = if extreme.largest { "max" } else { "min" };
+    let (types, ..) = typed_arrow(&pattern.pattern);
+    let types = if types.is_empty() { "[]" } else { &types };
+    format!("{function}({types}.{})", quoted(&extreme.key))
 }
 
 pub(super) fn bounds(min: u32, max: Option<u32>) -> String {

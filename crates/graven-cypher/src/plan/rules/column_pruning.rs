@@ -1,62 +1,83 @@
-//! Relationship variables and computed values that nothing reads are not produced.
+//! Columns that no operator above reads are not produced, and not carried further.
 //!
 //! # How it works
+//! The rule goes from the result down with the variables that are *live*: what is read above. An
+//! operator does not produce what is not live, and what it reads becomes live below it.
+//!
 //! Anonymous relationships get a variable while planning, because a later pattern may have to
-//! differ from them. Where none does, the expansion need not find relationship ids at all.
+//! differ from them. Where none does, the expansion need not find relationship ids at all. The
+//! list of an `UNWIND` that is not live above it ends there.
+//! `WITH g, collect(x) AS xs UNWIND xs AS x` is how rows are numbered, cut or sorted within groups;
+//! a sort of these rows would count, or write out, the list of a group for each of its elements.
 
 use std::collections::BTreeSet;
 
-use crate::plan::{Operator, Plan, PlanNode, VarId};
+use crate::plan::mutant::{self, Mutant};
+use crate::plan::{Expr, Operator, Plan, PlanNode, VarId};
 
 pub(crate) fn apply(plan: &mut Plan) {
-    // Taking one computed value away may make another unused.
-    loop {
-        let read = plan.read_variables();
-        let mut changed = false;
-        plan.root
-            .visit_mut(&mut |node| changed |= prune(node, &read));
-        if !changed {
-            return;
+    let live = plan.columns.iter().map(|(_, var)| *var).collect();
+    visit(&mut plan.root, live);
+}
+
+/// Prunes the operator and those below it; `live` is what is read above it.
+fn visit(node: &mut PlanNode, mut live: BTreeSet<VarId>) {
+    prune(&mut node.op, &live);
+    while let Operator::Extend { items, input } = &mut node.op
+        && items.is_empty()
+    {
+        *node = input.take();
+        prune(&mut node.op, &live);
+    }
+    add_reads(&node.op, &mut live);
+    let mut children = node.op.children_mut();
+    if let [only] = &mut children[..] {
+        return visit(only, live);
+    }
+    // What an inner tree is handed is live in the rows around it, which come first.
+    for at in (0..children.len()).rev() {
+        let mut live = live.clone();
+        for (other, child) in children.iter().enumerate() {
+            if other != at {
+                child.visit(&mut |node| add_reads(&node.op, &mut live));
+            }
         }
+        visit(children[at], live);
     }
 }
 
-/// Drops what is unread in one operator; whether another round may find more.
-fn prune(node: &mut PlanNode, read: &BTreeSet<VarId>) -> bool {
-    let mut changed = false;
-    let drop_unread = |var: &mut Option<VarId>| {
-        if var.is_some_and(|v| !read.contains(&v)) {
-            *var = None;
+/// Drops what is not live above the operator.
+fn prune(op: &mut Operator, live: &BTreeSet<VarId>) {
+    let is_dead = |var: &mut VarId| !live.contains(var);
+    match op {
+        Operator::Expand { rel, .. }
+        | Operator::ExpandInto { rel, .. }
+        | Operator::VarExpand { rels: rel, .. } => {
+            rel.take_if(is_dead);
         }
-    };
-    match &mut node.op {
-        Operator::Expand { rel, .. } | Operator::ExpandInto { rel, .. } => drop_unread(rel),
-        Operator::VarExpand { rels, .. } => drop_unread(rels),
-        Operator::Optional { nulls, .. } => nulls.retain(|var| read.contains(var)),
+        Operator::Optional { nulls, .. } => nulls.retain(|var| live.contains(var)),
         Operator::InTransactions { batches, .. } => {
-            batches.columns.retain(|var| read.contains(var))
+            batches.columns.retain(|var| live.contains(var));
         }
-        Operator::LoadFrom { yields, .. } => yields.retain(|(_, var)| read.contains(var)),
-        Operator::Argument { vars } => vars.retain(|var| read.contains(var)),
-        Operator::Extend { items, .. } => {
-            let before = items.len();
-            items.retain(|(var, _)| read.contains(var));
-            changed = items.len() != before;
-        }
+        Operator::LoadFrom { yields, .. } => yields.retain(|(_, var)| live.contains(var)),
+        Operator::Argument { vars } => vars.retain(|var| live.contains(var)),
+        Operator::Extend { items, .. } => items.retain(|(var, _)| live.contains(var)),
+        Operator::Unwind {
+            list: Expr::Variable(list),
+            last,
+            ..
+        } => *last = !live.contains(list) || mutant::active(Mutant::ColumnPruningEndsLists),
         _ => {}
     }
-    if let Operator::Extend { items, input } = &mut node.op
-        && items.is_empty()
-    {
-        let below = std::mem::replace(
-            &mut **input,
-            PlanNode {
-                id: 0,
-                op: Operator::Unit,
-                estimated_rows: 0.0,
-            },
-        );
-        *node = below;
+}
+
+fn add_reads(op: &Operator, live: &mut BTreeSet<VarId>) {
+    live.extend(op.reads());
+    if let Operator::Argument { vars } = op {
+        // What is handed in is in the rows around, though nothing may look at it in the end.
+        live.extend(vars);
     }
-    changed
+    if !mutant::active(Mutant::ColumnPruningInside) {
+        op.reads_inside(live);
+    }
 }

@@ -45,7 +45,7 @@ pub(crate) fn apply(plan: &mut Plan) {
     if !plan.writes() {
         return;
     }
-    let mut root = std::mem::replace(&mut plan.root, empty());
+    let mut root = plan.root.take();
     let plain = plain_variables(&root, &plan.variables);
     let rule = Rule {
         variables: &plan.variables,
@@ -53,14 +53,6 @@ pub(crate) fn apply(plan: &mut Plan) {
     };
     rule.pipeline(&mut root);
     plan.root = root;
-}
-
-fn empty() -> PlanNode {
-    PlanNode {
-        id: 0,
-        op: Operator::Unit,
-        estimated_rows: 1.0,
-    }
 }
 
 struct Rule<'a> {
@@ -114,16 +106,10 @@ impl Rule<'_> {
         if !below.single_row
             && let Some(reason) = self.meeting(&below, &own)
         {
-            let rows = input.estimated_rows;
-            let op = std::mem::replace(input, empty());
-            *input = PlanNode {
-                id: 0,
-                op: O::Eager {
-                    input: Box::new(op),
-                    reason: reason.into(),
-                },
-                estimated_rows: rows,
-            };
+            input.push(input.estimated_rows, |input| O::Eager {
+                input,
+                reason: reason.into(),
+            });
             below.reads.clear();
             below.writes.clear();
         }

@@ -31,7 +31,7 @@ pub(crate) fn apply(plan: &mut Plan) {
     plan.root.visit_mut(&mut |node| {
         if !matches!(node.op, Operator::Expand { .. }) && absorb(node, variables) {
             let mut children = node.op.children_mut();
-            let expand = std::mem::replace(&mut *children[0], unit());
+            let expand = children[0].take();
             let rows = node.estimated_rows;
             *node = expand;
             node.estimated_rows = rows;
@@ -203,13 +203,5 @@ pub(super) fn turned(direction: Direction) -> Direction {
         Direction::Out => Direction::In,
         Direction::In => Direction::Out,
         Direction::Both => Direction::Both,
-    }
-}
-
-fn unit() -> PlanNode {
-    PlanNode {
-        id: 0,
-        op: Operator::Unit,
-        estimated_rows: 0.0,
     }
 }

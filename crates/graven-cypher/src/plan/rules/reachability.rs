@@ -32,7 +32,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::plan::expression::{AggregateCall, AggregateFunction};
+use crate::plan::expression::AggregateCall;
 use crate::plan::mutant::{self, Mutant};
 use crate::plan::variables::is_volatile;
 use crate::plan::{Operator, Plan, PlanNode, VarExpandMode, VarId};
@@ -111,10 +111,5 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
 }
 
 fn ignores_duplicates(call: &AggregateCall) -> bool {
-    call.distinct
-        || matches!(
-            call.function,
-            AggregateFunction::Min | AggregateFunction::Max
-        )
-        || mutant::active(Mutant::ReachabilityDuplicates)
+    call.ignores_duplicates() || mutant::active(Mutant::ReachabilityDuplicates)
 }

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use crate::error::{ExecError, Result};
-use crate::expression::Compiled;
 use crate::layout::Layout;
-use crate::operators::aggregate::{Aggregate, Call};
 use crate::operators::correlated_count::CorrelatedCountPlan;
 use crate::operators::count_branch::BranchPlan;
 use crate::operators::count_cache::SharedCounts;
+use crate::operators::count_matches::extremes::ExtremesPlan;
 use crate::operators::count_matches::{CountMatches, CountTreeRootPlan};
 use crate::operators::expand::{Expand, ExpandColumns};
 use crate::operators::expand_into::ExpandInto;
 use crate::operators::index_scan::{IndexCondition, IndexScan, Sought};
-use crate::operators::list_aggregate::{ListAggregate, ListAggregateFn};
 use crate::operators::neighbor_filter::NeighborFilterPlan;
 use crate::operators::parallel::Slot;
 use crate::operators::reachable_count::{EndCondition, ReachableCount};
@@ -25,10 +23,8 @@ use crate::operators::trail_expand::{TrailColumns, TrailExpand};
 use crate::pattern::Shape;
 use crate::query_context::QueryContext;
 use crate::reachability::Bounds;
-use graven_cypher::Span;
 use graven_cypher::plan::{
-    AggregateCall, AggregateFunction, CountTree, Expr, Inclusion, IndexPart, Operator as P,
-    PlanNode, VarExpandMode, VarId,
+    CountTree, Expr, Inclusion, IndexPart, Operator as P, PlanNode, VarExpandMode, VarId,
 };
 
 use super::{Made, Planner, slot};
@@ -224,125 +220,6 @@ impl Planner<'_> {
         Ok(made.choosing(told, "within the bound of TopN"))
     }
 
-    /// An aggregation above an expansion that asks of each relationship only to be counted and
-    /// compared.
-    pub(super) fn aggregate_of_lists(
-        &mut self,
-        input: &PlanNode,
-        keys: &[(VarId, Expr)],
-        aggregates: &[(VarId, AggregateCall)],
-    ) -> Result<Option<Made>> {
-        let mut labels = Vec::new();
-        let mut below = input;
-        while let P::Filter { input, predicate } = &below.op
-            && let Expr::HasLabels {
-                base, labels: own, ..
-            } = predicate
-            && let Expr::Variable(var) = **base
-        {
-            labels.push((var, own));
-            below = input;
-        }
-        let P::Expand {
-            input: source,
-            from,
-            rel,
-            to,
-            pattern,
-        } = &below.op
-        else {
-            return Ok(None);
-        };
-        let is_plain = pattern.filter.is_none()
-            && pattern.distinct_from.is_empty()
-            && pattern.distinct_ends.is_empty()
-            && pattern.disjoint_from.is_empty()
-            && !pattern.ends.read_the_row()
-            && self.is_snapshot_stable;
-        let of_the_row = |expr: &Expr| {
-            let read = expr.variables();
-            !read.contains(to) && rel.is_none_or(|rel| !read.contains(&rel))
-        };
-        if !is_plain
-            || labels.iter().any(|(var, _)| var != to)
-            || !keys.iter().all(|(_, key)| of_the_row(key))
-        {
-            return Ok(None);
-        }
-        let calls = aggregates
-            .iter()
-            .map(|(_, call)| self.list_call(call, *rel, *to));
-        let Some(own) = calls.collect::<Option<Vec<ListAggregateFn>>>() else {
-            return Ok(None);
-        };
-        let source = self.node(source)?;
-        let layout = source.layout.clone();
-        let from = slot(&layout, *from)?;
-        let lists = NeighborFilterPlan::new(pattern, from, *to, &layout, self.rt)?;
-        let labels: Vec<_> = labels
-            .iter()
-            .flat_map(|(_, own)| own.iter().cloned())
-            .collect();
-        let lists = lists.with_labels(&labels);
-        let whole = (layout.width()..).zip(&own).map(|(slot, call)| Call {
-            function: match call {
-                ListAggregateFn::Count => AggregateFunction::Sum,
-                ListAggregateFn::Min(_) => AggregateFunction::Min,
-                ListAggregateFn::Max(_) => AggregateFunction::Max,
-            },
-            argument: Some(Compiled::Slot(slot)),
-            parameter: None,
-            distinct: false,
-            at: Span::default(),
-        });
-        let whole: Arc<[Call]> = whole.collect();
-        let own: Arc<[ListAggregateFn]> = own.into();
-        let vars = keys.iter().map(|(var, _)| *var);
-        let vars = vars.chain(aggregates.iter().map(|(var, _)| *var)).collect();
-        let keys = self.compile_all(&layout, keys.iter().map(|(_, key)| key))?;
-        let of_lists = Made::new([source], layout, move |node, start| {
-            let input = node.input(0, start)?;
-            let lists = lists.start(start.rt)?;
-            let calls = Arc::clone(&own);
-            Ok(Box::new(ListAggregate::new(input, lists, calls, start.rt)))
-        });
-        let of_lists = self.finish(of_lists.named("ListAggregate"), below);
-        let made = Made::new([of_lists], Layout::new(vars), move |node, start| {
-            let input = node.input(0, start)?;
-            let (keys, calls) = (Arc::clone(&keys), Arc::clone(&whole));
-            Ok(Box::new(Aggregate::new(input, keys, calls, start.rt)))
-        });
-        Ok(Some(made))
-    }
-
-    /// An aggregate that whole lists give.
-    fn list_call(
-        &self,
-        call: &AggregateCall,
-        rel: Option<VarId>,
-        to: VarId,
-    ) -> Option<ListAggregateFn> {
-        let property = || match call.argument.as_ref()? {
-            Expr::Property { base, key, .. } => match **base {
-                Expr::Variable(var) if Some(var) == rel => Some(self.rt.key_id(key)),
-                _ => None,
-            },
-            _ => None,
-        };
-        match call.function {
-            AggregateFunction::CountStar => Some(ListAggregateFn::Count),
-            AggregateFunction::Count if !call.distinct => match call.argument.as_ref()? {
-                Expr::Variable(var) if *var == to || Some(*var) == rel => {
-                    Some(ListAggregateFn::Count)
-                }
-                _ => None,
-            },
-            AggregateFunction::Min => property().map(ListAggregateFn::Min),
-            AggregateFunction::Max => property().map(ListAggregateFn::Max),
-            _ => None,
-        }
-    }
-
     pub(super) fn var_expand(&mut self, op: &P) -> Result<Made> {
         match op {
             P::VarExpand {
@@ -448,11 +325,17 @@ impl Planner<'_> {
         let patterns = patterns.iter().map(|(from, hanging)| {
             let from = slot(&layout, *from)?;
             let pattern = &hanging.pattern;
-            if pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row() {
+            let is_plain = pattern.distinct_ends.is_empty() && !pattern.ends.read_the_row();
+            if is_plain && hanging.extremes.is_empty() {
                 let branch = BranchPlan::new(hanging, self.rt)?;
                 return Ok(CountTreeRootPlan::Node(from, branch));
             }
             let lists = NeighborFilterPlan::new(pattern, from, hanging.end, &layout, self.rt)?;
+            if !hanging.extremes.is_empty() {
+                let slots = hanging.extremes.iter().map(|it| layout.slot_or_add(it.var));
+                let extremes = ExtremesPlan::new(lists, hanging, slots.collect(), self.rt);
+                return Ok(CountTreeRootPlan::Extremes(extremes));
+            }
             let lists = lists.expecting(expected);
             Ok(CountTreeRootPlan::Row(CorrelatedCountPlan::new(
                 lists, hanging, self.rt,

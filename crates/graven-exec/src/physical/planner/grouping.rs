@@ -73,9 +73,6 @@ impl Planner<'_> {
                 // An aggregation in a pipeline of several threads is the last of it; those of inner
                 // trees are no parts.
                 let is_part = std::mem::take(&mut self.is_part);
-                if let Some(made) = self.aggregate_of_lists(input, keys, aggregates)? {
-                    return Ok(made);
-                }
                 let is_parallel = matches!(input.op, P::Parallel { .. });
                 let rows = input.estimated_rows;
                 let vars = keys.iter().map(|(v, _)| *v);

@@ -174,8 +174,11 @@ fn visited(scan: &P, above: &P, rt: &QueryContext) -> Vec<Shape> {
         P::Expand { from, pattern, .. } if from == var => vec![whole(pattern)],
         P::CountMatches { patterns, .. } => {
             // Degrees are found without visiting lists.
-            let reads_lists =
-                |hanging: &CountTree| !hanging.branches.is_empty() || !hanging.labels.is_empty();
+            let reads_lists = |hanging: &CountTree| {
+                !hanging.branches.is_empty()
+                    || !hanging.labels.is_empty()
+                    || !hanging.extremes.is_empty()
+            };
             let own = patterns.iter().filter(|(from, _)| from == var);
             let own = own.filter(|(_, hanging)| reads_lists(hanging));
             own.map(|(_, hanging)| whole(&hanging.pattern)).collect()

@@ -7,14 +7,19 @@ impl Generator<'_> {
     /// A tree of clauses on the first node, of which only the number counts.
     pub(super) fn counted(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let mut names = vec![n.to_owned()];
-        // Those that an optional part binds.
-        let mut perhaps = Vec::new();
+        // Those that an optional part binds, and relationships.
+        let (mut perhaps, mut named) = (Vec::new(), Vec::new());
         let mut clauses = vec![matching(vec![single(start)], None)];
         for number in 0..2 + self.random.below(2) {
             let name = format!("t{number}");
             let from = self.random.pick(&names).clone();
             let label = self.maybe_label();
             let mut steps = vec![self.hop(node(&name, label))];
+            if self.random.chance(35) {
+                let rel = format!("r{number}");
+                steps[0].0.var = Some(rel.clone());
+                named.push(rel);
+            }
             if self.random.chance(40) {
                 let name = format!("e{number}");
                 steps.push(self.hop(node(&name, None)));
@@ -36,6 +41,39 @@ impl Generator<'_> {
                 filter,
             });
         }
+        if self.random.chance(35) {
+            // Beside the number, or instead of it.
+            let of_node = self.random.pick(&names).clone();
+            let of_one = match named.is_empty() || self.random.chance(20) {
+                true => of(&of_node, "a"),
+                false => {
+                    let rel = self.random.pick(&named).clone();
+                    of(&rel, self.random.pick::<&str>(&["uid", "a", "m"]))
+                }
+            };
+            let function = *self.random.pick(&[
+                Aggregate::Min,
+                Aggregate::Max,
+                Aggregate::Max,
+                Aggregate::Sum,
+                Aggregate::Count,
+            ]);
+            let (of_one, unique) = match function {
+                // The sum of anything but numbers is an error.
+                Aggregate::Sum => (of(&of_node, "a"), self.random.chance(50)),
+                _ => (of_one, self.random.chance(50)),
+            };
+            let found = Expr::Aggregate(function, unique, Some(Box::new(of_one)));
+            let mut items = vec![(found, "m")];
+            if self.random.chance(60) {
+                items.push((counted_rows(), "c"));
+            }
+            if self.random.chance(60) {
+                items.push((of(n, "uid"), "k"));
+            }
+            clauses.push(returning(items));
+            return clauses;
+        }
         clauses.push(match self.random.below(6) {
             0 => returning(vec![(of(n, "a"), "k"), (counted_rows(), "c")]),
             1 | 5 => {
@@ -49,6 +87,42 @@ impl Generator<'_> {
             2 => returning(vec![(of(n, "uid"), "k"), (counted_rows(), "c")]),
             _ => returning(vec![(counted_rows(), "c")]),
         });
+        clauses
+    }
+
+    /// Relationships of one node that are compared, counted or added up, where what hangs on their
+    /// ends may decide which of them there are.
+    pub(super) fn compared(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let start = self.known(start);
+        let label = self.maybe_label();
+        let (mut rel, end) = self.hop(node("t", label));
+        rel.var = Some("r".to_owned());
+        let mut clauses = vec![matching(vec![path(start, vec![(rel, end)])], None)];
+        for (from, to) in [("t", "last"), (n, "other")] {
+            if self.random.chance(45) {
+                let step = self.hop(node(to, None));
+                clauses.push(matching(
+                    vec![path(bare(from.to_owned()), vec![step])],
+                    None,
+                ));
+            }
+        }
+        let (function, argument) = match self.random.below(5) {
+            0 => (Aggregate::Sum, of(n, "a")),
+            1 => (Aggregate::Min, of("r", "uid")),
+            2 => (Aggregate::Max, of("r", "m")),
+            _ => (Aggregate::Max, of("r", "uid")),
+        };
+        let unique = self.random.chance(20);
+        let found = Expr::Aggregate(function, unique, Some(Box::new(argument)));
+        let mut items = vec![(found, "m")];
+        if function == Aggregate::Sum || self.random.chance(60) {
+            items.push((counted_rows(), "c"));
+        }
+        if self.random.chance(60) {
+            items.push((of(n, "uid"), "k"));
+        }
+        clauses.push(returning(items));
         clauses
     }
 
@@ -143,9 +217,15 @@ impl Generator<'_> {
         };
         let mut items = vec![(first, "k"), (var("f"), "f")];
         let keyed = self.random.chance(60);
-        match self.random.below(4) {
+        let mut clauses = Vec::new();
+        match self.random.below(5) {
             0 => items.push((of(n, "s"), "other")),
             1 => items.push((of(n, "uid"), "other")),
+            2 => {
+                let list = Expr::List(vec![int(0), int(1)]);
+                clauses.push(Clause::Unwind(list, "twice".to_owned()));
+                items.push((var("twice"), "other"));
+            }
             _ => {}
         }
         let distinct = Projection {
@@ -156,14 +236,12 @@ impl Generator<'_> {
             true => count(false, "f"),
             false => counted_rows(),
         };
-        vec![
-            search,
-            Clause::With(distinct),
-            match keyed {
-                true => returning(vec![(var("k"), "l"), (counted, "c")]),
-                false => returning(vec![(counted, "c")]),
-            },
-        ]
+        clauses.extend([search, Clause::With(distinct)]);
+        clauses.push(match keyed {
+            true => returning(vec![(var("k"), "l"), (counted, "c")]),
+            false => returning(vec![(counted, "c")]),
+        });
+        clauses
     }
 
     /// Neighbours of nodes that are there once each, as often as they are found or once.

@@ -356,6 +356,29 @@ impl Generator<'_> {
         ]
     }
 
+    /// A circle whose first relationship is read, and may be met again as the last one: where that
+    /// between them is a loop.
+    pub(super) fn closed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
+        let at = self.random.below(TYPES.len());
+        let types = [at, at + 1, at].map(|at| TYPES[at % TYPES.len()]);
+        let start = self.known(start);
+        let ends = [node("b", None), node("c", None), bare(n.to_owned())];
+        let steps = types.into_iter().zip(ends).map(|(rel_type, end)| {
+            let direction = match self.random.chance(75) {
+                true => Direction::Both,
+                false => self.any_direction(),
+            };
+            let rel = self.rel(None, Length::One, direction, true);
+            let types = vec![rel_type];
+            (RelPattern { types, ..rel }, end)
+        });
+        let mut steps: Vec<_> = steps.collect();
+        steps[0].0.var = Some("first".to_owned());
+        let circle = matching(vec![path(start, steps)], None);
+        let ends = vec![(of("c", "uid"), "u"), (of("first", "uid"), "r")];
+        vec![circle, returning(ends)]
+    }
+
     /// Nodes by values that an index may hold.
     pub(super) fn indexed(&mut self, n: &str, anchor: Option<&str>) -> Vec<Clause> {
         let m = if anchor.is_some() { "m" } else { n };

@@ -176,17 +176,10 @@ impl Rule<'_> {
                 };
                 own.reads.extend(keys.iter().map(read));
             }
-            O::Expand { .. }
-            | O::ExpandInto { .. }
-            | O::VarExpand { .. }
-            | O::ReachableCount { .. } => {
+            O::Expand { .. } | O::ExpandInto { .. } | O::VarExpand { .. } => {
                 let types = op.rel_pattern().map(|p| p.types.clone());
                 own.reads
                     .push(Access::Relationships(types.unwrap_or_default()));
-                if let O::ReachableCount { to, end_labels, .. } = op {
-                    let read = |label: &Arc<str>| Access::Label(Some(label.clone()), Some(*to));
-                    own.reads.extend(end_labels.iter().map(read));
-                }
             }
             O::Create { creation, .. } => own.creates(creation),
             O::Merge {

@@ -20,9 +20,9 @@
 
 use std::sync::Arc;
 
-use super::count_matches::MATCHES;
 use crate::plan::expression::{AggregateCall, AggregateFunction, Expr};
 use crate::plan::mutant::{self, Mutant};
+use crate::plan::rules::aggregate_push_down::MATCHES;
 use crate::plan::{CountTree, Direction, Operator, Plan, PlanNode, VarId, VarKind, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
@@ -85,7 +85,7 @@ impl Dividing<'_> {
                         .all(|(_, call)| adds_up(call, self.variables))
                 {
                     let below = partial_aggregate(keys, aggregates, self.variables);
-                    put_into(input, rows, below);
+                    input.push(rows, below);
                 }
                 wrap(input);
             }
@@ -94,7 +94,7 @@ impl Dividing<'_> {
                     return self.rewrite(input);
                 }
                 let (keys, limit) = (keys.clone(), limit.clone());
-                put_into(input, rows, |input| O::TopN { input, keys, limit });
+                input.push(rows, |input| O::TopN { input, keys, limit });
                 wrap(input);
             }
             O::Distinct { input, vars, runs } => {
@@ -102,7 +102,7 @@ impl Dividing<'_> {
                     return self.rewrite(input);
                 }
                 let (vars, runs) = (vars.clone(), *runs);
-                put_into(input, rows, |input| O::Distinct { input, vars, runs });
+                input.push(rows, |input| O::Distinct { input, vars, runs });
                 wrap(input);
             }
             O::Limit { .. } | O::Skip { .. } => {
@@ -167,7 +167,7 @@ impl Dividing<'_> {
         }
         let rows = at.estimated_rows;
         self.rewrite(at);
-        put_into(at, rows, |input| Operator::Exchange { input });
+        at.push(rows, |input| Operator::Exchange { input });
         true
     }
 
@@ -215,7 +215,7 @@ impl Dividing<'_> {
     /// Entries of lists that are read for what hangs on so many nodes: none for a mere degree, and
     /// no list twice.
     fn entries(&self, hanging: &CountTree, nodes: f64) -> f64 {
-        if hanging.branches.is_empty() {
+        if hanging.branches.is_empty() && hanging.extremes.is_empty() {
             return 0.0;
         }
         let pattern = &hanging.pattern;
@@ -311,22 +311,7 @@ fn calls_procedures(node: &PlanNode) -> bool {
 
 fn wrap(node: &mut PlanNode) {
     let rows = node.estimated_rows;
-    put_into(node, rows, |input| Operator::Parallel { input });
-}
-
-/// Puts an operator on top of `node`, in its place.
-fn put_into(node: &mut PlanNode, rows: f64, op: impl FnOnce(Box<PlanNode>) -> Operator) {
-    let unit = PlanNode {
-        id: 0,
-        op: Operator::Unit,
-        estimated_rows: 0.0,
-    };
-    let below = std::mem::replace(node, unit);
-    *node = PlanNode {
-        id: 0,
-        op: op(Box::new(below)),
-        estimated_rows: rows,
-    };
+    node.push(rows, |input| Operator::Parallel { input });
 }
 
 /// Whether results over parts of the rows add up to the result over all of them (CY-49).

@@ -1,9 +1,11 @@
-//! `count(DISTINCT end)` over a reachability search becomes a count of the reached set itself.
+//! Distinct ends of a reachability search: the size of the reached set, in place of a row for each
+//! end.
 //!
 //! # How it works
 //! `Aggregate[keys; count(DISTINCT to)]` over (conditions on `to` over) a proven `VarExpand` that
 //! binds `to` becomes [`Operator::ReachableCount`], which answers per input row without listing the
-//! ends. Conditions may read the row besides `to`; that the end is another node than one of the row
+//! ends. `WITH DISTINCT k, to RETURN k, count(to)`, or `count(*)`, is the same: an end is never
+//! null. Conditions may read the row besides `to`; that the end is another node than one of the row
 //! goes into the pattern (`ExpandFilter::not_equal`).
 //!
 //! # Invariants
@@ -18,32 +20,30 @@
 
 use std::collections::BTreeSet;
 
-use super::push_filters_into_expand::absorb_condition;
-use crate::plan::expression::{AggregateCall, AggregateFunction, BinaryOp, Expr, Literal};
+use crate::plan::expression::{AggregateCall, AggregateFunction as F, BinaryOp, Expr, Literal};
 use crate::plan::functional_dependencies::FunctionalDependencies;
 use crate::plan::mutant::{self, Mutant};
+use crate::plan::rules::push_filters_into_expand::absorb_condition;
 use crate::plan::variables::{conjunction, conjuncts, is_volatile};
-use crate::plan::{ExpandFilter, Operator, Plan, PlanNode, VarExpandMode, VarId, Variable};
+use crate::plan::{ExpandFilter, Operator, PlanNode, VarExpandMode, VarId, Variable};
 use crate::schema_view::SchemaView;
 use crate::token::Span;
 
-pub(crate) fn apply(plan: &mut Plan, schema: &dyn SchemaView) {
-    let variables = &plan.variables;
-    plan.root.visit_mut(&mut |node| {
-        if let Some(matched) = matches(node, schema) {
-            rewrite(node, matched, variables);
-        }
-    });
+/// Replaces an aggregation and the search below it by the count of the search.
+pub(super) fn push(node: &mut PlanNode, variables: &[Variable], schema: &dyn SchemaView) {
+    if let Some(reached) = matches(node, schema) {
+        rewrite(node, reached, variables);
+    }
 }
 
 /// What is needed to rewrite an aggregation.
-struct Fusion {
+struct Reached {
     /// Variables that the search and the conditions on its ends read.
     reads: BTreeSet<VarId>,
     single_row: bool,
 }
 
-fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
+fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Reached> {
     let Operator::Aggregate {
         input,
         keys,
@@ -55,12 +55,10 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     let [(_, call)] = &aggregates[..] else {
         return None;
     };
-    let Some(Expr::Variable(counted)) = &call.argument else {
-        return None;
+    let (distinct, input) = match &input.op {
+        Operator::Distinct { input, vars, .. } => (Some(vars), input),
+        _ => (None, input),
     };
-    if !call.distinct || call.function != AggregateFunction::Count {
-        return None;
-    }
     let mut conditions = Vec::new();
     let search = match &input.op {
         Operator::Filter { input, predicate } => {
@@ -80,7 +78,13 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
         return None;
     };
     let keys_on_end = keys.iter().any(|(_, e)| e.variables().contains(to));
-    if to != counted || keys_on_end {
+    let counts_ends = match distinct {
+        Some(vars) => counts_rows_of(call, *to) && tells_apart(keys, *to, vars),
+        None => {
+            call.distinct && call.function == F::Count && call.argument == Some(Expr::Variable(*to))
+        }
+    };
+    if keys_on_end || !counts_ends {
         return None;
     }
     let facts = FunctionalDependencies::of(input, schema);
@@ -89,24 +93,50 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Fusion> {
     reads.remove(to);
     let volatile = keys.iter().any(|(_, e)| is_volatile(e));
     let determined = reads.is_subset(&facts.determined_by(keys));
-    if volatile || !(determined || mutant::active(Mutant::ReachableCountAnyKeys)) {
+    if volatile || !(determined || mutant::active(Mutant::AggregatePushDownAnyKeys)) {
         return None;
     }
-    Some(Fusion {
+    Some(Reached {
         reads,
         single_row: facts.single_row,
     })
 }
 
-fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
+/// Whether it is the number of rows that hold the end, which is never null.
+fn counts_rows_of(call: &AggregateCall, to: VarId) -> bool {
+    match (call.function, &call.argument) {
+        (F::CountStar, _) => true,
+        (F::Count, Some(argument)) => *argument == Expr::Variable(to),
+        _ => false,
+    }
+}
+
+/// Whether distinct rows over `vars` are, within a group, distinct ends.
+fn tells_apart(keys: &[(VarId, Expr)], to: VarId, vars: &[VarId]) -> bool {
+    let mut grouped = BTreeSet::from([to]);
+    for (_, key) in keys {
+        let Expr::Variable(var) = key else {
+            return false;
+        };
+        grouped.insert(*var);
+    }
+    let distinct: BTreeSet<VarId> = vars.iter().copied().collect();
+    grouped == distinct || mutant::active(Mutant::AggregatePushDownOtherVariables)
+}
+
+fn rewrite(node: &mut PlanNode, reached: Reached, variables: &[Variable]) {
     let estimated = node.estimated_rows;
     let Operator::Aggregate {
         input,
         keys,
         mut aggregates,
-    } = take(node).op
+    } = node.take().op
     else {
         return;
+    };
+    let input = match input.op {
+        Operator::Distinct { input, .. } => input,
+        _ => input,
     };
     let mut conditions = Vec::new();
     let search = match input.op {
@@ -143,31 +173,25 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
     let vars: BTreeSet<VarId> = keys
         .iter()
         .map(|(var, _)| *var)
-        .chain(fusion.reads)
+        .chain(reached.reads)
         .collect();
     let computed: Vec<(VarId, Expr)> = keys
         .into_iter()
         .filter(|(var, e)| *e != Expr::Variable(*var))
         .collect();
     if !computed.is_empty() {
-        below = Box::new(built(
-            Operator::Extend {
-                input: below,
-                items: computed,
-            },
-            rows,
-        ));
+        below.push(rows, |input| Operator::Extend {
+            input,
+            items: computed,
+        });
     }
-    if !fusion.single_row {
+    if !reached.single_row {
         let vars = vars.into_iter().collect();
-        below = Box::new(built(
-            Operator::Distinct {
-                input: below,
-                vars,
-                runs: false,
-            },
-            rows,
-        ));
+        below.push(rows, |input| Operator::Distinct {
+            input,
+            vars,
+            runs: false,
+        });
     }
     let reached = Operator::ReachableCount {
         input: below,
@@ -180,54 +204,23 @@ fn rewrite(node: &mut PlanNode, fusion: Fusion, variables: &[Variable]) {
         end_filter: conjunction(conditions),
         count,
     };
-    let reached = Box::new(built(reached, rows));
-    *node = match keyless {
-        true => {
-            let call = AggregateCall {
-                function: AggregateFunction::Sum,
-                argument: Some(Expr::Variable(count)),
-                parameter: None,
-                distinct: false,
-                at: Span::default(),
-            };
-            let aggregates = vec![(count, call)];
-            let keys = Vec::new();
-            built(
-                Operator::Aggregate {
-                    input: reached,
-                    keys,
-                    aggregates,
-                },
-                1.0,
-            )
-        }
-        false if mutant::active(Mutant::ReachableCountEmptyGroups) => *reached,
-        false => {
-            let some = Expr::Binary {
-                op: BinaryOp::Greater,
-                left: Box::new(Expr::Variable(count)),
-                right: Box::new(Expr::Literal(Literal::Integer(0))),
-                at: Span::default(),
-            };
-            built(
-                Operator::Filter {
-                    input: reached,
-                    predicate: some,
-                },
-                estimated.min(rows),
-            )
-        }
-    };
-}
-
-fn built(op: Operator, rows: f64) -> PlanNode {
-    PlanNode {
-        id: 0,
-        op,
-        estimated_rows: rows,
+    *node = PlanNode::new(reached, rows);
+    if keyless {
+        node.push(1.0, |input| Operator::Aggregate {
+            input,
+            keys: Vec::new(),
+            aggregates: vec![(count, AggregateCall::sum(count))],
+        });
+    } else if !mutant::active(Mutant::AggregatePushDownEmptyGroups) {
+        let predicate = Expr::Binary {
+            op: BinaryOp::Greater,
+            left: Box::new(Expr::Variable(count)),
+            right: Box::new(Expr::Literal(Literal::Integer(0))),
+            at: Span::default(),
+        };
+        node.push(estimated.min(rows), |input| Operator::Filter {
+            input,
+            predicate,
+        });
     }
-}
-
-fn take(node: &mut PlanNode) -> PlanNode {
-    std::mem::replace(node, built(Operator::Unit, 0.0))
 }
