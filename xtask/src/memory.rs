@@ -50,6 +50,9 @@ const SPACE_KIB: u64 = 3 << 20;
 /// Budgets in MiB, one after the other.
 const BUDGETS: [u64; 3] = [1, 16, 64];
 
+/// In which form results are printed, one after the other for each budget.
+const FORMATS: [&str; 3] = ["csv", "json", "table"];
+
 /// Processes at a time.
 const THREADS: usize = 2;
 
@@ -249,6 +252,7 @@ fn process(
         program,
         folder,
         budget,
+        format: FORMATS[number / BUDGETS.len() % FORMATS.len()],
         timeout: weight.timeout,
     };
     let db = folder.join(format!("{number}.graven"));
@@ -283,6 +287,7 @@ struct Place<'a> {
     program: &'a Path,
     folder: &'a Path,
     budget: u64,
+    format: &'a str,
     timeout: &'a str,
 }
 
@@ -320,7 +325,7 @@ impl Place<'_> {
         let errors = self.folder.join("errors.txt");
         let mut command = self.limited("shell", db);
         command
-            .args(["--timeout", self.timeout])
+            .args(["--timeout", self.timeout, "--format", self.format])
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(fs::File::create(&errors).map_err(named)?);

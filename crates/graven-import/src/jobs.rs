@@ -2,9 +2,9 @@
 //!
 //! # How it works
 //! Workers take jobs from a queue. The first one that is free goes on with the types in the forward
-//! direction, one after the other: the ids of a type begin after those of the type before. The other
-//! one takes the reverse directions, then the columns, the largest first, then the indexes. A worker
-//! writes; a thread beside it sorts ahead of it ([`feed`]).
+//! direction, one after the other: the ids of a type begin after those of the type before. The
+//! other one takes the reverse directions, then the columns, the largest first, then the indexes. A
+//! worker writes; a thread beside it sorts ahead of it ([`feed`]).
 //!
 //! # Invariants
 //! - JB-1 At most one type is written forward at a time, and types in their order.
@@ -12,8 +12,8 @@
 //!
 //! # Concurrency
 //! A worker that finds no job that may begin waits until another has ended. The calling thread
-//! reports how many records were read and written, and stops the workers when it is told to, or when
-//! a job fails: each asks from time to time ([`Steps`]).
+//! reports how many records were read and written, and stops the workers when it is told to, or
+//! when a job fails: each asks from time to time ([`Steps`]).
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -12,8 +12,9 @@
 //!    keeps `(id space, id) -> ordinal`; then reads the relationship tables and replaces ids by
 //!    ordinals while counting degrees.
 //! 3. `order` numbers the nodes for good: grouped by label set, hubs first inside a group.
-//! 4. `jobs` runs the stores at the same time: `prepare` sorts columns and adjacency lists by the
-//!    final ids (`distribute`) and index keys (`sort`); `store` streams them into the storage writer.
+//! 4. `jobs` makes several stores at the same time: `prepare` sorts columns and adjacency lists by
+//!    the final ids (`distribute`) and index keys (`sort`); `store` streams them into the storage
+//!    writer.
 //!
 //! # Invariants
 //! - IM-1 The target appears under its name only complete and synced (`target`).

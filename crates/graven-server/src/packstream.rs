@@ -53,8 +53,10 @@ impl Unreadable {
 /// Appends values to a buffer, which is emptied now and then: a message is never whole in memory.
 pub(crate) struct Writer<'a> {
     pub(crate) out: &'a mut Vec<u8>,
-    /// Sends what the buffer holds, and empties it.
-    pub(crate) full: &'a mut dyn FnMut(&mut Vec<u8>),
+    /// Sends what the buffer holds, and empties it; whether to go on.
+    pub(crate) full: &'a mut dyn FnMut(&mut Vec<u8>) -> bool,
+    /// Whether nothing more is sent: then values are passed over.
+    pub(crate) has_ended: bool,
     pub(crate) version: Version,
     /// What ids of text begin with.
     pub(crate) store: &'a str,
@@ -66,13 +68,16 @@ impl Writer<'_> {
     /// Makes room in the buffer if it is full.
     fn make_room(&mut self) {
         if self.out.len() >= CHUNK_BYTES {
-            (self.full)(self.out);
+            self.has_ended = !(self.full)(self.out);
         }
     }
 
     /// Appends bytes of any number.
     fn append(&mut self, bytes: &[u8]) {
         for part in bytes.chunks(CHUNK_BYTES) {
+            if self.has_ended {
+                return;
+            }
             self.out.extend(part);
             self.make_room();
         }
@@ -132,7 +137,7 @@ impl Writer<'_> {
         self.append(text.as_bytes());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.sized(None, [Some(0xcc), Some(0xcd), Some(0xce)], bytes.len());
         self.append(bytes);
     }
@@ -225,7 +230,8 @@ mod tests {
         let mut out = Vec::new();
         let mut writer = Writer {
             out: &mut out,
-            full: &mut |_| {},
+            full: &mut |_| true,
+            has_ended: false,
             version: Version(5, 4),
             store: "s",
             utc: true,

@@ -528,7 +528,7 @@ impl<W: Write> Session<W> {
                 Ok(Some(row)) => {
                     left -= 1;
                     if shows {
-                        self.record(&row)?;
+                        self.record(&row, &stream.result)?;
                     }
                 }
             }

@@ -515,6 +515,27 @@ fn a_transaction_lasts_no_longer_than_it_may() {
 }
 
 #[test]
+fn a_row_without_end_ends_with_its_statement_and_the_connection() {
+    let served = served(|options| options.transaction_timeout = Some(Duration::from_millis(300)));
+    let mut client = Client::greeted(&served.server);
+    // A hundred gigabytes, of one text.
+    let row = run(
+        "WITH reduce(s = 'abcdefgh', i IN range(1, 17) | s + s) AS t \
+        RETURN [x IN range(1, 100000) | t] AS l",
+    );
+    assert_eq!(client.ask(&row).0, 0x70);
+    client.send(PULL_ALL);
+    let mut sent = 0;
+    let mut part = vec![0; 1 << 20];
+    while let Ok(count @ 1..) = client.0.read(&mut part) {
+        sent += count;
+    }
+    assert!(sent > 0);
+    let open = "SHOW TRANSACTIONS YIELD transactionId RETURN count(*)";
+    waits_until(|| number(&served.database, open, &Params::new()) == 1);
+}
+
+#[test]
 fn a_server_that_ends_answers_what_it_was_doing() {
     let served = served(|_| {});
     let address = served.server.address();

@@ -82,6 +82,19 @@ impl QueryResult {
         }
     }
 
+    /// Whether the statement may go on: for programs that work long on one row, such as those that
+    /// write it somewhere.
+    ///
+    /// # Errors
+    /// Once the statement was cancelled or its time is over. The rows of a statement that has done
+    /// all it does, and those of another process, may always be worked on.
+    pub fn check(&self) -> Result<(), Error> {
+        match &*self.0 {
+            Source::Local(here) => here.check(),
+            Source::Remote(_) => Ok(()),
+        }
+    }
+
     /// The budget that rows are charged to; none for rows of another process.
     pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
         match &*self.0 {

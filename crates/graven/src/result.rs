@@ -149,6 +149,17 @@ impl LocalCursor {
         Ok(())
     }
 
+    /// As [`crate::QueryResult::check`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match &self.execution {
+            Some(execution) => {
+                let checked = execution.check_cancelled();
+                checked.map_err(|error| Error::running(error, &self.text))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The budget of its rows.
     pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
         let kept = self.kept.as_ref().map(|(_, memory)| memory.budget());

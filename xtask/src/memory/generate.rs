@@ -101,6 +101,11 @@ impl<'a> Generator<'a> {
     fn one_row(&mut self) -> String {
         let text = self.seed_text();
         self.texts = vec!["s"];
+        if self.random.once_in(24) {
+            // Its values share a text: what is printed is longer than what is in memory.
+            let times = self.pick(&[10, 1_000, 20_000]);
+            return format!("WITH {text} AS s RETURN [x IN range(1, {times}) | s] AS l");
+        }
         let value = self.any(3);
         let shown = self.shown(&value);
         format!("WITH {text} AS s RETURN {shown}")

@@ -195,10 +195,50 @@ fn print_rows(
 ) -> Result<(), Stopped> {
     let mut writer = format.writer(result.columns());
     while let Some(row) = result.next_row()? {
-        writer.row(out, row.values())?;
+        let mut checked = Checked {
+            out,
+            result,
+            unchecked: 0,
+            ended: None,
+        };
+        let written = writer.row(&mut checked, row.values());
+        if let Some(error) = checked.ended {
+            return Err(error.into());
+        }
+        written?;
     }
     writer.finish(out)?;
     Ok(())
+}
+
+/// Bytes of a row that are written without a look at the statement's time.
+const UNCHECKED_BYTES: usize = 1 << 20;
+
+/// Writes a row as long as its statement may run: values that share what they hold are written as
+/// often as they occur, and so may take more than any device has.
+struct Checked<'a> {
+    out: &'a mut dyn Write,
+    result: &'a QueryResult,
+    unchecked: usize,
+    ended: Option<graven::Error>,
+}
+
+impl Write for Checked<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unchecked += bytes.len();
+        if self.unchecked >= UNCHECKED_BYTES {
+            self.unchecked = 0;
+            if let Err(error) = self.result.check() {
+                self.ended = Some(error);
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Notices and, if wanted, figures of a statement on standard error.

@@ -46,6 +46,22 @@ fn a_statement_that_takes_too_long_is_ended() {
     assert!(wrong.err.contains("is not a time"), "{}", wrong.err);
 }
 
+/// Goal: a row whose text is far longer than its values, which share what they hold, ends with its
+/// statement, and is no longer in memory than a table shows of it.
+#[test]
+fn a_row_that_is_too_long_to_write_is_ended() {
+    let text = "WITH reduce(s = 'abcdefgh', i IN range(1, 17) | s + s) AS t \
+        RETURN [x IN range(1, 100000) | t] AS l";
+    for format in ["csv", "json"] {
+        let wanted = [":memory:", text, "--timeout", "50ms", "--format", format];
+        let said = graven(["query"].into_iter().chain(wanted));
+        assert!(said.err.contains("50 ms"), "{}", said.err);
+    }
+    let wanted = ["query", ":memory:", text, "--format", "table"];
+    let said = graven(wanted).ok();
+    assert!(said.out.contains("cut here") && said.out.len() < 16 << 20);
+}
+
 #[test]
 fn the_three_hop_question_runs_in_a_mebibyte() {
     let db = &network().db;

@@ -19,6 +19,9 @@ impl Writer<'_> {
     }
 
     pub(crate) fn value(&mut self, value: &Value) {
+        if self.has_ended {
+            return;
+        }
         self.make_room();
         match value {
             Value::Null => self.null(),

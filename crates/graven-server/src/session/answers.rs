@@ -10,8 +10,8 @@
 
 use std::io::{self, Write};
 
-use graven::Row;
 use graven::pagecache::Reservation;
+use graven::{QueryResult, Row};
 
 use super::{CONFLICT_WAIT, Session};
 use crate::failure::Failure;
@@ -31,6 +31,10 @@ const STREAMS_FREE: usize = 8;
 
 /// What a session keeps of the buffer in which it makes messages.
 const KEPT: usize = 4 << 10;
+
+/// Bytes of a row that are sent without a look at its statement's time: shorter rows are sent
+/// whole, and the statement's end is told after them.
+const UNCHECKED_BYTES: usize = 16 << 20;
 
 impl<W: Write> Session<W> {
     /// Room for the values of a message.
@@ -92,16 +96,20 @@ impl<W: Write> Session<W> {
 
     /// Sends a message with a map, or without.
     pub(super) fn answer(&mut self, signature: u8, map: Option<&Map>) -> io::Result<()> {
-        self.send(signature, u8::from(map.is_some()), |writer| {
+        let fields = u8::from(map.is_some());
+        self.send(signature, fields, None, |writer| {
             if let Some(map) = map {
                 writer.entries(map);
             }
         })
     }
 
-    pub(super) fn record(&mut self, row: &Row) -> io::Result<()> {
+    /// Sends a row, as long as its statement may run: a row may be longer than the statement's
+    /// memory, where its values share what they hold. What has begun can only end with the
+    /// connection.
+    pub(super) fn record(&mut self, row: &Row, of: &QueryResult) -> io::Result<()> {
         metrics::count(&self.service.counters.rows);
-        self.send(RECORD, 1, |writer| {
+        self.send(RECORD, 1, Some(of), |writer| {
             writer.list(row.values().len());
             row.values().iter().for_each(|value| writer.value(value));
         })
@@ -111,6 +119,7 @@ impl<W: Write> Session<W> {
         &mut self,
         signature: u8,
         fields: u8,
+        of: Option<&QueryResult>,
         write: impl FnOnce(&mut Writer<'_>),
     ) -> io::Result<()> {
         let Session {
@@ -122,16 +131,26 @@ impl<W: Write> Session<W> {
             ..
         } = self;
         message.clear();
-        let mut sent = Ok(());
+        let (mut sent, mut unchecked) = (Ok(()), 0);
         let mut full = |part: &mut Vec<u8>| {
+            unchecked += part.len();
+            let goes_on = unchecked < UNCHECKED_BYTES || {
+                unchecked = 0;
+                of.is_none_or(|of| of.check().is_ok())
+            };
             if sent.is_ok() {
-                sent = chunk::write_part(to, part);
+                sent = match goes_on {
+                    true => chunk::write_part(to, part),
+                    false => Err(io::ErrorKind::TimedOut.into()),
+                };
             }
             part.clear();
+            sent.is_ok()
         };
         let mut writer = Writer {
             out: message,
             full: &mut full,
+            has_ended: false,
             version: *version,
             store: &at.store,
             utc: *utc,

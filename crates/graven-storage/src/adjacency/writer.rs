@@ -7,8 +7,8 @@
 //! not fit an empty segment is written as parts while it arrives, then a head.
 //!
 //! # Concurrency
-//! The two directions are independent values: two threads may write them, in any order. The one that
-//! is finished last is compared with the other.
+//! The two directions are independent values: two threads may write them, in any order. The one
+//! that is finished last is compared with the other.
 //!
 //! # Costs
 //! Memory: one segment and at most [`PENDING_MAX`] neighbours per direction.

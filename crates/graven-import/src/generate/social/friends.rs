@@ -8,8 +8,8 @@
 //! which makes triangles. Persons without room are passed over in constant time (a forest of
 //! pointers to the next one with room).
 //!
-//! What a person is asked while it is met lies by its place in the order ([`Places`]): a person meets
-//! those in a window of [`REACH`] places, which stay in the caches.
+//! What is asked of a person that is met lies by its place in the order ([`Places`]): a person
+//! meets those in a window of [`REACH`] places, which stay in the caches.
 //!
 //! Two persons meet at most once in a round, so only friendships of earlier rounds can repeat. A
 //! round's friends of a person lie within [`REACH`] places behind it, so a round is kept as
