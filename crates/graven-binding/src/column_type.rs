@@ -50,6 +50,7 @@ impl ColumnType {
                 PropertyValue::DateTime(_) => Named("TIMESTAMP_TZ"),
                 PropertyValue::Duration(_) => Named("INTERVAL"),
                 PropertyValue::Point(_) => Named("POINT"),
+                PropertyValue::Vector(_) => Named("VECTOR"),
                 _ => ColumnType::Mixed,
             },
             _ => ColumnType::Mixed,

@@ -113,6 +113,8 @@ typedef enum {
   GRAVEN_TYPE_DURATION = 16,
   // graven_value_point()
   GRAVEN_TYPE_POINT = 17,
+  // graven_value_vector()
+  GRAVEN_TYPE_VECTOR = 18,
 } graven_type;
 
 // Settings with which a database is opened.
@@ -179,6 +181,18 @@ typedef struct {
   // Third coordinate of the systems with three, 0 otherwise.
   double z;
 } graven_point;
+
+// A vector: numbers of one type, one behind the other.
+typedef struct {
+  // Bytes of a number: 1, 2, 4 or 8 of signed integers, 4 or 8 of floats.
+  uint32_t width;
+  // Whether they are floats.
+  bool is_float;
+  // How many there are, 1 to 4096.
+  size_t dimension;
+  // The numbers, little-endian, perhaps at an odd address; null where there is no vector.
+  const void *data;
+} graven_vector;
 
 #ifdef __cplusplus
 extern "C" {
@@ -457,6 +471,12 @@ graven_duration graven_value_duration(const graven_value *value);
 
 // A point; zeros for other values.
 graven_point graven_value_point(const graven_value *value);
+
+// A vector, whose numbers live as long as the value; zeros for other values.
+graven_vector graven_value_vector(const graven_value *value);
+
+// A vector of numbers that are copied; floats must be finite.
+graven_value *graven_value_new_vector(graven_vector vector, graven_error **error);
 
 // A date, time, datetime or duration from its ISO text, such as `2026-01-31` or `P1M`. `type` is
 // one of GRAVEN_TYPE_DATE to GRAVEN_TYPE_DURATION. A time or datetime without an offset is in

@@ -1,10 +1,11 @@
-//! Dates, times, durations and points, as numbers and as ISO text.
+//! Dates, times, durations, points and vectors, as numbers and as ISO text.
 
-use std::ffi::c_char;
+use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use graven::{Error, PropertyValue, Value as Inner};
 use graven_temporal::{Kind, Parts, Zone, duration, text as iso};
+use graven_types::vector::{CoordinateType, DIMENSION_MAX, Vector as Numbers};
 use graven_types::{Duration as Span, Point as Place};
 
 use crate::error::{Error as ErrorHandle, guard};
@@ -47,6 +48,20 @@ pub struct Point {
     pub y: f64,
     /// Third coordinate of the systems with three, 0 otherwise.
     pub z: f64,
+}
+
+/// A vector: numbers of one type, one behind the other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Vector {
+    /// Bytes of a number: 1, 2, 4 or 8 of signed integers, 4 or 8 of floats.
+    pub width: u32,
+    /// Whether they are floats.
+    pub is_float: bool,
+    /// How many there are, 1 to 4096.
+    pub dimension: usize,
+    /// The numbers, little-endian, perhaps at an odd address; null where there is no vector.
+    pub data: *const c_void,
 }
 
 fn wrong(error: &graven_temporal::Error) -> Error {
@@ -138,6 +153,53 @@ pub extern "C" fn graven_value_point(value: Option<&Value>) -> Point {
         },
         _ => Point::default(),
     }
+}
+
+/// A vector, whose numbers live as long as the value; zeros for other values.
+#[unsafe(no_mangle)]
+pub extern "C" fn graven_value_vector(value: Option<&Value>) -> Vector {
+    match value.and_then(Value::stored) {
+        Some(PropertyValue::Vector(it)) => Vector {
+            width: it.of().width() as u32,
+            is_float: it.of().is_float(),
+            dimension: it.dimension(),
+            data: it.bytes().as_ptr().cast(),
+        },
+        _ => Vector {
+            width: 0,
+            is_float: false,
+            dimension: 0,
+            data: std::ptr::null(),
+        },
+    }
+}
+
+/// A vector of numbers that are copied; floats must be finite.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn graven_value_new_vector(
+    vector: Vector,
+    error: Option<&mut *mut ErrorHandle>,
+) -> Option<Box<Value>> {
+    guard(error, || {
+        let of = match (vector.is_float, vector.width) {
+            (false, 1) => CoordinateType::Integer8,
+            (false, 2) => CoordinateType::Integer16,
+            (false, 4) => CoordinateType::Integer32,
+            (false, 8) => CoordinateType::Integer64,
+            (true, 4) => CoordinateType::Float32,
+            (true, 8) => CoordinateType::Float64,
+            (_, width) => return Err(Error::usage(format!("no number has {width} bytes"))),
+        };
+        if vector.data.is_null() || vector.dimension > DIMENSION_MAX {
+            return Err(Error::usage("a vector has 1 to 4096 numbers".to_owned()));
+        }
+        let length = vector.dimension * of.width();
+        // SAFETY: CA-2: so many numbers of that width are there.
+        let bytes = unsafe { std::slice::from_raw_parts(vector.data.cast::<u8>(), length) };
+        let made = Numbers::from_bytes(of, bytes.into()).map(PropertyValue::Vector);
+        let refused = || Error::usage("a vector has 1 to 4096 finite numbers".to_owned());
+        made.map(owned).ok_or_else(refused)
+    })
 }
 
 /// A date, time, datetime or duration from its ISO text, such as `2026-01-31` or `P1M`. `type` is

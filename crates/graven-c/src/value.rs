@@ -30,7 +30,7 @@ impl Value {
         Box::new(Value(value))
     }
 
-    /// What it is if it is a date, a time, a duration or a point.
+    /// What it is if it is a date, a time, a duration, a point or a vector.
     pub(crate) fn stored(&self) -> Option<&PropertyValue> {
         match &self.0 {
             Inner::Stored(stored) => Some(stored),
@@ -79,6 +79,8 @@ pub enum Type {
     Duration = 16,
     /// graven_value_point()
     Point = 17,
+    /// graven_value_vector()
+    Vector = 18,
 }
 
 fn stored_type(stored: &PropertyValue) -> Type {
@@ -97,6 +99,7 @@ fn stored_type(stored: &PropertyValue) -> Type {
         PropertyValue::DateTime(_) => Type::Datetime,
         PropertyValue::Duration(_) => Type::Duration,
         PropertyValue::Point(_) => Type::Point,
+        PropertyValue::Vector(_) => Type::Vector,
     }
 }
 

@@ -95,6 +95,7 @@ fn is_plain(kind: &Kind) -> bool {
             | Kind::Any
             | Kind::Bytes
             | Kind::Point
+            | Kind::Vector(..)
             | Kind::List(_)
             | Kind::Map(_)
             | Kind::Literal

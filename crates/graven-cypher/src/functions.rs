@@ -21,6 +21,7 @@ pub use argument::{Argument, Kind};
 pub use described::{Described, category, described};
 
 use crate::types::TypeSet;
+use graven_types::vector::CoordinateType;
 
 /// All functions, sorted by lower-case name.
 pub const FUNCTIONS: &[Function] =
@@ -103,6 +104,62 @@ impl Function {
             Some(idx) => self.others.get(idx).copied().unwrap_or(TypeSet::ANY),
         }
     }
+}
+
+/// An argument that is a bare word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BareWord {
+    /// Name of the function, as documented.
+    pub(crate) function: &'static str,
+    /// Place of the argument.
+    pub(crate) place: usize,
+    /// The words, in words.
+    pub(crate) words: &'static str,
+    /// What the word stands for, whatever its letter case.
+    pub(crate) read: fn(&str) -> Option<&'static str>,
+}
+
+/// All of them.
+pub(crate) const BARE_WORDS: &[BareWord] = &[
+    BareWord {
+        function: "normalize",
+        place: 1,
+        words: "NFC, NFD, NFKC or NFKD",
+        read: |word| one_of(&["NFC", "NFD", "NFKC", "NFKD"], word),
+    },
+    BareWord {
+        function: "vector",
+        place: 2,
+        words: "INTEGER8, INTEGER16, INTEGER32, INTEGER, FLOAT32 or FLOAT",
+        read: |word| CoordinateType::parse(word).map(CoordinateType::name),
+    },
+    BareWord {
+        function: "vector_distance",
+        place: 2,
+        words: "EUCLIDEAN, EUCLIDEAN_SQUARED, MANHATTAN, COSINE, DOT or HAMMING",
+        read: |word| {
+            let all = [
+                "EUCLIDEAN",
+                "EUCLIDEAN_SQUARED",
+                "MANHATTAN",
+                "COSINE",
+                "DOT",
+                "HAMMING",
+            ];
+            one_of(&all, word)
+        },
+    },
+    BareWord {
+        function: "vector_norm",
+        place: 1,
+        words: "EUCLIDEAN or MANHATTAN",
+        read: |word| one_of(&["EUCLIDEAN", "MANHATTAN"], word),
+    },
+];
+
+fn one_of(words: &[&'static str], word: &str) -> Option<&'static str> {
+    let mut words = words.iter().copied();
+    words.find(|known| known.eq_ignore_ascii_case(word))
 }
 
 /// Name of the internal function behind map projections: merges maps, later ones win; null maps are

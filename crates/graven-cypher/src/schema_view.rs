@@ -246,8 +246,9 @@ pub struct LabelIndex {
 /// The source of `LOAD FROM` as the binder sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceView {
-    /// Columns in order: name, kinds of values.
-    pub columns: Vec<(std::sync::Arc<str>, TypeSet)>,
+    /// Columns in order: name, kinds of values, and the type that the source states, where the
+    /// kinds say less of it.
+    pub columns: Vec<(Arc<str>, TypeSet, Option<Arc<str>>)>,
     /// Rows, where they are known.
     pub rows: Option<u64>,
 }

@@ -37,6 +37,8 @@ impl TypeSet {
     pub const DURATION: TypeSet = TypeSet(1 << 10);
     /// Points.
     pub const POINT: TypeSet = TypeSet(1 << 11);
+    /// Vectors.
+    pub const VECTOR: TypeSet = TypeSet(1 << 12);
     /// Integers and floats.
     pub const NUMBER: TypeSet = TypeSet(Self::INTEGER.0 | Self::FLOAT.0);
     /// Nodes and relationships.
@@ -52,12 +54,13 @@ impl TypeSet {
             | Self::LIST.0
             | Self::TEMPORAL.0
             | Self::DURATION.0
-            | Self::POINT.0,
+            | Self::POINT.0
+            | Self::VECTOR.0,
     );
     /// Everything.
-    pub const ANY: TypeSet = TypeSet((1 << 12) - 1);
+    pub const ANY: TypeSet = TypeSet((1 << 13) - 1);
 
-    const NAMES: [(TypeSet, &'static str); 12] = [
+    const NAMES: [(TypeSet, &'static str); 13] = [
         (Self::BOOLEAN, "Boolean"),
         (Self::INTEGER, "Integer"),
         (Self::FLOAT, "Float"),
@@ -70,6 +73,7 @@ impl TypeSet {
         (Self::TEMPORAL, "Temporal"),
         (Self::DURATION, "Duration"),
         (Self::POINT, "Point"),
+        (Self::VECTOR, "Vector"),
     ];
 
     /// Kinds in either set.

@@ -23,10 +23,18 @@ use crate::value::{Map, Value};
 /// A type to cast to.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
-    /// Whole numbers of any size: beyond 64 bits their digits.
-    Wide,
-    /// Numbers with so many digits behind the point.
-    Decimal(u32),
+    /// Whole numbers of 128 bits, or those of 64 bits that are never negative: beyond 64 bits their
+    /// digits.
+    Wide {
+        is_unsigned: bool,
+    },
+    /// Numbers with so many digits, and so many of them behind the point.
+    Decimal {
+        digits: u32,
+        scale: u32,
+    },
+    /// The text of a decimal, with so many digits behind the point.
+    DecimalText(usize),
     List(Box<Target>, Option<usize>),
     /// Any value.
     Any,
@@ -50,8 +58,11 @@ pub(crate) enum Target {
 
 /// Most lists within each other.
 const DEPTH_MAX: usize = 16;
-/// Digits behind the point where none are said.
+/// Digits of a `DECIMAL`, and those behind the point, where none are said.
+const DIGITS: u32 = 18;
 const SCALE: u32 = 3;
+/// Digits of a number that come back from a float, whatever they are.
+const SURE_DIGITS: usize = 15;
 
 impl Target {
     /// The type that a text names; none if there is no such type.
@@ -89,6 +100,9 @@ impl Target {
             ));
         }
         let upper = name.to_ascii_uppercase();
+        if let Some(kind @ Kind::Vector(..)) = Kind::parse(&upper) {
+            return Some(Target::Plain(kind, PropertyType::parse(&upper).ok()?));
+        }
         if upper.starts_with("LIST<") {
             let element = name["LIST<".len()..].strip_suffix('>')?;
             let element = Target::nested(element, depth + 1)?;
@@ -100,14 +114,19 @@ impl Target {
         };
         let head = head.trim_end();
         Some(match (head, inside) {
-            ("INT128" | "HUGEINT" | "UINT64", None) => Target::Wide,
-            ("DECIMAL" | "NUMERIC", inside) => {
-                let scale = inside.and_then(|inside| inside.split_once(','));
-                Target::Decimal(match scale {
-                    Some((_, scale)) => scale.trim().parse().ok()?,
-                    None => SCALE,
-                })
+            ("INT128" | "HUGEINT", None) => Target::Wide { is_unsigned: false },
+            ("UINT64", None) => Target::Wide { is_unsigned: true },
+            ("DECIMAL" | "NUMERIC" | "DEC", inside) => {
+                let given = inside.map(|inside| inside.split_once(',').unwrap_or((inside, "0")));
+                let (digits, scale) = match given {
+                    Some((digits, scale)) => {
+                        (digits.trim().parse().ok()?, scale.trim().parse().ok()?)
+                    }
+                    None => (DIGITS, SCALE),
+                };
+                Target::Decimal { digits, scale }
             }
+            ("DECIMAL TEXT", Some(scale)) => Target::DecimalText(scale.trim().parse().ok()?),
             ("STRUCT", Some(inside)) => {
                 let fields = parts(inside).into_iter().map(|field| {
                     let (name, of) = named(field)?;
@@ -140,16 +159,12 @@ impl Target {
             return Some(Value::Null);
         }
         match self {
-            Target::Wide => wide(value),
-            Target::Decimal(scale) => {
-                let float = float(value)?;
-                let shift = 10f64.powi(i32::try_from(*scale).ok()?);
-                let rounded = (float * shift).round() / shift;
-                Some(Value::Float(if rounded.is_finite() {
-                    rounded
-                } else {
-                    float
-                }))
+            Target::Wide { is_unsigned } => wide(value, *is_unsigned),
+            Target::Decimal { digits, scale } => {
+                decimal(value, (*digits, *scale)).map(Value::Float)
+            }
+            Target::DecimalText(scale) => {
+                Some(Value::text(&format!("{:.scale$}", float(value)? + 0.0)))
             }
             Target::Moment(unit) => match plain(value, &Kind::LocalDateTime)? {
                 Value::Stored(stored) => match &*stored {
@@ -274,9 +289,9 @@ impl Target {
     /// What its values may be, to the planner; a float may be given as an integer.
     pub(crate) fn kinds(&self) -> TypeSet {
         match self {
-            Target::Wide => TypeSet::INTEGER.or(TypeSet::STRING),
-            Target::Decimal(_) | Target::Plain(Kind::Float, _) => TypeSet::NUMBER,
-            Target::Json | Target::Stored => TypeSet::STRING,
+            Target::Wide { .. } => TypeSet::INTEGER.or(TypeSet::STRING),
+            Target::Decimal { .. } | Target::Plain(Kind::Float, _) => TypeSet::NUMBER,
+            Target::Json | Target::Stored | Target::DecimalText(_) => TypeSet::STRING,
             Target::Blob => TypeSet::ANY,
             Target::Moment(_) => TypeSet::TEMPORAL,
             Target::List(..) => TypeSet::LIST,
@@ -409,6 +424,39 @@ fn float(value: &Value) -> Option<f64> {
     }
 }
 
+/// A number with so many digits at most, rounded to so many behind the point. None if it has more
+/// before the point, or if it is a text with digits that no float holds.
+fn decimal(value: &Value, (digits, scale): (u32, u32)) -> Option<f64> {
+    let float = float(value)?;
+    let power = |of: u32| Some(10f64.powi(i32::try_from(of).ok()?));
+    let shift = power(scale)?;
+    let rounded = (float * shift).round() / shift;
+    // There is no negative zero among decimals.
+    let rounded = if rounded.is_finite() { rounded } else { float } + 0.0;
+    let fits = rounded.abs() < power(digits.saturating_sub(scale))?;
+    let keeps = match value {
+        Value::String(text) => keeps_digits(text.trim(), rounded, usize::try_from(scale).ok()?),
+        _ => true,
+    };
+    (fits && keeps).then_some(rounded)
+}
+
+/// Whether a float shows the digits of a text up to so many behind the point.
+fn keeps_digits(text: &str, float: f64, scale: usize) -> bool {
+    let (before, behind) = text.split_once('.').unwrap_or((text, ""));
+    let before = before.trim_start_matches(['-', '+', '0']);
+    if before.len() + behind.len().min(scale) <= SURE_DIGITS || text.contains(['e', 'E']) {
+        return true;
+    }
+    let shown = format!("{:.scale$}", float.abs());
+    let (shown, shown_behind) = shown.split_once('.').unwrap_or((&shown, ""));
+    // Where the text has more digits than are kept, the last one is rounded.
+    let last = usize::from(behind.len() > scale);
+    let kept = behind.len().min(scale).saturating_sub(last);
+    let same = behind.get(..kept) == shown_behind.get(..kept);
+    same && shown.trim_start_matches('0') == before
+}
+
 fn whole(value: &Value) -> Option<Value> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     Some(Value::Integer(match value {
@@ -423,16 +471,20 @@ fn whole(value: &Value) -> Option<Value> {
     }))
 }
 
-fn wide(value: &Value) -> Option<Value> {
-    whole(value).or_else(|| match value {
+fn wide(value: &Value, is_unsigned: bool) -> Option<Value> {
+    let found = whole(value).or_else(|| match value {
         Value::String(text) => {
-            let text = text.trim();
-            let digits = text.strip_prefix('-').unwrap_or(text);
-            let is_whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            is_whole.then(|| Value::text(text))
+            let number: i128 = text.trim().parse().ok()?;
+            Some(Value::text(&number.to_string()))
         }
         _ => None,
-    })
+    })?;
+    let fits = match &found {
+        Value::Integer(number) => *number >= 0,
+        Value::String(digits) => digits.parse::<u64>().is_ok(),
+        _ => false,
+    };
+    (fits || !is_unsigned).then_some(found)
 }
 
 #[cfg(test)]
@@ -460,6 +512,19 @@ mod tests {
             to(&text("1.2345"), "DECIMAL(5, 2)"),
             Some(Value::Float(1.23))
         );
+        let nines = Some(Value::Float(999.99));
+        assert_eq!(
+            to(&Value::Float(-999.985), "DECIMAL(5, 2)"),
+            Some(Value::Float(-999.99))
+        );
+        assert_eq!(to(&text("999.99"), "DECIMAL(5,2)"), nines);
+        for of in ["DECIMAL(4, 2)", "DECIMAL(2)", "DECIMAL(5, 3)"] {
+            assert_eq!(to(&text("999.99"), of), None, "{of}");
+        }
+        assert_eq!(to(&Value::Float(f64::NAN), "DECIMAL"), None);
+        let long = "0.1234567890123456";
+        assert!(to(&text(long), "DECIMAL(18, 16)").is_some());
+        assert_eq!(to(&text("-999999999999.999999"), "DECIMAL(18, 6)"), None);
         let list = Value::list(vec![Value::Integer(1), Value::Integer(2)]);
         assert_eq!(to(&text("[1,2]"), "INT64[]"), Some(list.clone()));
         assert_eq!(to(&list, "INT64[3]"), None);

@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graven_pagecache::{Budget, Reservation};
+use graven_types::Vector;
 
 use crate::deadline::Deadline;
 use crate::error::{ExecError, Result};
@@ -323,7 +324,7 @@ pub(crate) fn units(value: &Value) -> usize {
         Value::Bytes(bytes) => bytes.len() / BYTES,
         Value::List(items) => items.len(),
         Value::Map(map) => map.entries().len(),
-        _ => 0,
+        other => other.as_vector().map_or(0, Vector::dimension),
     }
 }
 

@@ -26,6 +26,7 @@ fn bytes_of(value: &PropertyValue) -> usize {
     match value {
         PropertyValue::String(text) => text.len(),
         PropertyValue::Bytes(bytes) => bytes.len(),
+        PropertyValue::Vector(vector) => vector.bytes().len(),
         PropertyValue::List(items) => {
             size_of_val(&**items) + items.iter().map(bytes_of).sum::<usize>()
         }

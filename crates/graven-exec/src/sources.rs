@@ -171,6 +171,7 @@ pub fn describe(
             Ok(Column {
                 name: name.to_string(),
                 kind,
+                stated: None,
             })
         };
         columns
@@ -351,6 +352,7 @@ pub fn type_set(kind: &Kind) -> TypeSet {
         }
         Kind::Duration => TypeSet::DURATION,
         Kind::Point => TypeSet::POINT,
+        Kind::Vector(..) => TypeSet::VECTOR,
         Kind::List(_) => TypeSet::LIST,
         Kind::Map(_) => TypeSet::MAP,
         _ => TypeSet::ANY,
@@ -397,7 +399,11 @@ impl WrittenBytes {
             Value::Bytes(bytes) => return size_of::<Datum>() + 2 * bytes.len(),
             Value::List(items) => (items.as_ptr().cast(), Arc::strong_count(items)),
             Value::Map(map) => (Arc::as_ptr(map).cast(), Arc::strong_count(map)),
-            _ => return size_of::<Datum>(),
+            // Up to three characters each byte.
+            other => {
+                let bytes = other.as_vector().map_or(0, |vector| vector.bytes().len());
+                return size_of::<Datum>() + 4 * bytes;
+            }
         };
         let is_shared = holders > 1;
         if is_shared && let Some(known) = self.shared.get(&at) {

@@ -112,6 +112,7 @@ pub(crate) fn kind(value: &Value) -> TypeSet {
         Value::Stored(stored) => match &**stored {
             PropertyValue::Duration(_) => TypeSet::DURATION,
             PropertyValue::Point(_) => TypeSet::POINT,
+            PropertyValue::Vector(_) => TypeSet::VECTOR,
             _ => TypeSet::TEMPORAL,
         },
         _ => TypeSet::ANY,

@@ -31,6 +31,7 @@ use std::sync::Arc;
 pub use standing::Standing;
 
 use graven_storage::{NodeId, PropertyValue, RelId};
+use graven_types::Vector;
 
 /// A value of the language.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +60,8 @@ pub enum Value {
     Relationship(RelId),
     /// A path.
     Path(Arc<Path>),
-    /// A stored value of a type the language carries but does not yet compute with: dates, times,
-    /// durations, points. Never one of the types above.
+    /// A stored value of a type that stands in no other variant: dates, times, durations, points,
+    /// vectors. Never one of the types above.
     Stored(Arc<PropertyValue>),
 }
 
@@ -156,6 +157,17 @@ impl Value {
     #[must_use]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+
+    /// The vector, if it is one.
+    pub(crate) fn as_vector(&self) -> Option<&Vector> {
+        match self {
+            Self::Stored(stored) => match &**stored {
+                PropertyValue::Vector(vector) => Some(vector),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Name of the type as messages give it.
@@ -272,7 +284,13 @@ impl Value {
                     + piece(8 * path.nodes.len())
                     + piece(8 * path.relationships.len())
             }
-            Self::Stored(_) => counted(size_of::<PropertyValue>()),
+            Self::Stored(stored) => {
+                let held = match &**stored {
+                    PropertyValue::Vector(vector) => counted(vector.bytes().len()),
+                    _ => 0,
+                };
+                counted(size_of::<PropertyValue>()) + held
+            }
             Self::Null
             | Self::Boolean(_)
             | Self::Integer(_)

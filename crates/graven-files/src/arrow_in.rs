@@ -12,6 +12,7 @@
 //! | durations, intervals | durations |
 //! | text, binary | text, bytes; 16 bytes marked as a UUID: its text |
 //! | lists, structs, maps with keys of text, dictionaries | lists, maps, maps, their values |
+//! | lists of a fixed size | lists; where a vector is declared, vectors |
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -40,7 +41,25 @@ pub(crate) fn column(field: &Field) -> Result<Column, String> {
     Ok(Column {
         name: field.name().clone(),
         kind: if is_uuid { Kind::String } else { kind },
+        stated: stated(field.data_type()),
     })
+}
+
+/// The type of decimals, or of lists of them, with its digits.
+fn stated(ty: &DataType) -> Option<String> {
+    match ty {
+        DataType::Decimal32(digits, scale)
+        | DataType::Decimal64(digits, scale)
+        | DataType::Decimal128(digits, scale)
+            if *scale > 0 =>
+        {
+            Some(format!("DECIMAL({digits}, {scale})"))
+        }
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            Some(format!("{}[]", stated(field.data_type())?))
+        }
+        _ => None,
+    }
 }
 
 fn kind(ty: &DataType) -> Result<Kind, String> {

@@ -9,13 +9,15 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
 use arrow_array::types::{
-    ArrowTimestampType, Date32Type, Float64Type, Int64Type, Time64NanosecondType,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, ArrowTimestampType, Date32Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType,
 };
-use arrow_array::{ArrayRef, ListArray, PrimitiveArray, StructArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_array::{ArrayRef, FixedSizeListArray, ListArray, PrimitiveArray, StructArray};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use graven_types::PropertyValue;
+use graven_types::vector::CoordinateType;
 
 use crate::datum::Datum;
 use crate::kind::Kind;
@@ -42,10 +44,61 @@ pub(crate) fn data_type(kind: &Kind, shape: &Shape) -> DataType {
             _ => DataType::Utf8,
         },
         Kind::Point => DataType::Struct(point_fields()),
+        Kind::Vector(of, dimension) => {
+            let length = i32::try_from(*dimension).unwrap_or(i32::MAX);
+            DataType::FixedSizeList(coordinate(*of), length)
+        }
         Kind::List(element) => DataType::List(item(element, shape)),
         Kind::Map(entries) => DataType::Struct(fields(entries, shape)),
         _ => DataType::Utf8,
     }
+}
+
+fn coordinate(of: CoordinateType) -> Arc<Field> {
+    let number = match of {
+        CoordinateType::Integer8 => DataType::Int8,
+        CoordinateType::Integer16 => DataType::Int16,
+        CoordinateType::Integer32 => DataType::Int32,
+        CoordinateType::Integer64 => DataType::Int64,
+        CoordinateType::Float32 => DataType::Float32,
+        CoordinateType::Float64 => DataType::Float64,
+    };
+    // Of a vector that is null there are coordinates, too, which are zero.
+    Arc::new(Field::new("item", number, true))
+}
+
+/// The coordinates of all vectors, one behind the other.
+fn coordinates<T: ArrowPrimitiveType>(values: &[&Datum], dimension: usize) -> ArrayRef {
+    let width = size_of::<T::Native>();
+    let mut bytes = Vec::with_capacity(values.len() * dimension * width);
+    for datum in values {
+        match datum {
+            Datum::Value(PropertyValue::Vector(vector)) => bytes.extend_from_slice(vector.bytes()),
+            _ => bytes.resize(bytes.len() + dimension * width, 0),
+        }
+    }
+    // A slice is copied to where numbers may lie.
+    let numbers = Buffer::from_slice_ref(&bytes);
+    let numbers = ScalarBuffer::new(numbers, 0, values.len() * dimension);
+    Arc::new(PrimitiveArray::<T>::new(numbers, None))
+}
+
+fn vectors(values: &[&Datum], of: CoordinateType, dimension: usize) -> ArrayRef {
+    let all = match of {
+        CoordinateType::Integer8 => coordinates::<Int8Type>(values, dimension),
+        CoordinateType::Integer16 => coordinates::<Int16Type>(values, dimension),
+        CoordinateType::Integer32 => coordinates::<Int32Type>(values, dimension),
+        CoordinateType::Integer64 => coordinates::<Int64Type>(values, dimension),
+        CoordinateType::Float32 => coordinates::<Float32Type>(values, dimension),
+        CoordinateType::Float64 => coordinates::<Float64Type>(values, dimension),
+    };
+    let length = i32::try_from(dimension).unwrap_or(i32::MAX);
+    Arc::new(FixedSizeListArray::new(
+        coordinate(of),
+        length,
+        all,
+        there(values),
+    ))
 }
 
 fn item(element: &Kind, shape: &Shape) -> Arc<Field> {
@@ -175,6 +228,7 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
             ];
             Arc::new(StructArray::new(point_fields(), columns, there(values)))
         }
+        (Kind::Vector(of, dimension), _) => vectors(values, *of, *dimension),
         (Kind::List(element), _) => {
             let lists = values.iter().map(|datum| items(datum).collect());
             let lists: Vec<Vec<Datum>> = lists.collect();

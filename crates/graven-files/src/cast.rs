@@ -37,11 +37,16 @@ pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
             return Ok(Datum::list(items.collect::<Result<_, _>>()?));
         }
         (Datum::Map(entries), Kind::Point) => return literal::point(&entries),
+        (list @ Datum::Value(P::List(_)), Kind::Vector(of, dimension)) => {
+            let made = literal::vector(&list, *of, *dimension);
+            made.map_err(|why| format!("is no {kind}: it {why}"))?
+        }
         (Datum::Map(entries), Kind::Map(wanted)) => {
             let entries = entries.into_iter().map(|(key, value)| {
                 let kind = wanted.iter().find(|(name, _)| **name == *key);
                 let value = match kind {
-                    Some((_, kind)) => cast(value, kind)?,
+                    Some((_, kind)) => cast(value, kind)
+                        .map_err(|why| format!("has the field {key}, which {why}"))?,
                     None => value,
                 };
                 Ok((key, value))
@@ -161,15 +166,38 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
             },
         },
         Kind::Literal => return literal::read(trimmed),
-        Kind::List(_) | Kind::Map(_) | Kind::Point => {
+        Kind::List(_) | Kind::Map(_) | Kind::Point | Kind::Vector(..) => {
             let read = literal::read(trimmed).map_err(|why| format!("is no {kind}: it {why}"))?;
             return match read {
                 Datum::Value(P::String(_)) => no(),
-                read => cast(read, kind),
+                read => match unknown_field(&read, kind) {
+                    Some(name) => Err(format!(
+                        "has the field {name}, which no row before has: declare the column as MAP"
+                    )),
+                    None => cast(read, kind),
+                },
             };
         }
     };
     Ok(Datum::Value(value))
+}
+
+/// A key of a map that its kind has no field for.
+fn unknown_field<'a>(datum: &'a Datum, kind: &Kind) -> Option<&'a str> {
+    match (datum, kind) {
+        (Datum::List(items), Kind::List(element)) => {
+            items.iter().find_map(|item| unknown_field(item, element))
+        }
+        (Datum::Map(entries), Kind::Map(fields)) if !fields.is_empty() => {
+            entries.iter().find_map(|(key, value)| {
+                match fields.iter().find(|(name, _)| **name == **key) {
+                    Some((_, kind)) => unknown_field(value, kind),
+                    None => Some(&**key),
+                }
+            })
+        }
+        _ => None,
+    }
 }
 
 /// Other programs put a blank between date and time; months and days may have one digit.
@@ -187,7 +215,7 @@ pub(crate) fn kind_of_text(text: &str) -> Kind {
     let plain = text.strip_prefix(['-', '+']).unwrap_or(text);
     let bytes = plain.as_bytes();
     match bytes {
-        [b'0', b'0'..=b'9', ..] if !text.contains(['-', ':']) => return Kind::String,
+        _ if literal::is_padded(text) && !text.contains(['-', ':']) => return Kind::String,
         [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..] => {}
         _ if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") => {
             return Kind::Boolean;
@@ -286,6 +314,12 @@ mod tests {
                 "point({srid: 7203, x: 1.0, y: 2.0})",
             ),
             ("00ff", "BLOB", "bytes('00ff')"),
+            ("[1, 2.0]", "VECTOR<INT8>(2)", "vector([1, 2], 2, INTEGER8)"),
+            (
+                "vector([0.1], 1, FLOAT32)",
+                "VECTOR<FLOAT32>(1)",
+                "vector([0.1], 1, FLOAT32)",
+            ),
         ] {
             assert_eq!(ok(text, kind).as_deref(), Ok(wanted), "{text} as {kind}");
         }
@@ -296,6 +330,11 @@ mod tests {
             ("2024-02-30", "DATE"),
             ("[1, x]", "LIST<INTEGER>"),
             ("[1", "LIST<INTEGER>"),
+            ("[1, 2]", "VECTOR<INT8>(3)"),
+            ("[1.5]", "VECTOR<INT8>(1)"),
+            ("[128]", "VECTOR<INT8>(1)"),
+            ("[16777217]", "VECTOR<FLOAT32>(1)"),
+            ("vector([1], 1, FLOAT32)", "VECTOR<FLOAT>(1)"),
         ] {
             assert!(ok(text, kind).is_err(), "{text} as {kind}");
         }

@@ -14,4 +14,6 @@ pub struct Column {
     pub name: String,
     /// What its values are.
     pub kind: Kind,
+    /// The type that the file states, where the kind says less of it: `DECIMAL(5, 2)`.
+    pub stated: Option<String>,
 }

@@ -4,8 +4,9 @@
 //! How the file is written ([`crate::csv_dialect`]), header and kinds come from the first records
 //! ([`Options::sample`]), of at most [`SAMPLE_BYTES`]. A header is where the first record is of
 //! texts only that are unlike each other, or, where columns are declared, where it has one of their
-//! names in its place. A column whose fields are all lists in brackets is one of lists; one of maps
-//! in braces is text, since no property holds a map.
+//! names in its place. A column whose fields are all lists in brackets is one of lists, one whose
+//! fields are all maps in braces one of maps. `{a: 1}`, as JSON has it, too, has fields with kinds
+//! of their own, and a later row has no others; `{a=1}` is a map of whatever keys.
 
 use crate::cast::{kind_of_text, of_text};
 use crate::column::Column;
@@ -75,71 +76,116 @@ pub(crate) fn sniff(
         let mut kind = Kind::Null;
         let rows = if options.detect { rows.as_slice() } else { &[] };
         for text in rows.iter().filter_map(|row| row.get(at)?.as_deref()) {
-            kind = both(kind, kind_of_field(text));
+            kind = both(kind, kind_of_field(text, options));
             if kind == Kind::String {
                 break;
             }
         }
+        let kind = match kind {
+            Kind::Null => Kind::String,
+            kind => settled(kind),
+        };
         Column {
             name: named.unwrap_or_else(|| format!("column{at}")),
-            kind: if kind == Kind::Null {
-                Kind::String
-            } else {
-                settled(kind)
-            },
+            stated: stated(&kind).filter(|_| has_map(&kind)),
+            kind,
         }
     });
     Ok((dialect, columns.collect()))
 }
 
-/// The kind a field looks like: a list, if it has brackets around it and plain values within.
-fn kind_of_field(text: &str) -> Kind {
+/// The kind a field looks like: a list or a map, if it has brackets around it and plain values
+/// within.
+fn kind_of_field(text: &str, options: &Options) -> Kind {
     let text = text.trim();
-    if !(text.starts_with('[') && text.ends_with(']')) {
+    let is_in = |open, close| text.starts_with(open) && text.ends_with(close);
+    if !is_in('[', ']') && !is_in('{', '}') {
         return kind_of_text(text);
     }
     // What stands in quotes is a text, whatever it looks like.
     let quoted = text.contains(['\'', '"']);
-    // A number with a needless zero in front is a text, which reading would change.
-    let bytes = text.as_bytes();
-    let padded = |at: &[u8]| {
-        matches!(at, [b'[' | b',' | b' ', b'0', b'0'..=b'9', ..])
-            || matches!(at, [b'[' | b',' | b' ', b'-' | b'+', b'0', b'0'..=b'9'])
-    };
-    // A list of such a number has four bytes.
-    if bytes.windows(4).any(padded) {
-        return Kind::String;
-    }
-    let read = literal::read(text).ok();
-    let kind = read.and_then(|read| kind_of_list(&read, quoted));
+    let read = literal::read_noting_pairs(text).ok();
+    let kind = read.and_then(|(read, has_pairs)| kind_within(&read, (quoted, has_pairs)));
+    let kind = kind.filter(|kind| !options.maps_as_text || !has_map(kind));
     kind.unwrap_or(Kind::String)
 }
 
-/// The kind of a list, or of lists in it; none if it holds maps, or what is no list has no kind.
-fn kind_of_list(read: &Datum, quoted: bool) -> Option<Kind> {
-    let items = match read {
-        Datum::List(items) => items.clone(),
+/// The kind of a value within brackets; none if it has none in common with what is beside it.
+fn kind_within(read: &Datum, (quoted, has_pairs): (bool, bool)) -> Option<Kind> {
+    let inner = |read: &Datum| kind_within(read, (quoted, has_pairs));
+    let of_list = |kinds: Vec<Option<Kind>>| {
+        let mut kinds = kinds.into_iter();
+        let element = kinds.try_fold(Kind::Null, |element, kind| both_elements(element, kind?))?;
+        Some(Kind::List(Box::new(element)))
+    };
+    match read {
+        Datum::List(items) => of_list(items.iter().map(inner).collect()),
         Datum::Value(PropertyValue::List(items)) => {
-            items.iter().cloned().map(Datum::Value).collect()
+            let items = items.iter().cloned().map(Datum::Value);
+            of_list(items.map(|item| inner(&item)).collect())
+        }
+        Datum::Map(_) if has_pairs => Some(Kind::Map(Vec::new())),
+        Datum::Map(entries) => {
+            let mut fields = Vec::with_capacity(entries.len());
+            for (name, value) in entries {
+                fields.push((name.to_string(), inner(value)?));
+            }
+            let mut names: Vec<&str> = entries.iter().map(|(name, _)| &**name).collect();
+            names.sort_unstable();
+            names.dedup();
+            let are_names = names.len() == fields.len() && !names.contains(&"");
+            are_names.then(|| of_fields(fields))
+        }
+        Datum::Value(PropertyValue::String(text)) if !quoted => Some(kind_of_text(text)),
+        other => Some(Kind::of(other)),
+    }
+}
+
+/// The kind of maps with these keys; where they are many, of whatever keys.
+fn of_fields(fields: Vec<(String, Kind)>) -> Kind {
+    /// Fields that have kinds of their own.
+    const FIELDS_MAX: usize = 100;
+    Kind::Map(match fields.len() {
+        0..=FIELDS_MAX => fields,
+        _ => Vec::new(),
+    })
+}
+
+/// The type of maps with known fields, as a table declares it.
+fn stated(kind: &Kind) -> Option<String> {
+    let plain = match kind {
+        Kind::Boolean => "BOOL",
+        Kind::Integer => "INT64",
+        Kind::Float => "DOUBLE",
+        Kind::String => "STRING",
+        Kind::Date => "DATE",
+        Kind::LocalDateTime => "TIMESTAMP",
+        Kind::DateTime => "TIMESTAMP_TZ",
+        Kind::List(element) => return Some(format!("{}[]", stated(element)?)),
+        Kind::Map(fields) if !fields.is_empty() => {
+            let fields = fields.iter().map(|(name, kind)| {
+                let mut field = String::new();
+                literal::name(&mut field, name);
+                Some(format!("{field} {}", stated(kind)?))
+            });
+            let fields: Option<Vec<String>> = fields.collect();
+            return Some(format!("STRUCT({})", fields?.join(", ")));
         }
         _ => return None,
     };
-    let mut element = Kind::Null;
-    for item in &items {
-        let kind = match item {
-            Datum::Map(_) => return None,
-            Datum::List(_) | Datum::Value(PropertyValue::List(_)) => kind_of_list(item, quoted)?,
-            Datum::Value(PropertyValue::String(text)) if !quoted => kind_of_text(text),
-            other => Kind::of(other),
-        };
-        element = both_elements(element, kind)?;
-    }
-    Some(Kind::List(Box::new(element)))
+    Some(plain.to_owned())
 }
 
-/// What elements of lists of either kind can be read as.
+fn has_map(kind: &Kind) -> bool {
+    match kind {
+        Kind::List(element) => has_map(element),
+        kind => matches!(kind, Kind::Map(_)),
+    }
+}
+
+/// What elements of lists, or values of fields, of either kind can be read as.
 fn both_elements(a: Kind, b: Kind) -> Option<Kind> {
-    // Floats, lists and what is written as a call have no text of their own.
+    // Floats, lists, maps and what is written as a call have no text of their own.
     let is_text = |kind: &Kind| {
         use Kind as K;
         matches!(kind, K::Null | K::Boolean | K::Integer | K::String)
@@ -157,6 +203,10 @@ fn settled(kind: Kind) -> Kind {
     match kind {
         Kind::Null => Kind::Any,
         Kind::List(element) => Kind::List(Box::new(settled(*element))),
+        Kind::Map(fields) => {
+            let fields = fields.into_iter();
+            Kind::Map(fields.map(|(name, kind)| (name, settled(kind))).collect())
+        }
         other => other,
     }
 }
@@ -174,6 +224,19 @@ fn both(a: Kind, b: Kind) -> Kind {
             Some(element) => Kind::List(Box::new(element)),
             None => Kind::String,
         },
+        (Kind::Map(mut fields), Kind::Map(others)) => {
+            for (name, kind) in others {
+                let Some((_, slot)) = fields.iter_mut().find(|(known, _)| *known == name) else {
+                    fields.push((name, kind));
+                    continue;
+                };
+                match both_elements(std::mem::replace(slot, Kind::Null), kind) {
+                    Some(kind) => *slot = kind,
+                    None => return Kind::String,
+                }
+            }
+            of_fields(fields)
+        }
         _ => Kind::String,
     }
 }
@@ -304,5 +367,62 @@ impl Reader {
     /// About how many bytes it holds.
     pub(crate) fn held(&self) -> usize {
         self.records.held()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Goal: fields look like what their brackets hold, and rows of a column like what they share.
+    use super::*;
+
+    fn kind(fields: &[&str]) -> Kind {
+        let options = Options::default();
+        let kinds = fields.iter().map(|text| kind_of_field(text, &options));
+        settled(kinds.fold(Kind::Null, both))
+    }
+
+    fn map(fields: &[(&str, Kind)]) -> Kind {
+        let fields = fields.iter().cloned();
+        Kind::Map(fields.map(|(name, kind)| (name.to_owned(), kind)).collect())
+    }
+
+    #[test]
+    fn brackets_hold_lists_and_maps() {
+        let list = |kind| Kind::List(Box::new(kind));
+        let both = map(&[("a", Kind::Integer), ("b", Kind::String)]);
+        for (fields, wanted) in [
+            (&["{a: 1, b: x}", "{a: 2, b: }"][..], both.clone()),
+            (&["{\"a\": 1, \"b\": \"2\"}"], both.clone()),
+            (&["{a: 1}", "{}", "{b: x}"], both),
+            (&["{a: 1}", "{a: 1.5}"], map(&[("a", Kind::Float)])),
+            (&["{a: 007}"], map(&[("a", Kind::String)])),
+            (&["{d: 2020-01-01}"], map(&[("d", Kind::Date)])),
+            (
+                &["[{a: 1}, {a: 2}]", "[]"],
+                list(map(&[("a", Kind::Integer)])),
+            ),
+            (
+                &["{a: {b: [1]}}"],
+                map(&[("a", map(&[("b", list(Kind::Integer))]))]),
+            ),
+            (&["{k=1, 2=x}", "{}"], map(&[])),
+            (&["{k={a: 1}}"], map(&[])),
+            (&["[007, x]"], list(Kind::String)),
+            (&["{a: 1}", "x"], Kind::String),
+            (&["{a: [1]}", "{a: x}"], Kind::String),
+            (&["{a: 1, a: 2}"], Kind::String),
+            (&["{name}"], Kind::String),
+            (&["{0-1-2}", "{: 1}"], Kind::String),
+        ] {
+            assert_eq!(kind(fields), wanted, "{fields:?}");
+        }
+        let names: Vec<String> = (0..101).map(|at| format!("k{at}: 1")).collect();
+        assert_eq!(kind(&[&format!("{{{}}}", names.join(", "))]), map(&[]));
+        let stored = Options {
+            maps_as_text: true,
+            ..Options::default()
+        };
+        assert_eq!(kind_of_field("[{a: 1}]", &stored), Kind::String);
+        assert_eq!(kind_of_field("[1]", &stored), list(Kind::Integer));
     }
 }

@@ -52,6 +52,7 @@ impl Datum {
             match value {
                 PropertyValue::String(text) => 16 + text.len(),
                 PropertyValue::Bytes(bytes) => 16 + bytes.len(),
+                PropertyValue::Vector(vector) => 16 + vector.bytes().len(),
                 PropertyValue::List(items) => {
                     16 + items.iter().map(|v| 32 + stored(v)).sum::<usize>()
                 }

@@ -265,6 +265,7 @@ pub(crate) fn sniff(name: &str, file: Input, options: &Options) -> Result<Vec<Co
                 None => columns.push(Column {
                     name: key.clone(),
                     kind,
+                    stated: None,
                 }),
             }
         }

@@ -10,6 +10,7 @@
 use std::fmt;
 
 use graven_types::PropertyValue;
+use graven_types::vector::{CoordinateType, VectorType};
 
 use crate::datum::Datum;
 
@@ -44,6 +45,8 @@ pub enum Kind {
     Duration,
     /// Points.
     Point,
+    /// Vectors with so many coordinates of this type.
+    Vector(CoordinateType, usize),
     /// Lists.
     List(Box<Kind>),
     /// Maps with these keys; with none: of whatever keys.
@@ -108,7 +111,8 @@ const NAMES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`.
+    /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`,
+    /// `VECTOR<FLOAT32>(3)`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Kind> {
         let name = name.trim();
@@ -120,6 +124,9 @@ impl Kind {
         {
             let element = name[5..].strip_suffix('>')?;
             return Some(Kind::List(Box::new(Kind::parse(element)?)));
+        }
+        if let Some(of) = VectorType::parse(name) {
+            return Some(Kind::Vector(of.of?, of.dimension?));
         }
         let known = NAMES
             .iter()
@@ -156,6 +163,7 @@ impl Kind {
             PropertyValue::DateTime(_) => Kind::DateTime,
             PropertyValue::Duration(_) => Kind::Duration,
             PropertyValue::Point(_) => Kind::Point,
+            PropertyValue::Vector(vector) => Kind::Vector(vector.of(), vector.dimension()),
             PropertyValue::List(items) => {
                 let kinds = items
                     .iter()
@@ -196,6 +204,7 @@ impl fmt::Display for Kind {
         match self {
             Kind::List(element) => write!(f, "LIST<{element}>"),
             Kind::Map(_) => f.write_str("MAP"),
+            Kind::Vector(of, dimension) => write!(f, "VECTOR<{of}>({dimension})"),
             plain => {
                 let name = NAMES.iter().find(|(_, kind)| kind == plain);
                 f.write_str(name.map_or("ANY", |(name, _)| name))

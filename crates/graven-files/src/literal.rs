@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
 use graven_types::PropertyValue;
+use graven_types::vector::{CoordinateType, Number, Vector};
 use graven_types::{LocalDateTime, Point};
 
 use crate::datum::Datum;
@@ -122,7 +123,8 @@ fn write_value(out: &mut String, value: &PropertyValue) {
             }
             out.push_str("})");
         }
-        _ => out.push_str("null"),
+        PropertyValue::Vector(vector) => out.push_str(&vector.to_string()),
+        PropertyValue::Null => out.push_str("null"),
     }
 }
 
@@ -131,15 +133,21 @@ fn write_value(out: &mut String, value: &PropertyValue) {
 /// # Errors
 /// What is wrong with the text.
 pub fn read(text: &str) -> Result<Datum, String> {
+    read_noting_pairs(text).map(|(value, _)| value)
+}
+
+/// The same, and whether entries of a map are written with `=`.
+pub(crate) fn read_noting_pairs(text: &str) -> Result<(Datum, bool), String> {
     let mut reader = Reader {
         text,
         at: 0,
         depth: 0,
+        has_pairs: false,
     };
     let value = reader.value(false)?;
     reader.blank();
     match &text[reader.at..] {
-        "" => Ok(value),
+        "" => Ok((value, reader.has_pairs)),
         rest => Err(format!("has '{}' after its end", crate::Fault::shown(rest))),
     }
 }
@@ -148,6 +156,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    has_pairs: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -228,8 +237,9 @@ impl<'a> Reader<'a> {
                 }
             };
             // Kuzu writes the entries of a map with `=`.
-            if !self.eat("=") {
-                self.expect(":")?;
+            match self.eat("=") {
+                true => self.has_pairs = true,
+                false => self.expect(":")?,
             }
             entries.push((Arc::from(key), self.value(true)?));
             if self.eat("}") {
@@ -313,6 +323,8 @@ impl<'a> Reader<'a> {
             "null" | "" => PropertyValue::Null,
             "true" => PropertyValue::Boolean(true),
             "false" => PropertyValue::Boolean(false),
+            // Reading it as a number would change it.
+            _ if listed && is_padded(word) => PropertyValue::String(word.into()),
             _ => match (word.parse(), word.parse()) {
                 (Ok(integer), _) => PropertyValue::Integer(integer),
                 // More digits than a number holds are kept, as a text.
@@ -330,8 +342,11 @@ impl<'a> Reader<'a> {
     fn call(&mut self, function: &str) -> Result<Datum, String> {
         self.expect("(")?;
         let argument = self.value(false)?;
-        self.expect(")")?;
         let function = function.to_ascii_lowercase();
+        if function == "vector" {
+            return self.vector(&argument);
+        }
+        self.expect(")")?;
         match (function.as_str(), argument) {
             ("point", Datum::Map(entries)) => point(&entries),
             (_, Datum::Value(PropertyValue::String(text))) => called(&function, &text),
@@ -340,6 +355,62 @@ impl<'a> Reader<'a> {
             )),
         }
     }
+
+    /// The rest of `vector([1.0, 2.0], 2, FLOAT32)`, behind the list.
+    fn vector(&mut self, numbers: &Datum) -> Result<Datum, String> {
+        self.expect(",")?;
+        let rest = self.rest();
+        let (inside, _) = rest.split_once(')').ok_or("ends within vector()")?;
+        self.at += inside.len() + 1;
+        let kind = inside.split_once(',').and_then(|(dimension, of)| {
+            let dimension = dimension.trim().parse().ok()?;
+            Some((CoordinateType::parse(of.trim())?, dimension))
+        });
+        let (of, dimension) = kind.ok_or("is no vector: it wants a dimension and a type")?;
+        vector(numbers, of, dimension).map(Datum::Value)
+    }
+}
+
+/// The vector of a list of so many numbers.
+pub(crate) fn vector(
+    numbers: &Datum,
+    of: CoordinateType,
+    dimension: usize,
+) -> Result<PropertyValue, String> {
+    let Datum::Value(PropertyValue::List(items)) = numbers else {
+        return Err("is no list of numbers".to_owned());
+    };
+    if items.len() != dimension {
+        return Err(format!("has {} numbers, not {dimension}", items.len()));
+    }
+    let numbers = items.iter().map(|item| match item {
+        PropertyValue::Integer(integer) => Some(Number::Integer(*integer)),
+        PropertyValue::Float(float) => Some(Number::Float(*float)),
+        _ => None,
+    });
+    let numbers: Option<Vec<Number>> = numbers.collect();
+    let numbers = numbers.ok_or("has something else than numbers")?;
+    // Digits behind those of a type of floats are lost in any text; others are not.
+    let exact = match of {
+        CoordinateType::Float32 => 1 << 24,
+        CoordinateType::Float64 => 1 << 53,
+        _ => u64::MAX,
+    };
+    let is_kept = |number: &Number| match number {
+        Number::Integer(integer) => integer.unsigned_abs() <= exact,
+        Number::Float(float) => of.is_float() || float.fract() == 0.0,
+    };
+    if let Some(lossy) = numbers.iter().find(|number| !is_kept(number)) {
+        return Err(format!("has the number {lossy}, which is no {of}"));
+    }
+    let made = Vector::new(of, numbers).map_err(|fault| fault.to_string())?;
+    Ok(PropertyValue::Vector(made))
+}
+
+/// Whether a text begins as a number with a needless zero.
+pub(crate) fn is_padded(text: &str) -> bool {
+    let plain = text.strip_prefix(['-', '+']).unwrap_or(text);
+    matches!(plain.as_bytes(), [b'0', b'0'..=b'9', ..])
 }
 
 /// Whether a word is a whole number, however large.

@@ -121,6 +121,7 @@ impl Rows {
         let column = |at: usize| Column {
             name: format!("column{at}"),
             kind: kind.clone(),
+            stated: None,
         };
         ((0..self.columns).map(column).collect(), Some(self.rows))
     }

@@ -55,6 +55,7 @@ impl Beside {
                     Kind::List(Box::new(kind))
                 }
             },
+            stated: None,
         });
         (columns.collect(), Some(self.rows))
     }

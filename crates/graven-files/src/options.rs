@@ -97,6 +97,8 @@ pub struct Options {
     pub sample: usize,
     /// Each file is a column: NumPy's arrays.
     pub by_column: bool,
+    /// Columns of delimited text that hold maps are texts: properties hold no maps.
+    pub maps_as_text: bool,
     /// Rows that cannot be read are left out.
     pub ignore_errors: bool,
     /// Longest record of delimited text; an object of JSON may be four times as long. No statement
@@ -128,6 +130,7 @@ impl Default for Options {
             limit: None,
             sample: 10_000,
             by_column: false,
+            maps_as_text: false,
             ignore_errors: false,
             record_bytes: 16 << 20,
         }
@@ -135,7 +138,7 @@ impl Default for Options {
 }
 
 const KNOWN: &str = "FORMAT, HEADER, DELIM, QUOTE, ESCAPE, NULL_STRINGS, SKIP, LIMIT, SAMPLE_SIZE, AUTO_DETECT, \
-        BY_COLUMN, IGNORE_ERRORS, PARALLEL";
+        BY_COLUMN, MAPS_AS_TEXT, IGNORE_ERRORS, PARALLEL";
 
 impl Options {
     /// Sets one by name.
@@ -221,6 +224,10 @@ impl Options {
             },
             "BY_COLUMN" => match flag {
                 Some(flag) => self.by_column = flag,
+                None => return wrong("true or false"),
+            },
+            "MAPS_AS_TEXT" => match flag {
+                Some(flag) => self.maps_as_text = flag,
                 None => return wrong("true or false"),
             },
             "IGNORE_ERRORS" => match flag {

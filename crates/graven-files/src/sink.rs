@@ -18,6 +18,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 use graven_types::PropertyValue;
+use graven_types::vector::Number;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -344,6 +345,16 @@ impl Serialize for AsJson<'_> {
                     entries.serialize_entry("z", &z)?;
                 }
                 entries.end()
+            }
+            (Datum::Value(P::Vector(vector)), _) => {
+                let mut list = to.serialize_seq(Some(vector.dimension()))?;
+                for number in vector.numbers() {
+                    match number {
+                        Number::Integer(integer) => list.serialize_element(&integer)?,
+                        Number::Float(float) => list.serialize_element(&float)?,
+                    }
+                }
+                list.end()
             }
             (Datum::Map(entries), _) => {
                 let mut map = to.serialize_map(Some(entries.len()))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use graven::{ColumnSlice, Node, PropertyValue, Relationship, Rows, Value};
 use graven_temporal::{Kind, text};
+use graven_types::vector::Number;
 use napi::Result;
 
 use crate::js::{Any, Js};
@@ -180,6 +181,10 @@ impl Writer {
                 ];
                 js.call(self.point, &parts)
             }
+            PropertyValue::Vector(it) => self.list(it.numbers().map(|number| match number {
+                Number::Integer(integer) => self.integer(integer),
+                Number::Float(float) => js.number(float),
+            })),
             other => {
                 let written = text::write(other).unwrap_or_else(|| format!("{other:?}"));
                 let kind = Kind::of(other).map_or("", Kind::name);

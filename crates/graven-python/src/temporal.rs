@@ -1,5 +1,5 @@
-//! Dates, times, durations and points: as Python has them where it can, as the package has them
-//! where it cannot (PY-1).
+//! Dates, times, durations, points and vectors: as Python has them where it can, as the package has
+//! them where it cannot (PY-1).
 //!
 //! # How it works
 //! `datetime` holds years 1 to 9999 and microseconds. A value beyond that, or in a zone that Python
@@ -11,10 +11,11 @@ use std::sync::Arc;
 use graven::PropertyValue;
 use graven_temporal::calendar::civil;
 use graven_temporal::{DAY, Kind, Zone, text};
+use graven_types::vector::{Number, Vector};
 use graven_types::{DateTime, Duration, LocalDateTime, Point, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::IntoPyDict;
+use pyo3::types::{IntoPyDict, PyList};
 
 use crate::classes::Classes;
 
@@ -42,6 +43,7 @@ pub(crate) fn object<'py>(py: Python<'py>, value: &PropertyValue) -> PyResult<Bo
             let parts = (it.srid, it.x, it.y, it.z);
             Some(classes.point.bind(py).call1(parts)?)
         }
+        PropertyValue::Vector(it) => Some(numbers(py, it)?),
         _ => None,
     };
     if let Some(own) = own {
@@ -50,6 +52,15 @@ pub(crate) fn object<'py>(py: Python<'py>, value: &PropertyValue) -> PyResult<Bo
     let text = text::write(value).unwrap_or_else(|| format!("{value:?}"));
     let kind = Kind::of(value).map_or("", Kind::name);
     classes.temporal.bind(py).call1((text, kind))
+}
+
+/// Python has no vectors of its own: the coordinates as a list.
+fn numbers<'py>(py: Python<'py>, vector: &Vector) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = vector.numbers().map(|number| match number {
+        Number::Integer(integer) => Ok(integer.into_pyobject(py)?.into_any()),
+        Number::Float(float) => Ok(float.into_pyobject(py)?.into_any()),
+    });
+    Ok(PyList::new(py, numbers.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
 fn date<'py>(py: Python<'py>, days: i64) -> PyResult<Option<Bound<'py, PyAny>>> {

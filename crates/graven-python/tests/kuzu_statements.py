@@ -6,7 +6,8 @@ Run it by hand, it is no unit test::
 
 ``FOLDER`` has ``test/test_files`` and ``dataset`` of Kuzu's sources. ``PYTHONPATH`` must name a folder with the package
 ``graven``. Each ``-CASE`` gets a new database with its data set, ``-IMPORT_DATABASE`` a new one without. Of a value with an id only the rest is compared, since ids
-are Kuzu's own; a map is compared as a struct. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
+are Kuzu's own; a map is compared as a struct. What was declared as a ``DECIMAL``, ``STRUCT`` or ``MAP`` is shown as
+``graven.kuzu`` reads it. A case ends at a statement whose file is not there. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
 ``COMMIT`` are some. ``agree``: the rows, the success or the failure are Kuzu's; ``differ``: other
 rows; ``refused``: an error where Kuzu has none; ``accepted``: none where Kuzu has one.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import collections
 import datetime
+import decimal
 import glob
 import os
 import re
@@ -25,6 +27,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import graven
 from graven import kuzu
+from graven.kuzu import kinds, texts as parts
 
 OUTCOMES = ("agree", "differ", "refused", "accepted")
 TIMEOUT_MS = 10_000
@@ -118,21 +121,49 @@ class Texts:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._columns: Dict[str, List[str]] = {}
+        self._columns: Dict[str, Dict[str, kinds.Kind]] = {}
 
-    def columns(self, table: str) -> List[str]:
-        """The columns of a table in their order."""
+    def columns(self, table: str) -> Dict[str, kinds.Kind]:
+        """The columns of a table in their order, with their types."""
         if table not in self._columns:
             try:
-                rows = self._connection.execute(f"CALL table_info('{table}') RETURN name").get_all()
+                rows = self._connection.execute(f"CALL table_info('{table}') RETURN name, type").get_all()
             except graven.Error:
                 rows = []
-            self._columns[table] = [row[0] for row in rows]
+            self._columns[table] = {name: kinds.read(of) for name, of in rows}
         return self._columns[table]
 
-    def row(self, row: List[Any]) -> str:
+    def row(self, row: List[Any], of: List[kinds.Kind]) -> str:
         """One row."""
-        return "|".join(self.value(value) for value in row)
+        return "|".join(self.typed(value, kind) for value, kind in zip(row, of))
+
+    def typed(self, value: Any, kind: kinds.Kind) -> str:
+        """A value of a declared type."""
+        try:
+            return self._typed(value, kind)
+        except (ValueError, TypeError, AttributeError, ArithmeticError):
+            return self.value(value)
+
+    def _typed(self, value: Any, kind: kinds.Kind) -> str:
+        if value is None:
+            return ""
+        if kind.name == "DECIMAL":
+            return str(decimal.Decimal(str(value)).quantize(decimal.Decimal(1).scaleb(-kind.scale)))
+        if kind.name == "LIST" and kind.parts:
+            items = parts.items(value) if isinstance(value, str) else value
+            return "[" + ",".join(self.typed(item, kind.element) for item in items) + "]"
+        if kind.name == "STRUCT" and kind.parts:
+            fields = dict(parts.entries(value, quoted_keys=False)) if isinstance(value, str) else value
+            return "{" + ", ".join(f"{name}: {self.typed(fields.get(name), of)}" for name, of in kind.parts) + "}"
+        if kind.name == "MAP" and kind.parts:
+            entries = parts.entries(value) if isinstance(value, str) else value.items()
+            key, of = (part for _, part in kind.parts)
+            return "{" + ", ".join(f"{self.typed(k, key)}: {self.typed(v, of)}" for k, v in entries) + "}"
+        if isinstance(value, str) and kind.name in ("FLOAT", "DOUBLE"):
+            return self.value(float(value))
+        if isinstance(value, str) and kind.name.startswith("TIMESTAMP"):
+            return self.value(kinds.moment(value))
+        return self.value(value)
 
     def value(self, value: Any) -> str:
         """One value."""
@@ -169,9 +200,9 @@ class Texts:
         return text
 
     def _entity(self, names: List[str], properties: Dict[str, Any]) -> str:
-        order = [column for name in names for column in self.columns(name)]
-        order += [key for key in properties if key not in order]
-        shown = [f"{key}: {self.value(properties[key])}" for key in order if properties.get(key) is not None]
+        of = {column: kind for name in names for column, kind in self.columns(name).items()}
+        of.update({key: kinds.ANY for key in properties if key not in of})
+        shown = [f"{key}: {self.typed(properties[key], of[key])}" for key in of if properties.get(key) is not None]
         return "{" + ", ".join([f"_LABEL: {':'.join(names)}", *shown]) + "}"
 
 
@@ -206,13 +237,13 @@ def comparable(row: str) -> str:
     return row.replace(", }", "}").strip()
 
 
-def last_rows(connection: Any, text: str) -> List[List[Any]]:
-    """The rows of the last statement of a text."""
+def last_rows(connection: Any, text: str) -> Tuple[List[List[Any]], List[kinds.Kind]]:
+    """The rows of the last statement of a text, and the types of its columns."""
     result = connection.execute(text)
     if isinstance(result, list):
         result = result[-1]
     # The values as Graven has them: those of Kuzu's package are less than what its files show.
-    return [list(row) for row in result._inner.get_all()]
+    return [list(row) for row in result._inner.get_all()], result._kinds
 
 
 def open_database(folder: str) -> Any:
@@ -244,14 +275,14 @@ def load(connection: Any, root: str, dataset: List[str]) -> Optional[str]:
 def outcome(connection: Any, texts: Texts, statement: Statement) -> Tuple[str, str]:
     """What a statement did beside what it must do."""
     try:
-        rows = last_rows(connection, statement.text)
+        rows, of = last_rows(connection, statement.text)
     except (graven.Error, ValueError, RuntimeError) as error:
         return ("agree", "") if statement.expected.startswith("error") else ("refused", str(error))
     if statement.expected.startswith("error"):
         return "accepted", " ".join(statement.rows)
     if not statement.expected.isdigit():
         return "agree", ""
-    ours = [comparable(texts.row(row)) for row in rows]
+    ours = [comparable(texts.row(row, of)) for row in rows]
     theirs = [comparable(row) for row in statement.rows]
     if not statement.ordered:
         ours, theirs = sorted(ours), sorted(theirs)
@@ -286,8 +317,10 @@ def play(path: str, root: str) -> Iterator[Tuple[Statement, str, str]]:
                     folder += "-next"
                     os.mkdir(folder)
                     connection = open_database(folder)
-                if not isinstance(statement, Statement) or missing_file(statement.text, root):
+                if not isinstance(statement, Statement):
                     continue
+                if missing_file(statement.text, root):
+                    break
                 texts = Texts(connection)
                 yield (statement, *outcome(connection, texts, statement))
             connection.close()

@@ -90,6 +90,11 @@ impl Version {
         self.0 >= 5
     }
 
+    /// Whether vectors have a structure of their own.
+    fn has_vectors(self) -> bool {
+        self.0 >= 6
+    }
+
     /// Whether a client logs in with a message of its own, after HELLO.
     fn has_logon(self) -> bool {
         self >= Version(5, 1)

@@ -1,9 +1,10 @@
-//! Dates, times, durations and points as structures.
+//! Dates, times, durations, points and vectors as structures.
 
 use std::sync::Arc;
 
 use graven::{PropertyValue, Value};
 use graven_temporal::Zone;
+use graven_types::vector::{CoordinateType, Vector};
 use graven_types::{DateTime, Duration, LocalDateTime, Point, Time};
 
 use crate::packstream::{Unreadable, Writer};
@@ -20,7 +21,7 @@ const DATE_TIME_IN_ZONE_LOCAL: u8 = 0x66;
 const DURATION: u8 = 0x45;
 const POINT_2D: u8 = 0x58;
 const POINT_3D: u8 = 0x59;
-/// Numbers of one kind, from version 6 on; the language has lists for them.
+/// From version 6 on.
 const VECTOR: u8 = 0x56;
 
 pub(crate) fn write(to: &mut Writer<'_>, value: &PropertyValue) {
@@ -79,6 +80,7 @@ pub(crate) fn write(to: &mut Writer<'_>, value: &PropertyValue) {
                 to.float(z);
             }
         }
+        PropertyValue::Vector(it) => write_vector(to, it),
         // Everything else is a value of the language by itself.
         other => to.text(&format!("{other:?}")),
     }
@@ -114,25 +116,52 @@ fn time_of_day(nanos: i64) -> Result<i64, Unreadable> {
         .ok_or_else(|| bad("a time of day must be within a day"))
 }
 
-/// The numbers of a vector: of the kind whose marker is given, one after the other, the most
-/// significant byte first.
-fn vector(kind: &[u8], bytes: &[u8]) -> Result<Value, Unreadable> {
-    fn all<const N: usize>(bytes: &[u8], number: fn([u8; N]) -> Value) -> Option<Vec<Value>> {
-        let (numbers, rest) = bytes.as_chunks::<N>();
-        let numbers = numbers.iter().copied().map(number);
-        rest.is_empty().then(|| numbers.collect())
+/// Markers that PackStream gives numbers of a type.
+const NUMBERS: &[(CoordinateType, u8)] = &[
+    (CoordinateType::Integer8, 0xc8),
+    (CoordinateType::Integer16, 0xc9),
+    (CoordinateType::Integer32, 0xca),
+    (CoordinateType::Integer64, 0xcb),
+    (CoordinateType::Float32, 0xc6),
+    (CoordinateType::Float64, 0xc1),
+];
+
+/// Coordinates with the other order of their bytes.
+fn turned(of: CoordinateType, bytes: &[u8]) -> Vec<u8> {
+    let numbers = bytes.chunks(of.width());
+    numbers
+        .flat_map(|number| number.iter().rev().copied())
+        .collect()
+}
+
+/// Before version 6 a vector is a map that says what it stands for, since a list would be another
+/// value.
+fn write_vector(to: &mut Writer<'_>, vector: &Vector) {
+    let marker = NUMBERS.iter().find(|(of, _)| *of == vector.of());
+    let (of, marker) = marker.expect("each type has a marker");
+    if to.version.has_vectors() {
+        to.structure(VECTOR, 2);
+        to.bytes(&[*marker]);
+        to.bytes(&turned(*of, vector.bytes()));
+        return;
     }
-    let numbers = match kind {
-        [0xc8] => all(bytes, |it| i64::from(i8::from_be_bytes(it)).into()),
-        [0xc9] => all(bytes, |it| i64::from(i16::from_be_bytes(it)).into()),
-        [0xca] => all(bytes, |it| i64::from(i32::from_be_bytes(it)).into()),
-        [0xcb] => all(bytes, |it| i64::from_be_bytes(it).into()),
-        [0xc6] => all(bytes, |it| f64::from(f32::from_be_bytes(it)).into()),
-        [0xc1] => all(bytes, |it| f64::from_be_bytes(it).into()),
+    to.map(2);
+    to.text("originalType");
+    to.text(&format!("{} NOT NULL", vector.type_text()));
+    to.text("reason");
+    to.text("vectors need Bolt 6.0; toFloatList() and toIntegerList() give lists of their numbers");
+}
+
+/// The vector of a marker and its coordinates, the most significant byte first.
+fn vector(kind: &[u8], bytes: &[u8]) -> Result<PropertyValue, Unreadable> {
+    let of = match kind {
+        [marker] => NUMBERS.iter().find(|(_, known)| known == marker),
         _ => None,
     };
-    let what = "a vector has numbers of one kind, of 8 to 64 bits, and nothing else";
-    numbers.map(Value::List).ok_or_else(|| bad(what))
+    let vector = of.and_then(|(of, _)| Vector::from_bytes(*of, turned(*of, bytes).into()));
+    let what =
+        "a vector has 1 to 4096 finite numbers of one kind, of 8 to 64 bits, and nothing else";
+    vector.map(PropertyValue::Vector).ok_or_else(|| bad(what))
 }
 
 /// The value of a structure.
@@ -227,7 +256,7 @@ pub(crate) fn read(signature: u8, fields: &[Value]) -> Result<Value, Unreadable>
                 z: Some(*z),
             })
         }
-        (VECTOR, [Value::Bytes(kind), Value::Bytes(bytes)]) => return vector(kind, bytes),
+        (VECTOR, [Value::Bytes(kind), Value::Bytes(bytes)]) => vector(kind, bytes)?,
         _ => return Err(Unreadable::Structure(signature, fields.len())),
     };
     Ok(Value::Stored(Arc::new(value)))
@@ -241,17 +270,57 @@ mod tests {
     use crate::Version;
     use crate::packstream::Reader;
 
+    fn written(value: &PropertyValue, version: Version, utc: bool) -> Value {
+        let mut out = Vec::new();
+        let mut writer = Writer {
+            out: &mut out,
+            full: &mut |_| true,
+            has_ended: false,
+            version,
+            store: "",
+            utc,
+        };
+        write(&mut writer, value);
+        Reader::new(&out).value().expect("it was written")
+    }
+
     #[test]
-    fn vectors_arrive_as_lists() {
+    fn vectors_come_back_or_say_what_they_are() {
         let read = |kind: u8, bytes: &[u8]| {
             let fields = [vec![kind], bytes.to_vec()].map(|it| Value::Bytes(it.into()));
             super::read(VECTOR, &fields).ok()
         };
-        assert_eq!(read(0xc9, &[0xff, 0xff, 0, 2]), Some(vec![-1, 2].into()));
-        assert_eq!(read(0xc6, &1.5f32.to_be_bytes()), Some(vec![1.5].into()));
-        assert_eq!(read(0xc8, &[]), Some(Value::List(Vec::new())));
-        assert_eq!(read(0xcb, &[0; 9]), None);
-        assert_eq!(read(0xc0, &[0]), None);
+        let text = |kind, bytes: &[u8]| read(kind, bytes).map(|it| it.to_string());
+        let shown = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            text(0xc9, &[0xff, 0xff, 0, 2]),
+            shown("vector([-1, 2], 2, INTEGER16)")
+        );
+        assert_eq!(
+            text(0xc6, &1.5f32.to_be_bytes()),
+            shown("vector([1.5], 1, FLOAT32)")
+        );
+        for (kind, bytes) in [
+            (0xc8, &[][..]),
+            (0xcb, &[0; 9]),
+            (0xc0, &[0]),
+            (0xc1, &f64::NAN.to_be_bytes()),
+        ] {
+            assert_eq!(read(kind, bytes), None);
+        }
+        for (of, marker) in NUMBERS {
+            let bytes: Vec<u8> = (1..=3 * u8::try_from(of.width()).unwrap()).collect();
+            let sent = read(*marker, &bytes).expect("a vector");
+            let Value::Stored(stored) = &sent else {
+                panic!("{sent} is no vector");
+            };
+            assert_eq!(written(stored, Version(6, 0), true), sent);
+            let Value::Map(placeholder) = written(stored, Version(5, 8), true) else {
+                panic!("no map stands for {sent}");
+            };
+            let kind = Value::from(format!("VECTOR<{of} NOT NULL>(3) NOT NULL"));
+            assert_eq!(placeholder.get("originalType"), Some(&kind));
+        }
     }
 
     #[test]
@@ -298,17 +367,7 @@ mod tests {
         ];
         for value in values {
             for utc in [true, false] {
-                let mut out = Vec::new();
-                let version = Version(5, 0);
-                let mut writer = Writer {
-                    out: &mut out,
-                    full: &mut |_| {},
-                    version,
-                    store: "",
-                    utc,
-                };
-                write(&mut writer, &value);
-                let back = Reader::new(&out).value().expect("it was written");
+                let back = written(&value, Version(5, 0), utc);
                 assert_eq!(back, Value::Stored(Arc::new(value.clone())));
             }
         }

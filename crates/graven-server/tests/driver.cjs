@@ -52,6 +52,18 @@ test("values come back", () =>
       const { records } = await driver.executeQuery("RETURN $value AS value", { value });
       assert.deepStrictEqual(String(records[0].get("value")), String(value));
     }
+    if (neo4j.vector) {
+      for (const numbers of [Float32Array.of(0.5, -1.5), Float64Array.of(0.1), Int8Array.of(-128, 127), BigInt64Array.of(-(2n ** 63n))]) {
+        const value = neo4j.vector(numbers);
+        const { records } = await driver.executeQuery("CREATE (n:V {v: $value}) RETURN n.v AS value, $value AS again", { value });
+        for (const key of ["value", "again"]) {
+          assert.deepStrictEqual(records[0].get(key).asTypedArray(), numbers);
+        }
+      }
+    } else {
+      const { records } = await driver.executeQuery("RETURN vector([1, 2], 2, FLOAT32) AS value");
+      assert.strictEqual(records[0].get("value").originalType, "VECTOR<FLOAT32 NOT NULL>(2) NOT NULL");
+    }
     const { records } = await driver.executeQuery("CREATE p = (:P {x: 1})-[:R]->(:Q) RETURN p");
     assert.strictEqual(records[0].get("p").segments[0].relationship.type, "R");
   }));

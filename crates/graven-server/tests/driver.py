@@ -94,6 +94,50 @@ class Driver(unittest.TestCase):
         self.assertEqual(there.utcoffset(), datetime.timedelta(hours=1))
         self.assertEqual(str(self.one("RETURN toString($there)", there=there)), "2024-10-27T02:30+01:00[Europe/Berlin]")
 
+    def test_vectors_are_values_from_bolt_6_on(self):
+        kept = "CREATE (n:V) SET n += $values RETURN n"
+        if int(neo4j.__version__.split(".")[0]) < 6:
+            told = self.one("RETURN {v: vector([1, 2], 2, FLOAT32)} AS m")["v"]
+            self.assertEqual(told["originalType"], "VECTOR<FLOAT32 NOT NULL>(2) NOT NULL")
+            self.assertIn("Bolt 6.0", told["reason"])
+            node = self.one(kept, values={"v": [1.0, 2.0]})
+            self.assertEqual(node["v"], [1.0, 2.0])
+            return
+        from neo4j.vector import Vector
+
+        ranges = {
+            "i8": [-128, 127], "i16": [-(2**15), 2**15 - 1], "i32": [-(2**31), 2**31 - 1], "i64": [-(2**63), 2**63 - 1],
+            "f32": [0.5, -1.5, 2.0**-140], "f64": [0.1, 1e300],
+        }
+        def shown(value):
+            # The driver's vectors equal only themselves.
+            if isinstance(value, Vector):
+                return (value.dtype, value.raw())
+            if isinstance(value, dict):
+                return {key: shown(item) for key, item in value.items()}
+            return [shown(item) for item in value] if isinstance(value, list) else value
+
+        values = {name: Vector(numbers, name) for name, numbers in ranges.items()}
+        values["large"] = Vector([float(x) for x in range(4096)], "f32")
+        for name, value in values.items():
+            with self.subTest(name=name):
+                self.assertEqual(shown(self.one("RETURN $value", value=value)), shown(value))
+                nested = [value, {"a": value}]
+                self.assertEqual(shown(self.one("RETURN $value", value=nested)), shown(nested))
+                size = self.one("RETURN CASE WHEN $value IS :: VECTOR THEN size($value) END", value=value)
+                self.assertEqual(size, len(value))
+        node = self.one(kept, values=values)
+        self.assertEqual(shown(dict(node)), shown(values))
+        self.driver.execute_query("CALL graven.checkpoint()")
+        self.assertEqual(shown(dict(self.one("MATCH (n:V) RETURN n"))), shown(values))
+        found = self.one("MATCH (n:V) WHERE n.f32 = $value RETURN valueType(n.f32)", value=values["f32"])
+        self.assertEqual(found, "VECTOR<FLOAT32 NOT NULL>(3) NOT NULL")
+        made = self.one("RETURN vector([1.5, 2], 2, FLOAT32)")
+        self.assertEqual(shown(made), shown(Vector([1.5, 2.0], "f32")))
+        for bad in [Vector([], "f32"), Vector([float("nan")], "f64"), Vector([0] * 4097, "i8")]:
+            with self.assertRaises(ClientError):
+                self.one("RETURN $value", value=bad)
+
     def test_transactions(self):
         def create(transaction):
             transaction.run("CREATE (:N)")

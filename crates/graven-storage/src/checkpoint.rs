@@ -319,12 +319,13 @@ impl CurrentCheckpoint {
             own: StoreMerge::new(root, &output, false),
             catalog: base_catalog(&root.catalog, changes.catalog()),
             segments: BTreeMap::new(),
+            vectors: false,
             move_from,
         };
         merge.stores(threads)?;
         merge.indexes()?;
         let before = self.superblock();
-        let features = (before.features).as_written_here(&merge.catalog);
+        let features = (before.features).as_written_here(&merge.catalog, merge.vectors);
         let (directory, catalogue) = merge.tables()?;
         output.release_kept();
         let mut freed = merge.own.take_freed();

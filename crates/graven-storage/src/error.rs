@@ -288,7 +288,7 @@ pub enum Error {
         /// The type as it was declared.
         wanted: Box<str>,
         /// The type of the value.
-        found: &'static str,
+        found: Box<str>,
         /// The node or relationship that has it, with its id.
         holder: Box<str>,
     },

@@ -431,8 +431,9 @@ pub enum IndexPart<'a> {
 impl IndexPart<'_> {
     /// Classes of comparable values in the order that `ORDER BY` wants; of the ones marked the
     /// order within is another than that of the index.
-    pub const CLASSES: [(u8, bool); 12] = [
+    pub const CLASSES: [(u8, bool); 13] = [
         (0x30, true),
+        (0x2c, false),
         (0x10, true),
         (0x14, false),
         (0x18, false),

@@ -31,6 +31,8 @@ const PART_BYTES: usize = SizeClass::KIB_64.payload_bytes();
 pub(crate) struct Footprint {
     pub(crate) pages: u64,
     pub(crate) bytes: u64,
+    /// There are vectors among its values.
+    pub(crate) vectors: bool,
 }
 
 impl Footprint {

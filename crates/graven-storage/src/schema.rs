@@ -121,6 +121,11 @@ impl ConstraintKind {
     pub(crate) fn is_of_types(&self) -> bool {
         matches!(self, ConstraintKind::Typed { .. } | ConstraintKind::Ends(_))
     }
+
+    /// Whether it says something of vectors, which builds before them do not know.
+    pub(crate) fn is_of_vectors(&self) -> bool {
+        matches!(self, ConstraintKind::Typed { of, .. } if of.names_vectors())
+    }
 }
 
 /// Which nodes the relationships of a type join.

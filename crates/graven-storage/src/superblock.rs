@@ -12,7 +12,8 @@
 //!
 //! The features are those of what bulk writing and checkpoints may have written: incompatible
 //! feature 1, columns with plain texts; incompatible feature 2, constraints on types of properties
-//! or ends of relationships; incompatible feature 4, sums of squares of degrees in the catalogue.
+//! or ends of relationships; incompatible feature 4, sums of squares of degrees in the catalogue;
+//! incompatible feature 8, vectors among the values or constraints on them.
 //!
 //! # Invariants
 //! * ST-3: a file that is empty, foreign, of another format or cut off is refused with its reason
@@ -42,6 +43,7 @@
 
 use crate::bytes::{Decoded, Malformed, Reader};
 use crate::catalog::Catalog;
+use crate::schema::ConstraintKind;
 use crate::{Error, Result};
 use graven_io::{AlignedBuffer, File};
 use graven_pagecache::page::{self, HEADER_BYTES};
@@ -72,8 +74,10 @@ const PLAIN_TEXTS: u64 = 1;
 const TYPES: u64 = 2;
 /// Incompatible feature: the catalogue ends with sums of squares of degrees.
 const SQUARES: u64 = 4;
+/// Incompatible feature: there are vectors, or constraints on properties that hold them.
+const VECTORS: u64 = 8;
 /// Incompatible features that this build understands.
-const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS | TYPES | SQUARES;
+const KNOWN_INCOMPATIBLE: u64 = PLAIN_TEXTS | TYPES | SQUARES | VECTORS;
 
 /// Whether `unit` holds a superblock.
 pub(crate) fn is_superblock_unit(unit: u64) -> bool {
@@ -92,17 +96,20 @@ pub struct Features {
 }
 
 impl Features {
-    /// With those of the segments that this build writes, and of this catalogue.
-    pub(crate) fn as_written_here(self, catalog: &Catalog) -> Self {
-        let mut constraints = catalog.constraints.iter();
-        let typed = constraints.any(|it| it.kind.is_of_types());
+    /// With those of the segments that this build writes, which hold vectors or none, and of this
+    /// catalogue.
+    pub(crate) fn as_written_here(self, catalog: &Catalog, vectors: bool) -> Self {
+        let kinds = || catalog.constraints.iter().map(|it| &it.kind);
+        let typed = kinds().any(ConstraintKind::is_of_types);
+        let vectors = vectors || kinds().any(ConstraintKind::is_of_vectors);
         let squares = catalog.statistics.has_squares();
         let given = |is_so, feature| if is_so { feature } else { 0 };
         Features {
             incompatible: self.incompatible
                 | PLAIN_TEXTS
                 | given(typed, TYPES)
-                | given(squares, SQUARES),
+                | given(squares, SQUARES)
+                | given(vectors, VECTORS),
             ..self
         }
     }

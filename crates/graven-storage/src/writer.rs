@@ -297,6 +297,7 @@ impl StoreWriter {
             ..
         } = finished;
         stores.sort_by_key(|store| store.id);
+        let vectors = stores.iter().any(|store| store.footprint.vectors);
         catalog.stores = Stores::new(stores.iter().map(describe).collect());
         for store in &mut stores {
             if let Some(values) = store.values.take() {
@@ -321,7 +322,7 @@ impl StoreWriter {
         self.file.sync_data()?;
         let mut block = Superblock {
             uuid: self.uuid,
-            features: Features::default().as_written_here(&catalog),
+            features: Features::default().as_written_here(&catalog, vectors),
             checkpoint: 1,
             log: LogPosition::default(),
             file_units,

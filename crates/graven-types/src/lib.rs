@@ -7,5 +7,7 @@
 pub mod name;
 pub mod rng;
 mod value;
+pub mod vector;
 
 pub use value::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
+pub use vector::Vector;

@@ -1,7 +1,8 @@
 //! Values of properties: every type of Cypher that can be stored.
 //!
-//! Values never borrow from the page cache; text, bytes and lists are shared by `Arc`.
+//! Values never borrow from the page cache; text, bytes, lists and vectors are shared by `Arc`.
 
+use crate::vector::Vector;
 use std::sync::Arc;
 
 /// A value of a property.
@@ -38,6 +39,8 @@ pub enum PropertyValue {
     Duration(Duration),
     /// A point of a coordinate system.
     Point(Point),
+    /// Numbers of one type.
+    Vector(Vector),
 }
 
 /// A time of day with an offset from UTC.
@@ -110,6 +113,16 @@ impl PropertyValue {
         matches!(self, PropertyValue::Null)
     }
 
+    /// Whether it is a vector, or a list with one in it.
+    #[must_use]
+    pub fn has_vector(&self) -> bool {
+        match self {
+            PropertyValue::Vector(_) => true,
+            PropertyValue::List(values) => values.iter().any(PropertyValue::has_vector),
+            _ => false,
+        }
+    }
+
     /// Bytes of memory that the value holds outside itself.
     #[must_use]
     pub fn heap_bytes(&self) -> u64 {
@@ -123,6 +136,7 @@ impl PropertyValue {
             PropertyValue::DateTime(DateTime {
                 zone: Some(zone), ..
             }) => 16 + zone.len() as u64,
+            PropertyValue::Vector(vector) => 16 + vector.bytes().len() as u64,
             _ => 0,
         }
     }
@@ -145,6 +159,7 @@ impl PropertyValue {
             PropertyValue::DateTime(_) => "DATETIME",
             PropertyValue::Duration(_) => "DURATION",
             PropertyValue::Point(_) => "POINT",
+            PropertyValue::Vector(_) => "VECTOR",
         }
     }
 }

@@ -73,7 +73,8 @@ pub(crate) fn describe(
     let columns = described.description.columns.iter();
     let column = |column: &graven_files::Column| {
         let set = sources::type_set(&column.kind);
-        (Arc::from(column.name.as_str()), set)
+        let stated = column.stated.as_deref().map(Arc::from);
+        (Arc::from(column.name.as_str()), set, stated)
     };
     Ok(SourceView {
         columns: columns.map(column).collect(),

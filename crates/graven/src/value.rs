@@ -112,7 +112,7 @@ impl Value {
                             .map(|r| relationship(r))
                             .sum::<usize>()
                 }
-                Value::Stored(_) => 64,
+                Value::Stored(stored) => 64 + stored.heap_bytes() as usize,
             }
     }
 

@@ -549,8 +549,12 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("type", "R"),
     ("upper", "s"),
     ("valueType", "l"),
+    ("vector", "wiW"),
     ("vector.similarity.cosine", "ww"),
-    ("vector.similarity.euclidean", "ww"),
+    ("vector.similarity.euclidean", "VV"),
+    ("vector_dimension_count", "V"),
+    ("vector_distance", "VVG"),
+    ("vector_norm", "VG"),
     ("avg", "f"),
     ("apoc.agg.first", "i"),
     ("apoc.agg.graph", "N"),
@@ -573,6 +577,11 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("stDevP", "i"),
     ("sum", "i"),
 ];
+
+/// Whether an argument is a word without quotes, which no expression can stand for.
+pub(crate) fn is_word(argument: &str) -> bool {
+    ["FLOAT", "FLOAT32", "INTEGER8", "EUCLIDEAN", "MANHATTAN"].contains(&argument)
+}
 
 /// Functions that give another value each time.
 pub(crate) const BY_CHANCE: &[&str] = &[
@@ -620,6 +629,14 @@ pub(crate) fn kind(letter: char) -> Option<&'static [&'static str; 4]> {
             "'<a>' + reduce(t = '<b/>', x IN range(1, 10) | t + t) + '</a>'",
         ]),
         'H' => Some(&["'//b'", "'/'", "4", "'/a/*'"]),
+        'V' => Some(&[
+            "vector([1.0, 2.0], 2, FLOAT32)",
+            "vector([0], 1, INTEGER8)",
+            "'x'",
+            "vector(range(1, 3000), 3000, FLOAT)",
+        ]),
+        'W' => Some(&["FLOAT32", "INTEGER8", "'FLOAT'", "FLOAT"]),
+        'G' => Some(&["EUCLIDEAN", "MANHATTAN", "'COSINE'", "EUCLIDEAN"]),
         'b' => Some(&["'YWI='", "''", "4", "'YWI*'"]),
         'q' => Some(&["'KQ1sus6URV61nwKc8eOVxQ'", "''", "5", "'x'"]),
         'Q' => Some(&["'290d6cba-ce94-455e-b59f-029cf1e395c5'", "''", "5", "'x'"]),

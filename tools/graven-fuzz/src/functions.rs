@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 
 use graven::{Params, Value};
 
-use crate::arguments::{Argument, BY_CHANCE, CALLS, impossible, kind};
+use crate::arguments::{Argument, BY_CHANCE, CALLS, impossible, is_word, kind};
 use crate::coverage::Coverage;
 use crate::library::Library;
 
@@ -40,6 +40,10 @@ const KNOWS_NULL: &[&str] = &[
     "graven.json.array",
     "graven.json.object",
     "graven.typeOf",
+    // A bare word stands in the text.
+    "vector",
+    "vector_distance",
+    "vector_norm",
     // A length or place that is null is a mistake, a text that is null is not.
     "left",
     "right",
@@ -161,7 +165,11 @@ fn agree(
 ) -> Result<(), String> {
     let before = if entities { BOUND } else { "" };
     let written = ask(library, &call(before, name, args), &Params::new())?;
-    let hidden: Vec<String> = args.iter().map(|a| format!("[{a}][0]")).collect();
+    let hidden = args.iter().map(|arg| match is_word(arg) {
+        true => (*arg).to_owned(),
+        false => format!("[{arg}][0]"),
+    });
+    let hidden: Vec<String> = hidden.collect();
     let hidden: Vec<&str> = hidden.iter().map(String::as_str).collect();
     let told_late = ask(library, &call(before, name, &hidden), &Params::new())?;
     let mut ways = vec![("[...][0]", told_late.clone())];
@@ -172,6 +180,10 @@ fn agree(
         let mut params = Params::new();
         let mut names = Vec::new();
         for (at, arg) in args.iter().enumerate() {
+            if is_word(arg) {
+                names.push((*arg).to_owned());
+                continue;
+            }
             let value = library
                 .ask(&format!("RETURN {arg} AS v"))?
                 .remove(0)

@@ -67,12 +67,20 @@ static void values(graven_connection *connection) {
   CHECK(graven_map_set(map, "span", graven_value_new_duration(span, NULL), NULL));
   graven_point point = {9157, 1.0, 2.0, 3.0};
   CHECK(graven_map_set(map, "point", graven_value_new_point(point, NULL), NULL));
+  float numbers[] = {0.5f, -1.0f};
+  graven_vector vector = {4, true, 2, numbers};
+  CHECK(graven_map_set(map, "vector", graven_value_new_vector(vector, NULL), NULL));
+  vector.width = 2;
+  CHECK(graven_value_new_vector(vector, NULL) == NULL);
+  vector.width = 4;
+  vector.dimension = 0;
+  CHECK(graven_value_new_vector(vector, NULL) == NULL);
 
   graven_result *result = run(connection,
-      "RETURN $none, $b, $i, $x, $t, $raw, $l, $m, $date, $day, $moment, $local, $time, $span, $point", map);
-  CHECK(graven_result_column_count(result) == 15);
+      "RETURN $none, $b, $i, $x, $t, $raw, $l, $m, $date, $day, $moment, $local, $time, $span, $point, $vector", map);
+  CHECK(graven_result_column_count(result) == 16);
   CHECK(!strcmp(graven_result_column_name(result, 0), "$none"));
-  CHECK(graven_result_column_name(result, 15) == NULL);
+  CHECK(graven_result_column_name(result, 16) == NULL);
   CHECK(graven_result_value(result, 0) == NULL);
   CHECK(graven_result_next(result, NULL) == 1);
 #define VALUE(at) graven_result_value(result, at)
@@ -96,6 +104,10 @@ static void values(graven_connection *connection) {
   CHECK(graven_value_nanoseconds(VALUE(12)) == INT64_C(43200000000000) && graven_value_offset(VALUE(12)) == 7200);
   CHECK(graven_value_duration(VALUE(13)).months == 1 && graven_value_duration(VALUE(13)).nanoseconds == 4);
   CHECK(graven_value_point(VALUE(14)).srid == 9157 && graven_value_point(VALUE(14)).z == 3.0);
+  graven_vector got = graven_value_vector(VALUE(15));
+  CHECK(graven_value_type(VALUE(15)) == GRAVEN_TYPE_VECTOR);
+  CHECK(got.width == 4 && got.is_float && got.dimension == 2 && !memcmp(got.data, numbers, sizeof numbers));
+  CHECK(graven_value_vector(VALUE(14)).data == NULL);
   char *text = graven_value_to_text(VALUE(8));
   CHECK(!strcmp(text, "2026-01-31"));
   graven_text_free(text);

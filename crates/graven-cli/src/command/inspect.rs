@@ -63,7 +63,9 @@ impl Inspect {
             .map(|column| column.name.chars().count());
         let width = width.max().unwrap_or(0);
         for column in &found.columns {
-            writeln!(out, "  {:width$}  {}", column.name, column.kind)?;
+            let kind = column.kind.to_string();
+            let kind = column.stated.as_ref().unwrap_or(&kind);
+            writeln!(out, "  {:width$}  {kind}", column.name)?;
         }
         let names = self.files.iter().map(|name| {
             let mut text = String::new();

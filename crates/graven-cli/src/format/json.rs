@@ -5,11 +5,12 @@
 //! reader can tell them apart; floats that JSON cannot hold are the strings `NaN`, `Infinity` and
 //! `-Infinity`. Nodes are `{"id","labels","properties"}`, relationships
 //! `{"id","type","start","end","properties"}`, a path is the list of its nodes and relationships in
-//! order; dates and the like are strings.
+//! order; a vector is the list of its numbers; dates and the like are strings.
 
 use std::io::{self, Write};
 
-use graven::{Commit, Node, Path, Relationship, Summary, Value};
+use graven::{Commit, Node, Path, PropertyValue, Relationship, Summary, Value};
+use graven_types::vector::Number;
 
 use super::RowWriter;
 
@@ -66,6 +67,12 @@ pub(crate) fn value(out: &mut dyn Write, v: &Value) -> io::Result<()> {
         Value::Node(n) => node(out, n),
         Value::Relationship(r) => relationship(out, r),
         Value::Path(p) => path(out, p),
+        Value::Stored(stored) if let PropertyValue::Vector(vector) = &**stored => {
+            list(out, vector.numbers(), |out, number| match number {
+                Number::Integer(i) => write!(out, "{i}"),
+                Number::Float(x) => float(out, x),
+            })
+        }
         other => string(out, &other.to_string()),
     }
 }
@@ -228,6 +235,7 @@ fn path(out: &mut dyn Write, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use graven_types::vector::{CoordinateType, Vector};
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
@@ -262,11 +270,15 @@ mod tests {
             nodes: vec![node(1), node(2)],
             relationships: vec![Arc::clone(&knows)],
         };
+        let numbers = [0.5, 2.0].map(Number::Float);
+        let vector = Vector::new(CoordinateType::Float32, numbers).expect("a vector");
+        let vector = Value::Stored(Arc::new(PropertyValue::Vector(vector)));
         let rows = vec![
             vec![Value::Integer(i64::MAX), Value::Float(2.0)],
             vec![Value::Float(f64::NAN), Value::Float(1e300)],
             vec![Value::Node(node(1)), Value::Relationship(knows)],
             vec![Value::Path(Arc::new(path)), Value::from(vec![1, 2])],
+            vec![vector, Value::Null],
         ];
         let parsed: serde_json::Value = serde_json::from_str(&text(&rows)).expect("JSON");
         assert_eq!(parsed["columns"][1], "b\"");
@@ -277,6 +289,7 @@ mod tests {
         assert_eq!(parsed["rows"][2][1]["type"], "KNOWS");
         assert_eq!(parsed["rows"][3][0][1]["id"], 7);
         assert_eq!(parsed["rows"][3][0].as_array().map(Vec::len), Some(3));
+        assert_eq!(parsed["rows"][4][0], serde_json::json!([0.5, 2.0]));
     }
 
     #[test]

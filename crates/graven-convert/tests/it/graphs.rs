@@ -39,7 +39,15 @@ pub(crate) const VALUES: &[&str] = &[
 ];
 
 /// Those that tables cannot hold.
-pub(crate) const NOT_IN_TABLES: &[&str] = &["''", "[]", "['']", "[1, 'a']"];
+pub(crate) const NOT_IN_TABLES: &[&str] = &[
+    "''",
+    "[]",
+    "['']",
+    "[1, 'a']",
+    "vector([-9223372036854775807 - 1, 1], 2, INTEGER)",
+    "vector([0.1, -3.4e38], 2, FLOAT32)",
+    "[vector([0.1], 1, FLOAT), vector([-0.0, 2], 2, FLOAT)]",
+];
 
 pub(crate) fn database() -> (tempfile::TempDir, Database) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -12,6 +12,8 @@ use super::{Binder, Result};
 use crate::ast::{self, ExprKind, Name};
 use crate::bind::aggregate::aggregate_function;
 use crate::bind::aggregate::{Aggregating, contains_aggregate};
+use crate::bind::declared::is_text;
+use crate::bind::fixed::held;
 use crate::bind::made::{Typed, call, unary};
 use crate::diagnostic::{Code, closest};
 use crate::elsewhere;
@@ -43,6 +45,13 @@ impl Binder<'_> {
                 ..wanted.clone()
             };
             return self.call(whole, name, distinct, star, &[value.clone(), wanted]);
+        }
+        if let [value, wanted] = args
+            && name.text.eq_ignore_ascii_case("cast")
+            && matches!(&wanted.kind, ExprKind::String(of) if is_text(of))
+            && let Some(text) = self.decimal_as_text(value)?
+        {
+            return Ok(text);
         }
         if let Some(wide) = self.wide_aggregate(name, distinct, args) {
             return self.expression(&wide);
@@ -168,11 +177,13 @@ impl Binder<'_> {
         let lazy = function.name == "coalesce" && args.iter().any(needs_graph);
         let guards = self.guards.len();
         for (idx, arg) in args.iter().enumerate() {
-            if function.name == "normalize" && idx == 1 {
-                bound.push(self.normal_form(arg)?);
-                continue;
+            let (mut expr, mut arg_ty) = self.expression(arg)?;
+            if function.argument(idx) == TypeSet::STRING && self.is_declared_other(arg) {
+                // Kuzu takes any value for a text where it knows its type.
+                let of = Expr::Literal(Literal::String("STRING".into()));
+                expr = call("cast", vec![expr, of]);
+                arg_ty = Type::of(TypeSet::STRING);
             }
-            let (expr, arg_ty) = self.expression(arg)?;
             let what = match args.len() {
                 1 => format!("the argument of `{}`", function.display),
                 _ => format!("argument {} of `{}`", idx + 1, function.display),
@@ -210,7 +221,11 @@ impl Binder<'_> {
             bound.push(expr);
         }
         self.guards.truncate(guards);
-        Ok((call(function.name, bound), ty))
+        let of = match function.name {
+            one @ ("abs" | "floor" | "ceil") => self.declared_of_one(one, &args[0]),
+            _ => None,
+        };
+        Ok(held(of, (call(function.name, bound), ty)))
     }
 
     /// A call of a function that the program has added.
@@ -254,19 +269,6 @@ impl Binder<'_> {
         }
         let message = "the share of a percentile must be between 0.0 and 1.0";
         Err(self.error(span, Code::InvalidArgumentValue, message))
-    }
-
-    /// The bare word behind the text of `normalize(text, NFD)`.
-    fn normal_form(&self, arg: &ast::Expr) -> Result<Expr> {
-        if let ExprKind::Variable(name) = &arg.kind {
-            let word = name.text.to_uppercase();
-            if matches!(word.as_str(), "NFC" | "NFD" | "NFKC" | "NFKD") {
-                return Ok(Expr::Literal(Literal::String(word.into())));
-            }
-        }
-        let message = "the normal form of `normalize` must be NFC, NFD, NFKC or NFKD";
-        let error = self.error(arg.span, Code::InvalidArgumentValue, message);
-        Err(error.with_hint("write the bare word, without quotes"))
     }
 
     /// The map of a point written in the text has a pair of coordinates.

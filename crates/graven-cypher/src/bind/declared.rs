@@ -12,19 +12,21 @@
 //! * CY-70 A declared type refuses no statement and changes no value, but for `.field` behind a
 //!   column of type `STRUCT`, for functions of maps given one of type `STRUCT` or `MAP`, and for
 //!   those of unions: its text is read, which was an error otherwise. Operators take the texts of
-//!   whole numbers beyond 64 bits and of JSON for what they stand for.
+//!   whole numbers beyond 64 bits and of JSON for what they stand for, and those of structs and
+//!   maps in comparisons with maps. Two numbers of narrow types or decimals give a value of such a
+//!   type or an error. Places in texts, and other values as texts, are an error otherwise.
 
 use std::sync::Arc;
 
 use super::json::{GIVING, JSON};
 use super::made::{Typed, call};
-use super::wide::{INT128, widest};
+use super::wide::widest;
 use super::{Binder, Result};
 use crate::ast::{self, ExprKind};
 use crate::diagnostic::Code;
 use crate::functions::UNION_OF;
 use crate::plan::VarId;
-use crate::plan::expression::{Expr, Literal, UnaryOp};
+use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use crate::types::{Type, TypeSet};
 
 /// Calls whose value is one of their arguments, or of the elements of the first one.
@@ -95,7 +97,11 @@ impl Binder<'_> {
                 }
                 field(&self.declared_type(base)?, &key.text)
             }
-            ExprKind::Index { base, .. } => element(&self.declared_type(base)?),
+            ExprKind::Index { base, .. } => {
+                let whole = self.declared_type(base)?;
+                element(&whole).or_else(|| is_text(&whole).then_some(whole))
+            }
+            ExprKind::Slice { base, .. } => self.declared_type(base),
             ExprKind::Case {
                 branches,
                 otherwise,
@@ -107,10 +113,8 @@ impl Binder<'_> {
             ExprKind::Unary {
                 op: UnaryOp::Minus,
                 operand,
-            } if self.is_wide(operand) => Some(INT128.into()),
-            ExprKind::Binary { op, left, right } if self.gives_wide(*op, left, right) => {
-                Some(INT128.into())
-            }
+            } => self.declared_of_one("-", operand),
+            ExprKind::Binary { op, left, right } => self.declared_result(*op, left, right),
             ExprKind::Call { name, args, .. } => {
                 let is = |known: &&str| known.eq_ignore_ascii_case(&name.text);
                 let first = || args.first().and_then(|arg| self.declared_type(arg));
@@ -137,7 +141,10 @@ impl Binder<'_> {
                     }
                     (_, json) if GIVING.contains(&json) => Some(JSON.into()),
                     (_, "graven.json.keys") => Some("STRING[]".into()),
-                    ([of], "abs" | "sum") if self.is_wide(of) => Some(INT128.into()),
+                    ([of], one @ ("abs" | "sum" | "floor" | "ceil")) => {
+                        self.declared_of_one(one, of)
+                    }
+                    ([_], "date") => Some("DATE".into()),
                     (any, "coalesce") => self.common(any.iter()),
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
@@ -236,6 +243,57 @@ impl Binder<'_> {
         Ok((call(UNION_OF, vec![value, text(of), wanted]), ty))
     }
 
+    /// The operands of `=` and `<>`: the text of a column of type `STRUCT` or `MAP` is read where
+    /// the other one is a map, or such a text, too.
+    pub(super) fn maps_compared(
+        &self,
+        op: BinaryOp,
+        (left, a): (&ast::Expr, Typed),
+        (right, b): (&ast::Expr, Typed),
+    ) -> (Typed, Typed) {
+        use BinaryOp::{Equal, NotEqual};
+        let compares = matches!(op, Equal | NotEqual);
+        let text_of_map = |of: &ast::Expr, (_, ty): &Typed| {
+            let may_be = compares && ty.set.may_be(TypeSet::STRING) && !ty.set.is(TypeSet::STRING);
+            let declared = may_be.then(|| self.declared_type(of)).flatten();
+            declared.filter(|of| of_map(of).is_some())
+        };
+        let (of_left, of_right) = (text_of_map(left, &a), text_of_map(right, &b));
+        let is_map =
+            |of: &Option<Arc<str>>, (_, ty): &Typed| of.is_some() || ty.set == TypeSet::MAP;
+        if !is_map(&of_left, &a) || !is_map(&of_right, &b) {
+            return (a, b);
+        }
+        let read = |of: Option<Arc<str>>, (value, ty): Typed| match of {
+            None => (value, ty),
+            Some(of) => {
+                let of = Expr::Literal(Literal::String(of));
+                (call("cast", vec![value, of]), Type::of(TypeSet::MAP))
+            }
+        };
+        (read(of_left, a), read(of_right, b))
+    }
+
+    /// Whether it has the declared type of a text.
+    pub(super) fn is_declared_text(&self, of: &ast::Expr) -> bool {
+        self.declared_type(of).is_some_and(|of| is_text(&of))
+    }
+
+    /// Whether it has a declared type, which is none of lists, nor of values that may be texts
+    /// here.
+    pub(super) fn is_declared_other(&self, of: &ast::Expr) -> bool {
+        let texts = ["UUID", "JSON", "BLOB", "BYTEA", "ANY"];
+        let mut built = ["STRUCT", "MAP", "UNION"].iter();
+        self.declared_type(of).is_some_and(|of| {
+            let of = of.trim().to_ascii_uppercase();
+            !is_text(&of)
+                && !of.starts_with('$')
+                && !of.ends_with(']')
+                && !texts.contains(&&*of)
+                && !built.any(|word| of.starts_with(word))
+        })
+    }
+
     /// `.key` of the text of a `STRUCT`; none if the base is no column of such a type.
     pub(super) fn field_of_struct(
         &self,
@@ -259,6 +317,14 @@ impl Binder<'_> {
         };
         Some((call("cast", vec![value, text(&of)]), Type::ANY))
     }
+}
+
+/// Whether a declared type is that of texts.
+pub(super) fn is_text(of: &str) -> bool {
+    let names = ["STRING", "VARCHAR", "TEXT"];
+    names
+        .iter()
+        .any(|name| of.trim().eq_ignore_ascii_case(name))
 }
 
 /// A type as Kuzu shows it: its names in capital letters, those of fields as they are.

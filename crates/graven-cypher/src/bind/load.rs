@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::graph::Step;
+use super::made::cast_as;
 use super::scope::{LINE_NUMBER, Record};
 use super::{Binder, Result};
 use crate::ast::{
@@ -49,7 +50,7 @@ impl Binder<'_> {
             self.error(load.at, code, message)
         })?;
         let mut yields: Vec<(Arc<str>, VarId)> = Vec::new();
-        for (column, set) in view.columns {
+        for (column, set, stated) in view.columns {
             let name = Name {
                 text: column.clone(),
                 span: load.at,
@@ -57,10 +58,11 @@ impl Binder<'_> {
             self.check_free(&name)?;
             let var = self.declare(&name, VarKind::Value, Type::of(set));
             self.loaded.insert(var);
-            if let FileNames::Parameter(frame) = &source.files {
-                self.declared
-                    .insert(var, format!("${frame}.{column}").into());
-            }
+            let declared = match &source.files {
+                FileNames::Parameter(frame) => Some(format!("${frame}.{column}").into()),
+                FileNames::Texts(_) => stated,
+            };
+            self.declared.extend(declared.map(|of| (var, of)));
             yields.push((column, var));
         }
         let filter = self.conditions(load.filter.as_ref())?;
@@ -143,7 +145,15 @@ impl Binder<'_> {
         };
         let copy = declared.as_ref().unwrap_or(copy);
         match &copy.source {
-            CopySource::Files(load) => self.load_from(load, steps)?,
+            CopySource::Files(load) => {
+                let mut load = load.clone();
+                if load.source.columns.is_none() {
+                    // A property holds no map.
+                    let kept = OptionValue::One(Literal::Boolean(true));
+                    load.source.options.push(("MAPS_AS_TEXT".into(), kept));
+                }
+                self.load_from(&load, steps)?;
+            }
             CopySource::Query(query) => {
                 // Its columns are taken by their places.
                 self.call_subquery(&Imports::All, query, None, false, false, steps)?;
@@ -208,8 +218,17 @@ impl Binder<'_> {
                 return Err(self.error(span, Code::InvalidSource, message));
             }
         };
+        // A table that is made of a query holds maps as their texts.
+        let is_map = |column: &str| {
+            let entry = self.scope.find(column).filter(|_| copy.creates.is_some());
+            entry.is_some_and(|entry| entry.ty.set == TypeSet::MAP)
+        };
+        let value = |column: &str| match is_map(column) {
+            true => cast_as(variable(column, span), "STORED TEXT".into()),
+            false => variable(column, span),
+        };
         let entries = names.iter().zip(values);
-        let entries = entries.map(|(name, column)| (named(name, span), variable(column, span)));
+        let entries = entries.map(|(name, column)| (named(name, span), value(column)));
         let properties = expr(ExprKind::Map(entries.collect()), span);
         let label = LabelExpr::Label(copy.target.clone());
         let clause = |kind| Clause { kind, span };

@@ -1,5 +1,6 @@
 //! Expressions that the binder makes.
 
+use crate::ast::{self, ExprKind};
 use crate::plan::Expr;
 use crate::plan::expression::BinaryOp;
 use crate::plan::expression::UnaryOp;
@@ -14,6 +15,28 @@ pub(crate) fn call(name: &str, args: Vec<Expr>) -> Expr {
         args,
         at: Span::default(),
     }
+}
+
+/// The cast of a value to a type, as a statement has it.
+pub(super) fn cast_as(value: ast::Expr, of: Arc<str>) -> ast::Expr {
+    let span = value.span;
+    let height = value.height.saturating_add(1);
+    let of = ast::Expr {
+        kind: ExprKind::String(of),
+        span,
+        height: 1,
+    };
+    let name = ast::Name {
+        text: "cast".into(),
+        span,
+    };
+    let kind = ExprKind::Call {
+        name,
+        distinct: false,
+        star: false,
+        args: vec![value, of],
+    };
+    ast::Expr { kind, span, height }
 }
 
 /// The bound unary operation.

@@ -485,7 +485,7 @@ impl Binder<'_> {
             let bound = self.expression(expr);
             self.aggregating = Aggregating::Refused;
             match bound {
-                Ok((bound, _)) => order.push((bound, *direction)),
+                Ok((bound, _)) => order.push((self.sort_key(expr, bound), *direction)),
                 Err(error) => {
                     self.scope.row = before;
                     return Err(error);

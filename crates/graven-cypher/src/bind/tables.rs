@@ -8,23 +8,24 @@
 //! the table of its variable. What no statement gives a value by name, as a parameter for all
 //! properties, is not cast: the constraint judges it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::graph::Step;
 use super::load::{expr, named, path};
 use super::{Binder, Result};
 use crate::ast::{
-    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, LabelExpr, NodePattern,
-    PathPattern, RelationshipPattern, SetItem,
+    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, LabelExpr, Name,
+    NodePattern, PathPattern, RelationshipPattern, SetItem,
 };
-use crate::bind::made::call;
+use crate::bind::made::{call, cast_as};
 use crate::diagnostic::Code;
 use crate::functions::MERGE_MAPS;
 use crate::parser;
 use crate::plan::expression::Expr;
 use crate::plan::tables::{TableColumn, TableCommand, expanded};
 use crate::plan::{Direction, FileNames, OptionValue, VarId};
-use crate::schema_view::{ColumnView, TableView};
+use crate::schema_view::{ColumnView, Named, TableView};
 use crate::token::Span;
 
 /// Endings of files whose columns have no names of their own.
@@ -110,6 +111,38 @@ impl Binder<'_> {
             .and_then(|table| self.schema.table(table));
         let column = table.as_ref().and_then(|table| table.column(key));
         column.map_or_else(|| key.clone(), |column| column.name.clone())
+    }
+
+    /// The same of a property that is read. Where no pattern names the table, it is the column of
+    /// any of them.
+    pub(super) fn key_read(&mut self, var: VarId, key: &Name) -> Arc<str> {
+        let called = match self.tables.contains_key(&var) {
+            true => None,
+            false => self.column_called(&key.text),
+        };
+        let own = called.unwrap_or_else(|| self.key_of_variable(var, &key.text));
+        // With the notice the statement is planned anew when there is a property of the name.
+        let name = match self.tables.contains_key(&var) {
+            true => &own,
+            false => &key.text,
+        };
+        self.notice_unknown_key(&named(name, key.span));
+        own
+    }
+
+    /// The column of tables that has this name in another letter case, if they all have one name
+    /// and no property has this one.
+    fn column_called(&self, key: &Arc<str>) -> Option<Arc<str>> {
+        if self.schema.knows_key(key) || self.written.contains(key) {
+            return None;
+        }
+        let tables = [Named::Label, Named::RelationshipType].map(|of| self.schema.names(of));
+        let tables = tables.iter().flatten();
+        let tables = tables.filter_map(|name| self.schema.table(name));
+        let names = tables.filter_map(|table| Some(table.column(key)?.name.clone()));
+        let names: BTreeSet<Arc<str>> = names.collect();
+        let mut names = names.into_iter();
+        names.next().filter(|_| names.next().is_none())
     }
 
     /// The name of a property of what an expression gives.
@@ -440,19 +473,7 @@ fn stored_type(of: &str) -> Arc<str> {
 }
 
 fn cast(value: ast::Expr, of: &str) -> ast::Expr {
-    let span = value.span;
-    let height = value.height.saturating_add(1);
-    let args = vec![value, expr(ExprKind::String(stored_type(of)), span)];
-    ast::Expr {
-        kind: ExprKind::Call {
-            name: named("cast", span),
-            distinct: false,
-            star: false,
-            args,
-        },
-        span,
-        height,
-    }
+    cast_as(value, stored_type(of))
 }
 
 /// An expression of literals and calls as if it stood at `at`; none if there is more in it.

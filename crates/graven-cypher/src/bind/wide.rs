@@ -17,8 +17,14 @@ use crate::types::{Type, TypeSet};
 /// The type of the results.
 pub(super) const INT128: &str = "INT128";
 
+/// The type of the results of what is never negative.
+const UINT64: &str = "UINT64";
+
+/// Types of whole numbers that are never negative.
+const UNSIGNED: &[&str] = &["UINT8", "UINT16", "UINT32", UINT64];
+
 /// Types of more than 64 bits.
-const WIDE: &[&str] = &[INT128, "HUGEINT", "UINT64"];
+const WIDE: &[&str] = &[INT128, "HUGEINT", UINT64];
 
 /// Types of whole numbers of at most 64 bits.
 const WHOLE: &[&str] = &[
@@ -55,26 +61,52 @@ fn sign(op: BinaryOp) -> Option<(&'static str, bool)> {
     })
 }
 
+/// Whether a declared type has more than 64 bits.
+pub(super) fn is_wide(of: &str) -> bool {
+    is_one(of, WIDE)
+}
+
+/// The type of what an operator gives where the declared type of an operand has more than 64 bits.
+pub(super) fn wide_result(op: BinaryOp, operands: [&Option<Arc<str>>; 2]) -> Option<&'static str> {
+    let computes = sign(op).is_some_and(|(_, compares)| !compares);
+    let is = |of: &Option<Arc<str>>, types| of.as_deref().is_some_and(|of| is_one(of, types));
+    if !computes || !operands.iter().any(|of| is(of, WIDE)) {
+        return None;
+    }
+    Some(match operands.iter().all(|of| is(of, UNSIGNED)) {
+        true => UINT64,
+        false => INT128,
+    })
+}
+
+/// What a number of 128 bits may be.
+const FORMS: TypeSet = TypeSet::NUMBER.or(TypeSet::STRING);
+
+fn may_be_number(of: &Typed) -> bool {
+    of.1.set.may_be(FORMS)
+}
+
 fn computed(sign: &str, a: &Expr, b: &Expr) -> Expr {
     let sign = Expr::Literal(Literal::String(sign.into()));
     call("graven.wide", vec![sign, a.clone(), b.clone()])
 }
 
 impl Binder<'_> {
-    /// Whether an operator gives a number of 128 bits, since an operand is one.
-    pub(super) fn gives_wide(&self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr) -> bool {
-        let computes = sign(op).is_some_and(|(_, compares)| !compares);
-        computes && (self.is_wide(left) || self.is_wide(right))
-    }
-
     /// Whether the declared type of an expression has more than 64 bits.
     pub(super) fn is_wide(&self, of: &ast::Expr) -> bool {
-        // What cannot have a declared type is not asked for it.
+        self.operand(of).is_some_and(|of| is_wide(&of))
+    }
+
+    /// The declared type of an operand; what cannot have one is not asked for it.
+    pub(super) fn operand(&self, of: &ast::Expr) -> Option<Arc<str>> {
         let is_plain = matches!(
             of.kind,
             ExprKind::Integer(_) | ExprKind::Float(_) | ExprKind::String(_)
         );
-        !is_plain && self.declared_type(of).is_some_and(|it| is_one(&it, WIDE))
+        match is_plain {
+            true => None,
+            false => self.declared_type(of),
+        }
     }
 
     /// The operator as one of numbers of 128 bits; none if no operand has such a type.
@@ -85,15 +117,33 @@ impl Binder<'_> {
         (right, b): (&ast::Expr, &Typed),
     ) -> Option<Typed> {
         let (sign, compares) = sign(op)?;
-        let is_number = |of: &Typed| of.1.set.may_be(TypeSet::NUMBER.or(TypeSet::STRING));
-        if !(is_number(a) && is_number(b)) || !(self.is_wide(left) || self.is_wide(right)) {
+        if !may_be_number(a) || !may_be_number(b) {
             return None;
         }
-        let set = match compares {
-            true => TypeSet::BOOLEAN,
-            false => TypeSet::NUMBER.or(TypeSet::STRING),
+        let declared = [self.operand(left), self.operand(right)];
+        if !declared.iter().flatten().any(|of| is_wide(of)) {
+            return None;
+        }
+        let value = computed(sign, &a.0, &b.0);
+        if compares {
+            return Some((value, Type::of(TypeSet::BOOLEAN)));
+        }
+        let value = match wide_result(op, declared.each_ref()) {
+            Some(UINT64) => {
+                let of = Expr::Literal(Literal::String(UINT64.into()));
+                call("cast", vec![value, of])
+            }
+            _ => value,
         };
-        Some((computed(sign, &a.0, &b.0), Type::of(set)))
+        Some((value, Type::of(FORMS)))
+    }
+
+    /// A key to sort by: numbers of 128 bits by a form whose order is theirs.
+    pub(super) fn sort_key(&self, key: &ast::Expr, bound: Expr) -> Expr {
+        match self.is_wide(key) {
+            true => computed("order", &bound, &Expr::Literal(Literal::Integer(0))),
+            false => bound,
+        }
     }
 
     /// An aggregate of numbers of 128 bits as one of the list of them; none if it is another call.
@@ -136,16 +186,15 @@ impl Binder<'_> {
         }
         let (bound, _) = self.expression(of)?;
         let value = computed("abs", &bound, &Expr::Literal(Literal::Integer(0)));
-        let set = TypeSet::NUMBER.or(TypeSet::STRING);
-        Ok(Some((value, Type::of(set))))
+        Ok(Some((value, Type::of(FORMS))))
     }
 
     /// The number with the other sign; none if it is no number of 128 bits.
     pub(super) fn wide_negated(&self, operand: &ast::Expr, bound: &Typed) -> Option<Typed> {
-        let zero = (
-            Expr::Literal(Literal::Integer(0)),
-            Type::of(TypeSet::INTEGER),
-        );
-        self.wide(BinaryOp::Subtract, (operand, &zero), (operand, bound))
+        if !may_be_number(bound) || !self.is_wide(operand) {
+            return None;
+        }
+        let zero = Expr::Literal(Literal::Integer(0));
+        Some((computed("-", &zero, &bound.0), Type::of(FORMS)))
     }
 }

@@ -22,6 +22,8 @@ pub(super) const TEMPORAL: TypeSet = TypeSet::TEMPORAL;
 pub(super) const DURATION: TypeSet = TypeSet::DURATION;
 const POINT: TypeSet = TypeSet::POINT;
 const SIZED: TypeSet = STR.or(LIST);
+const VECTOR: TypeSet = TypeSet::VECTOR;
+const VECTORLIKE: TypeSet = LIST.or(VECTOR);
 const SCALAR: TypeSet = STR.or(NUM).or(BOOL);
 /// Behind the unit: the value, and fields.
 const TRUNCATED: &[TypeSet] = &[ANY, MAP.or(ENTITY)];
@@ -505,7 +507,7 @@ pub(super) const LANGUAGE: &[Function] = &[
     then(&[STR], function("rTrim", "rtrim", (1, 2), STR, STR)),
     function("sign", "sign", (1, 1), NUM, INT),
     function("sin", "sin", (1, 1), NUM, FLOAT),
-    function("size", "size", (1, 1), SIZED.or(MAP), INT),
+    function("size", "size", (1, 1), SIZED.or(MAP).or(VECTOR), INT),
     elements(
         then(
             &[STR.or(LIST)],
@@ -550,13 +552,13 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("toBooleanOrNull", "tobooleanornull", (1, 1), ANY, BOOL),
     function("toFloat", "tofloat", (1, 1), STR.or(NUM), FLOAT),
     elements(
-        function("toFloatList", "tofloatlist", (1, 1), LIST, LIST),
+        function("toFloatList", "tofloatlist", (1, 1), VECTORLIKE, LIST),
         FLOAT,
     ),
     function("toFloatOrNull", "tofloatornull", (1, 1), ANY, FLOAT),
     function("toInteger", "tointeger", (1, 1), SCALAR.or(LIST), INT),
     elements(
-        function("toIntegerList", "tointegerlist", (1, 1), LIST, LIST),
+        function("toIntegerList", "tointegerlist", (1, 1), VECTORLIKE, LIST),
         INT,
     ),
     function("toIntegerOrNull", "tointegerornull", (1, 1), ANY, INT),
@@ -565,7 +567,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         "toString",
         "tostring",
         (1, 1),
-        SCALAR.or(TEMPORAL).or(DURATION).or(POINT),
+        SCALAR.or(TEMPORAL).or(DURATION).or(POINT).or(VECTOR),
         STR,
     ),
     elements(
@@ -579,23 +581,42 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("upper", "upper", (1, 1), STR, STR),
     function("valueType", "valuetype", (1, 1), ANY, STR),
     then(
-        &[LIST],
+        &[INT, STR],
+        function("vector", "vector", (3, 3), SIZED, VECTOR),
+    ),
+    then(
+        &[VECTORLIKE],
         function(
             "vector.similarity.cosine",
             "vector.similarity.cosine",
             (2, 2),
-            LIST,
+            VECTORLIKE,
             FLOAT,
         ),
     ),
     then(
-        &[LIST],
+        &[VECTORLIKE],
         function(
             "vector.similarity.euclidean",
             "vector.similarity.euclidean",
             (2, 2),
-            LIST,
+            VECTORLIKE,
             FLOAT,
         ),
+    ),
+    function(
+        "vector_dimension_count",
+        "vector_dimension_count",
+        (1, 1),
+        VECTOR,
+        INT,
+    ),
+    then(
+        &[VECTOR, STR],
+        function("vector_distance", "vector_distance", (3, 3), VECTOR, FLOAT),
+    ),
+    then(
+        &[STR],
+        function("vector_norm", "vector_norm", (2, 2), VECTOR, FLOAT),
     ),
 ];

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::{Parser, Result};
 use crate::ast::{Expr, ExprKind, MapItem, Name, SubqueryKind};
 use crate::diagnostic::Code;
-use crate::functions::{NEXT_VALUE, TRIMMED};
+use crate::functions::{BARE_WORDS, NEXT_VALUE, TRIMMED};
 use crate::lexer;
 use crate::plan::expression::Quantifier;
 use crate::stop;
@@ -490,6 +490,7 @@ impl Parser<'_> {
             self.advance();
         }
         let mut args = self.arguments_by_name()?;
+        self.bare_words(&name, &mut args)?;
         if let Some(other) = self.apoc_function(&name, distinct, &mut args)? {
             return Ok(other);
         }
@@ -503,6 +504,28 @@ impl Parser<'_> {
             star: false,
             args,
         })
+    }
+
+    /// Arguments that are bare words, such as the form in `normalize(text, NFD)`, become texts.
+    fn bare_words(&self, function: &Name, args: &mut [Expr]) -> Result<()> {
+        let known = BARE_WORDS.iter();
+        for it in known.filter(|it| it.function.eq_ignore_ascii_case(&function.text)) {
+            let Some(arg) = args.get_mut(it.place) else {
+                continue;
+            };
+            let word = match &arg.kind {
+                ExprKind::Variable(name) => (it.read)(&name.text),
+                _ => None,
+            };
+            let Some(word) = word else {
+                let place = it.place + 1;
+                let message = format!("argument {place} of `{}` must be {}", it.function, it.words);
+                let error = self.error(arg.span, Code::InvalidArgumentValue, message);
+                return Err(error.with_hint("write the bare word, without quotes"));
+            };
+            arg.kind = ExprKind::String(word.into());
+        }
+        Ok(())
     }
 
     /// Whether `{` opens a map projection: `{.key`, `{.*`, `{key: ...`, `{name`, `{}`.

@@ -9,7 +9,7 @@
 //! stays flat.
 
 use super::{HEIGHT_MAX, Parser, Result};
-use crate::ast::{Expr, ExprKind};
+use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Code;
 use crate::lexer;
 use crate::plan::expression::{BinaryOp, UnaryOp};
@@ -313,7 +313,7 @@ impl Parser<'_> {
             let literal = matches!(
                 self.kind(),
                 TokenKind::Integer | TokenKind::Hexadecimal | TokenKind::Octal | TokenKind::Float
-            );
+            ) && self.peek(1) != TokenKind::Bang;
             if op == UnaryOp::Minus && literal {
                 let token = self.advance();
                 let kind = match token.kind {
@@ -358,6 +358,15 @@ impl Parser<'_> {
                     }
                 }
                 TokenKind::OpenBracket => self.subscript(expr)?,
+                // The factorial of Kuzu.
+                TokenKind::Bang => {
+                    let span = self.advance().span;
+                    let text = "factorial".into();
+                    match self.kuzu_function(&Name { text, span }, &mut vec![expr])? {
+                        Some(kind) => kind,
+                        None => return Err(self.unexpected("an operator")),
+                    }
+                }
                 TokenKind::Colon
                     if matches!(
                         self.peek(1),

@@ -316,15 +316,23 @@ impl Parser<'_> {
         }
         if self.kind() == TokenKind::OpenParen {
             // Digits of a decimal, fields of a struct: what they say the file says itself.
-            while !self.eat(TokenKind::CloseParen) {
-                if self.kind() == TokenKind::End {
-                    return Err(self.unexpected("`)`"));
+            let mut depth = 0;
+            loop {
+                match self.kind() {
+                    TokenKind::End => return Err(self.unexpected("`)`")),
+                    TokenKind::OpenParen => depth += 1,
+                    TokenKind::CloseParen => depth -= 1,
+                    _ => {}
                 }
                 self.advance();
+                if depth == 0 {
+                    break;
+                }
             }
             name = match name.to_ascii_uppercase().as_str() {
                 "DECIMAL" | "NUMERIC" => "FLOAT".to_owned(),
-                "STRUCT" | "MAP" | "UNION" => "MAP".to_owned(),
+                "STRUCT" | "MAP" => "MAP".to_owned(),
+                "UNION" => "ANY".to_owned(),
                 _ => name,
             };
         }

@@ -167,11 +167,6 @@ impl Parser<'_> {
                     let message = format!("a macro holds no aggregate, as `{}`", name.text);
                     return refused(name, message);
                 }
-                // The form of `normalize` is a bare word.
-                let args = match name.text.eq_ignore_ascii_case("normalize") {
-                    true => &args[..args.len().min(1)],
-                    false => &args[..],
-                };
                 args.iter().try_for_each(|it| self.check_macro(it, names))
             }
             _ => {

@@ -8,6 +8,7 @@ use crate::diagnostic::Code;
 use crate::functions::{IS_NORMALIZED, IS_TYPED};
 use crate::plan::expression::UnaryOp;
 use crate::token::TokenKind;
+use graven_types::vector::VectorType;
 
 /// Spellings of a type, longest first, and its name.
 const SPELLINGS: &[(&[&str], &str)] = &[
@@ -206,6 +207,8 @@ impl Parser<'_> {
                 return Err(error.with_hint("write `NOT NULL` behind each of them"));
             }
             alternatives
+        } else if self.is_word("VECTOR") {
+            self.vector_type()?
         } else if self.of_property && (self.spelled().is_none() || self.at_map_of_types()) {
             self.table_type()?.to_string()
         } else {
@@ -231,6 +234,31 @@ impl Parser<'_> {
                 return Ok(name);
             }
         }
+    }
+
+    /// `VECTOR<FLOAT32>(3)`; what stands in brackets may be left out.
+    fn vector_type(&mut self) -> Result<String> {
+        let start = self.advance().span;
+        if self.eat(TokenKind::Less) {
+            while self.kind() != TokenKind::Greater && self.kind() != TokenKind::End {
+                self.advance();
+            }
+            self.expect(TokenKind::Greater, "`>`")?;
+        }
+        if self.eat(TokenKind::OpenParen) {
+            self.expect(TokenKind::Integer, "a number of coordinates")?;
+            self.expect(TokenKind::CloseParen, "`)`")?;
+        }
+        let span = start.to(self.last_span());
+        let words = span.slice(self.text).split_whitespace();
+        let text: Vec<&str> = words.collect();
+        let found = VectorType::parse(&text.join(" "));
+        found.map(|it| it.to_string()).ok_or_else(|| {
+            let message = "a vector has 1 to 4096 coordinates of one type: INTEGER8, INTEGER16, \
+                INTEGER32, INTEGER, FLOAT32 or FLOAT";
+            let error = self.error(span, Code::UnexpectedSyntax, message);
+            error.with_hint("write `VECTOR<FLOAT32>(3)`")
+        })
     }
 
     /// The words before `<` where `ANY<...>` or `ANY VALUE<...>` stands here.

@@ -359,12 +359,15 @@ fn all(exprs: &[Compiled], rows: Rows<'_>, rt: &QueryContext) -> Result<Vec<Arc<
 /// Arguments of fewer bytes are not charged for in advance.
 const LARGE: usize = 4 << 10;
 
-/// Whether a function makes texts, lists or maps; others pass values on, or make what takes no
-/// room.
+/// Whether a function makes texts, lists, maps or vectors; others pass values on, or make what
+/// takes no room.
 fn makes_values(name: &str) -> bool {
     let table = graven_cypher::functions::FUNCTIONS;
     let known = table.binary_search_by(|known| known.name.cmp(name));
-    let large = TypeSet::STRING.or(TypeSet::LIST).or(TypeSet::MAP);
+    let large = TypeSet::STRING
+        .or(TypeSet::LIST)
+        .or(TypeSet::MAP)
+        .or(TypeSet::VECTOR);
     known.is_ok_and(|at| {
         let returns = table[at].returns;
         returns != TypeSet::ANY && returns.may_be(large)

@@ -83,7 +83,10 @@ pub(crate) fn bytes_of_argument(value: &Value) -> usize {
         Value::Bytes(bytes) => 2 * bytes.len(),
         Value::List(items) => 2 * size_of_val(&**items),
         Value::Map(map) => 2 * size_of_val(map.entries()),
-        _ => 0,
+        // At most a list of its numbers.
+        other => other
+            .as_vector()
+            .map_or(0, |it| it.dimension() * size_of::<Value>()),
     }
 }
 

@@ -64,5 +64,6 @@ fn name(of: &PropertyValue) -> &'static str {
         PropertyValue::DateTime(_) => "TIMESTAMP_TZ",
         PropertyValue::Duration(_) => "INTERVAL",
         PropertyValue::Point(_) => "POINT",
+        PropertyValue::Vector(_) => "VECTOR",
     }
 }

@@ -228,6 +228,7 @@ impl<'a> Take<'a> {
 mod tests {
     use super::*;
     use graven_types::PropertyValue;
+    use graven_types::vector::{CoordinateType, Number, Vector};
 
     /// Goal: every kind of value comes back as it was, and cut bytes are no value.
     #[test]
@@ -253,6 +254,9 @@ mod tests {
             Value::Relationship(RelId(0)),
             Value::Path(Arc::new(path)),
             Value::Stored(Arc::new(PropertyValue::Date(-40))),
+            Value::Stored(Arc::new(PropertyValue::Vector(
+                Vector::new(CoordinateType::Integer8, [Number::Integer(-3)]).unwrap(),
+            ))),
         ];
         let mut bytes = Vec::new();
         values.iter().for_each(|value| put_value(&mut bytes, value));

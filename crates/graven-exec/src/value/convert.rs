@@ -52,18 +52,20 @@ pub(super) fn stored_type_name(stored: &PropertyValue) -> &'static str {
 /// Rank of the type among stored types, as `ORDER BY` sees them.
 fn rank(stored: &PropertyValue) -> u8 {
     match stored {
-        PropertyValue::Point(_) => 0,
-        PropertyValue::DateTime(_) => 1,
-        PropertyValue::LocalDateTime(_) => 2,
-        PropertyValue::Date(_) => 3,
-        PropertyValue::Time(_) => 4,
-        PropertyValue::LocalTime(_) => 5,
-        PropertyValue::Duration(_) => 6,
-        _ => 7,
+        PropertyValue::Vector(_) => 0,
+        PropertyValue::Point(_) => 1,
+        PropertyValue::DateTime(_) => 2,
+        PropertyValue::LocalDateTime(_) => 3,
+        PropertyValue::Date(_) => 4,
+        PropertyValue::Time(_) => 5,
+        PropertyValue::LocalTime(_) => 6,
+        PropertyValue::Duration(_) => 7,
+        _ => 8,
     }
 }
 
-/// `<` between two stored values: within the temporal types; durations and points do not compare.
+/// `<` between two stored values: within the temporal types; durations, points and vectors do not
+/// compare.
 pub(super) fn compare_stored(a: &PropertyValue, b: &PropertyValue) -> Option<Ordering> {
     use PropertyValue as P;
     match (a, b) {
@@ -112,6 +114,7 @@ pub(super) fn order_stored(a: &PropertyValue, b: &PropertyValue) -> Ordering {
             .then(a.x.total_cmp(&b.x))
             .then(a.y.total_cmp(&b.y))
             .then(a.z.unwrap_or(f64::NAN).total_cmp(&b.z.unwrap_or(f64::NAN))),
+        (P::Vector(a), P::Vector(b)) => a.cmp(b),
         _ => rank(a).cmp(&rank(b)),
     }
 }
@@ -126,6 +129,7 @@ pub(super) fn hash_stored<H: Hasher>(stored: &PropertyValue, state: &mut H) {
         P::LocalDateTime(v) => v.hash(state),
         P::DateTime(v) => v.hash(state),
         P::Duration(v) => v.hash(state),
+        P::Vector(v) => v.hash(state),
         P::Point(p) => {
             // Zeros of either sign are equal.
             p.srid.hash(state);

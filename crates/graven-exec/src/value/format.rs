@@ -123,7 +123,7 @@ fn write_nested(value: &Value, f: &mut impl fmt::Write) -> fmt::Result {
     }
 }
 
-/// ISO text of temporal values, `point({...})` of points.
+/// ISO text of temporal values, `point({...})` of points, `vector([...], ...)` of vectors.
 pub(super) fn stored_text(stored: &PropertyValue) -> String {
     if let Some(text) = graven_temporal::text::write(stored) {
         return text;
@@ -136,6 +136,7 @@ pub(super) fn stored_text(stored: &PropertyValue) -> String {
             let (x, y) = (number(p.x), number(p.y));
             format!("point({{x: {x}, y: {y}{z}, crs: '{system}'}})")
         }
+        PropertyValue::Vector(vector) => vector.to_string(),
         other => Value::from(other.clone()).to_string(),
     }
 }

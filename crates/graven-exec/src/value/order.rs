@@ -3,7 +3,8 @@
 //!
 //! # Source
 //! openCypher CIP2016-06-14, "Comparability and equality of values". Ascending order of types: map,
-//! node, relationship, list, path, stored types (temporal, point), string, boolean, number, null.
+//! node, relationship, list, path, stored types (vector, point, temporal), string, boolean, number,
+//! null.
 //! NaN is the largest number.
 
 use std::cmp::Ordering;

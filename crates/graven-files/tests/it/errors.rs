@@ -13,6 +13,7 @@ fn said(name: &str, content: &[u8], declared: Option<&[(&str, &str)]>) -> String
         let column = |(name, kind): &(&str, &str)| Column {
             name: (*name).to_owned(),
             kind: Kind::parse(kind).expect("a kind"),
+            stated: None,
         };
         columns.iter().map(column).collect::<Vec<_>>()
     });
@@ -130,6 +131,7 @@ fn rows_with_errors_are_left_out_and_counted() {
         Column {
             name: name.to_owned(),
             kind: Kind::parse(kind).expect("a kind"),
+            stated: None,
         }
     });
     let source = source(&path);

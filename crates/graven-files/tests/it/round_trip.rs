@@ -73,6 +73,26 @@ const COLUMNS: &[(&str, &str)] = &[
         "points",
         "point({srid: 7203, x: 1.0, y: -2.5});;point({srid: 4979, x: 1.0, y: 2.0, z: 3.0});;null",
     ),
+    (
+        "vectors",
+        "vector([0.1, -2.5], 2, FLOAT32);;null;;vector([1e-45, 3.4028235e38], 2, FLOAT32)",
+    ),
+    ("small vectors", "vector([-128, 127, 0], 3, INTEGER8);;null"),
+    ("short vectors", "null;;vector([-32768], 1, INTEGER16)"),
+    ("whole vectors", "vector([-2147483648], 1, INTEGER32)"),
+    (
+        "large vectors",
+        "vector([-9223372036854775808, 9223372036854775807], 2, INTEGER)",
+    ),
+    ("fine vectors", "vector([0.1, -0.0], 2, FLOAT)"),
+    (
+        "vectors of dimensions",
+        "vector([1], 1, INTEGER);;vector([1, 2], 2, INTEGER)",
+    ),
+    (
+        "lists of vectors",
+        "[vector([1], 1, INTEGER8), vector([2], 1, INTEGER8)];;[]",
+    ),
     ("lists", "[1, 2];;[];;null;;[null, 3]"),
     ("lists of texts", "['a', 'it\\'s, \"so\"'];;['']"),
     ("empty lists", "[];;[]"),
@@ -111,6 +131,7 @@ fn there_and_back(ending: &str, columns: &[(&str, Vec<Datum>)]) -> Vec<Vec<Strin
         declared.push(Column {
             name: (*name).to_owned(),
             kind,
+            stated: None,
         });
         shaped.push(((*name).to_owned(), shape));
     }
@@ -187,6 +208,7 @@ fn texts_come_back_whatever_quotes_them() {
         let declared = ["a", "b"].map(|name| Column {
             name: name.to_owned(),
             kind: Kind::String,
+            stated: None,
         });
         let (_, read) = rows(&source(&path), &options, Some(&declared)).expect("read");
         let wanted = (0..len).map(|row| vec![columns[0][row].clone(), columns[1][row].clone()]);

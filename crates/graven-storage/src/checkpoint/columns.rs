@@ -282,6 +282,7 @@ impl<'m, 'a> ColumnMerge<'m, 'a> {
 fn same_form(a: &PropertyValue, b: &PropertyValue) -> bool {
     match (a, b) {
         (PropertyValue::Float(a), PropertyValue::Float(b)) => a.to_bits() == b.to_bits(),
+        (PropertyValue::Vector(a), PropertyValue::Vector(b)) => a.bytes() == b.bytes(),
         (PropertyValue::List(_) | PropertyValue::Point(_), _) => false,
         _ => true,
     }

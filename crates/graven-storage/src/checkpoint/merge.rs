@@ -33,6 +33,8 @@ pub(crate) struct CheckpointMerge<'a> {
     pub(crate) catalog: Catalog,
     /// Segments of the stores that changed.
     pub(crate) segments: BTreeMap<StoreId, Vec<SegmentEntry>>,
+    /// There are vectors among the values that were written.
+    pub(crate) vectors: bool,
     /// Pages from this unit on are moved down.
     pub(crate) move_from: u64,
 }
@@ -218,6 +220,7 @@ impl CheckpointMerge<'_> {
         segments: u64,
         ledger: &StoreChanges,
     ) -> StoreId {
+        self.vectors |= ledger.added.vectors;
         let store = self.catalog.stores.of_kind_or_new(kind);
         store.segments = segments;
         store.pages = store.pages + ledger.added.pages - ledger.removed.pages;

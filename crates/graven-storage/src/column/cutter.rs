@@ -138,15 +138,18 @@ impl Cutter {
     }
 }
 
-/// The form in which `value` goes to a segment; a long one is written to a chain.
+/// The form in which `value` goes to a segment; a long one is written to a chain. What is written
+/// says whether there are vectors among the values.
 pub(crate) fn make_cell(
     output: &dyn PageOutput,
     value: PropertyValue,
     footprint: &mut Footprint,
 ) -> Result<Cell> {
+    footprint.vectors |= value.has_vector();
     let long = match &value {
         PropertyValue::String(text) => text.len() > INLINE_MAX,
         PropertyValue::Bytes(bytes) => bytes.len() > INLINE_MAX,
+        PropertyValue::Vector(vector) => vector.bytes().len() > INLINE_MAX,
         PropertyValue::List(_) => long_bytes(&value).1.len() > INLINE_MAX,
         _ => false,
     };
@@ -162,6 +165,7 @@ fn memory_bytes(cell: &Cell) -> usize {
     let own = match cell {
         Cell::Value(PropertyValue::String(text)) => text.len(),
         Cell::Value(PropertyValue::Bytes(bytes)) => bytes.len(),
+        Cell::Value(PropertyValue::Vector(vector)) => vector.bytes().len(),
         Cell::Value(PropertyValue::List(values)) => values.len() * size_of::<PropertyValue>(),
         _ => 0,
     };

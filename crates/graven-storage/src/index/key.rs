@@ -19,6 +19,7 @@
 //! | 0x20 | time | nanoseconds in UTC (8, sign flipped), offset (4, sign flipped) |
 //! | 0x24 | local time | nanoseconds (8, sign flipped) |
 //! | 0x28 | duration | months, days, seconds (8 each, sign flipped), nanoseconds (4) |
+//! | 0x2c | vector | type (1), dimension (2), per coordinate 8: integer, sign flipped, or float |
 //! | 0x30 | list | per element 1 and its key, then 0 |
 //! | 0x40 | string | bytes, 0x00 as 0x00 0xff; then 0x00 0x00 |
 //! | 0x44 | bytes | as string |
@@ -26,6 +27,7 @@
 //! | 0x60 | number | float (8: sign flipped, all bits if negative), distance (2, offset 0x8000) |
 
 use graven_types::PropertyValue;
+use graven_types::vector::Number;
 
 /// Keys are cut to this many bytes in an index; longer ones are compared by their values.
 pub(crate) const KEY_BYTES_MAX: usize = 1024;
@@ -105,6 +107,17 @@ pub(crate) fn put_key(out: &mut Vec<u8>, value: &PropertyValue) -> bool {
                 out.extend_from_slice(&ordered_float(coordinate).to_be_bytes());
             }
         }
+        PropertyValue::Vector(vector) => {
+            out.extend_from_slice(&[0x2c, vector.of().code()]);
+            out.extend_from_slice(&(vector.dimension() as u16).to_be_bytes());
+            for number in vector.numbers() {
+                let ordered = match number {
+                    Number::Integer(integer) => integer as u64 ^ 1 << 63,
+                    Number::Float(float) => ordered_float(float),
+                };
+                out.extend_from_slice(&ordered.to_be_bytes());
+            }
+        }
     }
     true
 }
@@ -150,6 +163,7 @@ fn put_escaped(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use graven_types::vector::{CoordinateType, Vector};
     use proptest::prelude::*;
     use std::cmp::Ordering;
 
@@ -212,6 +226,25 @@ mod tests {
                 key(&bytes.iter().map(|byte| PropertyValue::Integer(i64::from(*byte))).collect::<Vec<_>>().into())
             };
             prop_assert_eq!(list(&x).cmp(&list(&y)), x.cmp(&y));
+        }
+    }
+
+    /// Goal (ST-10): vectors compare as their keys.
+    #[test]
+    fn vectors_compare_as_their_keys() {
+        let mut vectors = Vec::new();
+        for of in ["INT8", "INT", "FLOAT32", "FLOAT"] {
+            let of = CoordinateType::parse(of).unwrap();
+            for numbers in [&[-2.0][..], &[0.0], &[-0.0], &[3.0, -1.0], &[3.0, 1.0]] {
+                let numbers = numbers.iter().map(|x| Number::Float(*x));
+                vectors.push(Vector::new(of, numbers).unwrap());
+            }
+        }
+        let key = |vector: &Vector| key_bytes(&PropertyValue::Vector(vector.clone())).unwrap();
+        for a in &vectors {
+            for b in &vectors {
+                assert_eq!(key(a).cmp(&key(b)), a.cmp(b), "{a} {b}");
+            }
         }
     }
 

@@ -4,13 +4,15 @@
 //! A type is kept as the text that declared it and as alternatives to compare values with. The
 //! text has the names of the language (`INTEGER`, `LIST<STRING>`, `INTEGER | STRING NOT NULL`),
 //! and those of other databases: integers of a fixed size, which are ranges, `STRING[]`,
-//! `FLOAT[3]`.
+//! `FLOAT[3]`. Vectors are of any or one coordinate type and of any or one dimension:
+//! `VECTOR<FLOAT32>(3)`.
 //!
 //! # Invariants
 //! * ST-40 A text that was understood once is understood by every later build: it is in files.
 
 use crate::PropertyValue;
 use crate::bytes::{Decoded, Malformed};
+use graven_types::vector::VectorType;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,6 +56,7 @@ enum Plain {
     DateTime,
     Duration,
     Point,
+    Vector(VectorType),
     /// Elements, and how many there have to be.
     List(Vec<Plain>, Option<usize>),
 }
@@ -158,6 +161,18 @@ impl PropertyType {
         self.alternatives.iter().any(|plain| plain.holds(value))
     }
 
+    /// Whether vectors are among what it names.
+    pub(crate) fn names_vectors(&self) -> bool {
+        fn names(plain: &Plain) -> bool {
+            match plain {
+                Plain::Vector(..) => true,
+                Plain::List(elements, _) => elements.iter().any(names),
+                _ => false,
+            }
+        }
+        self.alternatives.iter().any(names)
+    }
+
     pub(crate) fn read(text: &str) -> Decoded<PropertyType> {
         PropertyType::parse(text).map_err(Malformed)
     }
@@ -179,6 +194,7 @@ impl Plain {
                 let is_wide = text.parse::<i64>().is_err();
                 is_wide && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
             }
+            (Plain::Vector(of), P::Vector(vector)) => of.holds(vector),
             (Plain::List(elements, length), P::List(items)) => {
                 length.is_none_or(|length| length == items.len())
                     && (items.iter()).all(|item| elements.iter().any(|plain| plain.holds(item)))
@@ -243,6 +259,9 @@ fn one(text: &str, depth: usize) -> Result<Vec<Plain>, String> {
         let element = element.strip_suffix('>').ok_or_else(unknown)?;
         return Ok(vec![Plain::List(alternatives(element, depth + 1)?, None)]);
     }
+    if let Some(of) = VectorType::parse(&name) {
+        return Ok(vec![Plain::Vector(of)]);
+    }
     if let Some((head, _)) = name.split_once('(')
         && name.ends_with(')')
     {
@@ -278,6 +297,28 @@ mod tests {
                 .unwrap()
                 .is_required()
         );
+        let of = graven_types::vector::CoordinateType::Float32;
+        let vector = graven_types::Vector::from_bytes(of, [0; 12].as_slice().into());
+        let vector = PropertyValue::Vector(vector.unwrap());
+        for (text, wanted) in [
+            ("VECTOR", true),
+            ("VECTOR<FLOAT32 NOT NULL>(3) NOT NULL", true),
+            ("VECTOR(3)", true),
+            ("STRING | vector<float>", false),
+            ("VECTOR<FLOAT32>(4)", false),
+        ] {
+            assert_eq!(holds(text, vector.clone()), wanted, "{text}");
+        }
+        assert!(!holds("VECTOR", pair()));
+        for wrong in [
+            "VECTOR<STRING>",
+            "VECTOR(0)",
+            "VECTOR<FLOAT>3",
+            "VECTORS",
+            "VECTOR(4097)",
+        ] {
+            assert!(PropertyType::parse(wrong).is_err(), "{wrong}");
+        }
         for wrong in ["", "WHOLE", "LIST<", "INTEGER |", "INT64[x]", "NODE"] {
             assert!(PropertyType::parse(wrong).is_err(), "{wrong}");
         }

@@ -10,7 +10,7 @@ use crate::ids::{Direction, KeyId, LabelId, NodeId, RelId, TypeId};
 use crate::schema::{
     ConstraintDescription, ConstraintKind, PropertyType, RelationshipEnds, SchemaEntity,
 };
-use crate::{Error, Result};
+use crate::{Error, PropertyValue, Result};
 
 impl Transaction {
     /// Checks constraints other than uniqueness for everything that this transaction changed.
@@ -182,7 +182,10 @@ impl Transaction {
                     entity: catalog.entity_name(constraint.entity).into(),
                     key: catalog.key_name(*key).map_or("?", |name| name).into(),
                     wanted: of.to_string().into(),
-                    found: value.type_name(),
+                    found: match &value {
+                        PropertyValue::Vector(it) => it.vector_type().to_string().into(),
+                        other => other.type_name().into(),
+                    },
                     holder: holder_name(constraint.entity, id).into(),
                 });
             }

@@ -22,8 +22,10 @@
 //! | 13 | datetime with named zone | as 12, varint length, name |
 //! | 14 | duration | zigzag varint months, days, seconds, varint nanoseconds |
 //! | 15 / 16 | point in 2 / 3 dimensions | varint coordinate system, 2 / 3 floats |
+//! | 17 | vector | type of its coordinates (1), varint dimension, coordinates |
 
 use crate::bytes::{Decoded, Malformed, Reader, put_text, put_varint, unzigzag, zigzag};
+use graven_types::vector::{CoordinateType, Vector};
 use graven_types::{DateTime, Duration, LocalDateTime, Point, PropertyValue, Time};
 use std::sync::Arc;
 
@@ -93,6 +95,11 @@ pub(crate) fn put_value(out: &mut Vec<u8>, value: &PropertyValue) {
             if let Some(z) = point.z {
                 out.extend_from_slice(&z.to_le_bytes());
             }
+        }
+        PropertyValue::Vector(vector) => {
+            out.extend_from_slice(&[17, vector.of().code()]);
+            put_varint(out, vector.dimension() as u64);
+            out.extend_from_slice(vector.bytes());
         }
     }
 }
@@ -200,8 +207,18 @@ fn read_nested(reader: &mut Reader<'_>, depth_left: usize) -> Decoded<PropertyVa
             y: reader.f64()?,
             z: if tag == 16 { Some(reader.f64()?) } else { None },
         }),
+        17 => PropertyValue::Vector(vector(reader)?),
         _ => return Err(Malformed(format!("unknown value tag {tag}"))),
     })
+}
+
+fn vector(reader: &mut Reader<'_>) -> Decoded<Vector> {
+    let code = reader.u8()?;
+    let of = CoordinateType::of_code(code);
+    let of = of.ok_or_else(|| Malformed(format!("unknown type {code} of coordinates")))?;
+    let bytes = reader.length()?.saturating_mul(of.width());
+    let vector = Vector::from_bytes(of, Arc::from(reader.take(bytes)?));
+    vector.ok_or_else(|| Malformed(format!("{bytes} bytes are no vector of {of}")))
 }
 
 fn narrow(value: u64, what: &str) -> Decoded<u32> {
@@ -220,7 +237,21 @@ fn offset(reader: &mut Reader<'_>) -> Decoded<i32> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use graven_types::vector::Number;
     use proptest::prelude::*;
+
+    /// A vector of any type.
+    fn vector() -> impl Strategy<Value = PropertyValue> {
+        let numbers = proptest::collection::vec(-128i64..128, 1..40);
+        (1u8..7, numbers).prop_map(|(code, numbers)| {
+            let of = CoordinateType::of_code(code).unwrap();
+            let numbers = numbers.into_iter().map(|number| match of.is_float() {
+                true => Number::Float(number as f64 / 7.0),
+                false => Number::Integer(number),
+            });
+            PropertyValue::Vector(Vector::new(of, numbers).unwrap())
+        })
+    }
 
     fn leaf() -> impl Strategy<Value = PropertyValue> {
         prop_oneof![
@@ -286,6 +317,7 @@ pub(crate) mod tests {
                     y,
                     z
                 })),
+            vector(),
         ]
     }
 
@@ -316,7 +348,7 @@ pub(crate) mod tests {
 
         /// Goal: a value that is gone over is one that can be read, and ends at the same byte.
         #[test]
-        fn what_is_gone_over_can_be_read(mut bytes: Vec<u8>, tag in 0u8..18) {
+        fn what_is_gone_over_can_be_read(mut bytes: Vec<u8>, tag in 0u8..19) {
             bytes.insert(0, tag);
             let (mut over, mut read) = (Reader::new(&bytes), Reader::new(&bytes));
             let wanted = read_value(&mut read).map(drop);

@@ -4,8 +4,10 @@ use graven_io::{File, MemoryFile};
 use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{Budget, Config, PageCache, PageKind, PageRef, SizeClass};
 use graven_storage::{
-    CheckpointOptions, Error, GraphBuilder, Store, StoreWriter, TransactionOptions, WriterOptions,
+    CheckpointOptions, Error, GraphBuilder, PropertyValue, Store, StoreWriter, TransactionOptions,
+    WriterOptions,
 };
+use graven_types::vector::{CoordinateType, Number, Vector};
 use std::sync::Arc;
 
 const SECOND: usize = 64 << 10;
@@ -74,11 +76,11 @@ fn other_formats_and_unknown_features_are_named() {
     );
     let mut bytes = intact();
     for offset in [0, SECOND] {
-        reseal(&mut bytes, offset, 48, &8u64.to_le_bytes());
+        reseal(&mut bytes, offset, 48, &16u64.to_le_bytes());
     }
     assert!(matches!(
         open(&bytes),
-        Err(Error::UnknownFeature { unknown: 8, .. })
+        Err(Error::UnknownFeature { unknown: 16, .. })
     ));
 }
 
@@ -132,6 +134,47 @@ fn files_name_the_features_of_their_columns() {
     store.close().unwrap();
 }
 
+/// Goal: a file says that it holds vectors from the checkpoint on that writes the first, in a list
+/// or not, short or long, and so does one that was written at once.
+#[test]
+fn files_name_vectors_once_they_hold_one() {
+    let written = |store: &Store| store.superblock().superblock.features.incompatible;
+    let vector = |dimension: usize| {
+        let numbers = (0..dimension).map(|at| Number::Float(at as f64));
+        PropertyValue::Vector(Vector::new(CoordinateType::Float32, numbers).unwrap())
+    };
+    let values = [
+        vector(3),
+        vector(4096),
+        PropertyValue::List([vector(2)].into()),
+    ];
+    for value in values {
+        let data = MemoryFile::with_bytes("some.graven", &intact());
+        let log = MemoryFile::new("log");
+        let open = || {
+            let (data, log) = (Arc::new(data.clone()), Arc::new(log.clone()));
+            crate::transactions::open(data, log).unwrap()
+        };
+        let store = open();
+        for (value, features) in [(PropertyValue::from("a"), 1), (value.clone(), 9)] {
+            let transaction = store.begin(TransactionOptions::default()).unwrap();
+            let key = transaction.key("made").unwrap();
+            transaction.create_node(&[], &[(key, value)]).unwrap();
+            transaction.commit().unwrap();
+            store.checkpoint(CheckpointOptions::default()).unwrap();
+            assert_eq!(written(&store), features);
+        }
+        store.close().unwrap();
+        let store = open();
+        assert_eq!(written(&store), 9);
+        assert_eq!(store.check().unwrap().problems, []);
+        let mut builder = GraphBuilder::new();
+        builder.node(&[], &[("made", value)]);
+        builder.build(Arc::new(MemoryFile::new("built"))).unwrap();
+        assert_eq!(written(&builder.open(1 << 20).unwrap()), 9);
+    }
+}
+
 /// A checkpoint of a newer build writes one superblock; the other one must not lead to the past.
 #[test]
 fn one_superblock_of_a_newer_build_refuses_the_file() {
@@ -140,10 +183,10 @@ fn one_superblock_of_a_newer_build_refuses_the_file() {
         reseal(&mut bytes, offset, 8, &7u32.to_le_bytes());
         assert!(matches!(open(&bytes), Err(Error::Format { found: 7, .. })));
         let mut bytes = intact();
-        reseal(&mut bytes, offset, 48, &8u64.to_le_bytes());
+        reseal(&mut bytes, offset, 48, &16u64.to_le_bytes());
         assert!(matches!(
             open(&bytes),
-            Err(Error::UnknownFeature { unknown: 8, .. })
+            Err(Error::UnknownFeature { unknown: 16, .. })
         ));
     }
 }

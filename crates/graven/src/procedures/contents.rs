@@ -249,6 +249,7 @@ fn meta_type(kind: &str) -> &'static str {
         "ZONED DATETIME" => "DATE_TIME",
         "DURATION" => "DURATION",
         "POINT" => "POINT",
+        vector if vector.starts_with("VECTOR") => "VECTOR",
         list if list.starts_with("LIST") => "LIST",
         _ => "ANY",
     }

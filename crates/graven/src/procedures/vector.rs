@@ -1,4 +1,5 @@
-//! `db.create.set*VectorProperty`: lists of floats as properties, as programs store embeddings.
+//! `db.create.set*VectorProperty`: lists of floats, or vectors as they are, as properties: so
+//! programs store embeddings.
 
 use graven_cypher::TypeSet;
 
@@ -9,7 +10,7 @@ const NODE: (&[Field], usize) = (
     &[
         ("node", TypeSet::NODE),
         ("key", TypeSet::STRING),
-        ("vector", TypeSet::LIST),
+        ("vector", TypeSet::LIST.or(TypeSet::VECTOR)),
     ],
     3,
 );
@@ -18,7 +19,7 @@ const RELATIONSHIP: (&[Field], usize) = (
     &[
         ("relationship", TypeSet::RELATIONSHIP),
         ("key", TypeSet::STRING),
-        ("vector", TypeSet::LIST),
+        ("vector", TypeSet::LIST.or(TypeSet::VECTOR)),
     ],
     3,
 );
@@ -27,33 +28,36 @@ const RELATIONSHIP: (&[Field], usize) = (
 pub(super) const TABLE: &[Procedure] = &[
     procedure(
         "db.create.setNodeVectorProperty",
-        "sets a property of a node to a list of floats",
+        "sets a property of a node to a vector or a list of floats",
         NODE,
         Right::Write,
         &[],
         Body::Statement(
-            "WITH $node AS n WHERE n IS NOT NULL SET n[$key] = [x IN $vector | toFloat(x)]",
+            "WITH $node AS n WHERE n IS NOT NULL SET n[$key] = CASE WHEN $vector IS :: VECTOR \
+                THEN $vector ELSE toFloatList($vector) END",
         ),
     ),
     procedure(
         "db.create.setRelationshipVectorProperty",
-        "sets a property of a relationship to a list of floats",
+        "sets a property of a relationship to a vector or a list of floats",
         RELATIONSHIP,
         Right::Write,
         &[],
         Body::Statement(
-            "WITH $relationship AS r WHERE r IS NOT NULL SET r[$key] = [x IN $vector | toFloat(x)]",
+            "WITH $relationship AS r WHERE r IS NOT NULL SET r[$key] = CASE WHEN $vector IS :: \
+                VECTOR THEN $vector ELSE toFloatList($vector) END",
         ),
     ),
     procedure(
         "db.create.setVectorProperty",
-        "sets a property of a node to a list of floats",
+        "sets a property of a node to a vector or a list of floats",
         NODE,
         Right::Write,
         &[("node", TypeSet::NODE)],
         Body::Statement(
             "WITH $node AS node WHERE node IS NOT NULL \
-                SET node[$key] = [x IN $vector | toFloat(x)] RETURN node",
+                SET node[$key] = CASE WHEN $vector IS :: VECTOR THEN $vector \
+                ELSE toFloatList($vector) END RETURN node",
         ),
     ),
 ];

@@ -314,6 +314,7 @@ mod tests {
     //! Goal: every kind of value arrives as it was sent, and no cut or changed message panics.
 
     use super::*;
+    use graven_types::vector::{CoordinateType, Number, Vector};
 
     fn one_of_each() -> Value {
         let node = |id: u64| {
@@ -346,6 +347,9 @@ mod tests {
                 relationships: vec![relationship],
             })),
             Value::Stored(Arc::new(graven_types::PropertyValue::Date(-3))),
+            Value::Stored(Arc::new(graven_types::PropertyValue::Vector(
+                Vector::new(CoordinateType::Float32, [Number::Float(0.5)]).unwrap(),
+            ))),
         ])
     }
 

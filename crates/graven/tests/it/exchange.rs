@@ -39,6 +39,10 @@ const VALUES: &[&str] = &[
     "['a', 'it\\'s']",
     "[date('2024-01-01')]",
     "[1.5, 2]",
+    "vector([-128, 127], 2, INTEGER8)",
+    "vector([0.1, -3.4e38], 2, FLOAT32)",
+    "vector(range(1, 4096), 4096, FLOAT)",
+    "[vector([1], 1, INTEGER), vector([2], 1, INTEGER)]",
 ];
 
 fn database() -> (tempfile::TempDir, Database) {

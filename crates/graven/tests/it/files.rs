@@ -592,7 +592,7 @@ fn lists_in_delimited_text_are_seen() {
         place.rows(&format!("LOAD FROM '@/l.csv' WHERE i = 1 {types}")),
         ok(&[
             "LIST<FLOAT NOT NULL> NOT NULL|LIST<STRING NOT NULL> NOT NULL|\
-            LIST<DATE NOT NULL> NOT NULL|STRING NOT NULL|STRING NOT NULL|[x"
+            LIST<DATE NOT NULL> NOT NULL|LIST<STRING NOT NULL> NOT NULL|MAP NOT NULL|[x"
         ])
     );
     assert_eq!(
@@ -606,5 +606,56 @@ fn lists_in_delimited_text_are_seen() {
     assert_eq!(
         place.rows("MATCH (p:P) RETURN p.n[1], p.t[0]"),
         ok(&["2.0|a", "4.5|1"])
+    );
+}
+
+#[test]
+fn maps_in_delimited_text_are_seen() {
+    let place = Place::new();
+    place.file(
+        "m.csv",
+        "i,s,m,j,l\n\
+            1,\"{a: 1, b: x y, d: 2024-01-02}\",\"{k=1, 2=v}\",\"{\"\"a\"\": {\"\"b\"\": [1, 2]}}\",\"[{a: 1}, {a: 2}]\"\n\
+            2,{a: 2},{},,[]\n3,\"{b: 7, a: 1.5}\",\"{k=[1]}\",\"{\"\"a\"\": null}\",[{a: 3}]\n",
+    );
+    assert_eq!(
+        place.rows("LOAD FROM '@/m.csv' RETURN s.a, s.b, s.d + duration('P1D'), m.k, m['2'], j.a.b[1], l[0].a"),
+        ok(&[
+            "1.0|x y|2024-01-03|1|v|2|1",
+            "2.0|null|null|null|null|null|null",
+            "1.5|7|null|[1]|null|null|3",
+        ])
+    );
+    place.file(
+        "n.csv",
+        "s,m\n{a: 1},{k=1}\n{a: 2},{}\n\"{b: 7, a: 1}\",[k]\n",
+    );
+    place.file("o.csv", "s\n{a: 1}\n{a: 2}\n{a: x}\n");
+    for (file, column, told) in [
+        (
+            "n",
+            "s",
+            "line 4, column s: '{b: 7, a: 1}' has the field b, which no row before has",
+        ),
+        ("n", "m", "line 4, column m: '[k]' is no MAP"),
+        (
+            "o",
+            "s",
+            "line 4, column s: '{a: x}' has the field a, which is no INTEGER",
+        ),
+    ] {
+        let load = format!("LOAD FROM '@/{file}.csv' (SAMPLE_SIZE = 2) RETURN {column}");
+        let error = place.rows(&load).expect_err("a row that does not fit");
+        assert!(error.contains(&format!("{file}.csv, {told}")), "{error}");
+    }
+    // A property holds no map: `COPY` takes the text.
+    place.rows("COPY P FROM '@/m.csv'").expect("copied");
+    assert_eq!(
+        place.rows("MATCH (p:P {i: 3}) RETURN p.s, p.m, p.l"),
+        ok(&["{b: 7, a: 1.5}|{k=[1]}|[{a: 3}]"])
+    );
+    assert_eq!(
+        place.rows("LOAD FROM '@/m.csv' (MAPS_AS_TEXT = true) WHERE i = 2 RETURN s + m"),
+        ok(&["{a: 2}{}"])
     );
 }

@@ -28,7 +28,7 @@ fn plan(connection: &Connection, text: &str) -> String {
 }
 
 /// Values of every kind that a property can hold; `k` is indexed, `j` holds the same and is not.
-const VALUES: &str = "CASE i % 16 \
+const VALUES: &str = "CASE i % 18 \
     WHEN 0 THEN i WHEN 1 THEN i / 7.0 WHEN 2 THEN 'text ' + toString(i % 11) WHEN 3 THEN i % 3 = 0 \
     WHEN 4 THEN null WHEN 5 THEN 0.0 / 0.0 WHEN 6 THEN date({year: 2000 + i % 9}) WHEN 7 THEN \
     duration({days: i % 40, months: i % 3}) \
@@ -36,7 +36,9 @@ const VALUES: &str = "CASE i % 16 \
     THEN localtime({hour: i % 24}) \
     WHEN 12 THEN datetime({year: 1990 + i % 30, timezone: '+02:00'}) WHEN 13 THEN time({hour: i % \
     23, timezone: '+01:00'}) \
-    WHEN 14 THEN localdatetime({year: 1990 + i % 30}) ELSE -i END";
+    WHEN 14 THEN localdatetime({year: 1990 + i % 30}) WHEN 15 THEN vector([i % 5, -i], 2, INTEGER) \
+    WHEN 16 THEN vector([x IN range(0, 300) | CASE x WHEN 299 THEN i % 7 ELSE 0.5 END], 301, FLOAT) \
+    ELSE -i END";
 
 /// Long texts of which an index keeps only the beginning.
 const LONG: &str = "reduce(s = '', x IN range(1, 1100) | s + 'y') + toString((i * 7) % 13)";
@@ -70,6 +72,7 @@ fn compare(connection: &Connection) {
             ">= ['a', 3]",
             "< duration('P30D')",
             "> point({x: 1, y: 1})",
+            "> vector([2, 0], 2, INTEGER)",
         ] {
             let ask = |key: &str| {
                 let condition = condition.replace("KEY", key);
@@ -97,6 +100,7 @@ fn compare(connection: &Connection) {
         "< duration('P30D')",
         "<= duration('P30D') AND n.KEY >= duration('P1D')",
         "> point({x: 1, y: 1})",
+        "<= vector([2, 0], 2, INTEGER)",
     ] {
         let ask = |key: &str| {
             let condition = condition.replace("KEY", key);

@@ -6,10 +6,10 @@
 //! able to give a value of that kind; null at its beginning says nothing.
 
 use crate::ast::{self, ExprKind, Name};
-use crate::bind::made::Typed;
+use crate::bind::made::{Typed, call};
 use crate::bind::{Binder, Result};
 use crate::diagnostic::Code;
-use crate::plan::expression::Expr;
+use crate::plan::expression::{Expr, Literal};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
@@ -18,6 +18,14 @@ impl Binder<'_> {
     pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<Typed> {
         let (list, ty) = self.expression(base)?;
         let (place, place_ty) = self.expression(index)?;
+        if place_ty.set.is(TypeSet::INTEGER)
+            && !ty.set.is(TypeSet::LIST)
+            && self.is_declared_text(base)
+        {
+            let from_list = Expr::Literal(Literal::Boolean(false));
+            let character = call("graven.element", vec![list, place, from_list]);
+            return Ok((character, Type::of(TypeSet::STRING)));
+        }
         let wanted = if place_ty.set.is(TypeSet::STRING) {
             TypeSet::WITH_KEYS
         } else if place_ty.set.is(TypeSet::NUMBER) {
@@ -75,6 +83,16 @@ impl Binder<'_> {
         from: Option<&ast::Expr>,
         to: Option<&ast::Expr>,
     ) -> Result<Typed> {
+        if self.is_declared_text(base) {
+            let mut end = |end: Option<&ast::Expr>, open| match end {
+                Some(end) => self.expression(end).map(|(end, _)| end),
+                None => Ok(Expr::Literal(Literal::Integer(open))),
+            };
+            let ends = [end(from, 1)?, end(to, -1)?];
+            let (text, _) = self.expression(base)?;
+            let args = std::iter::once(text).chain(ends).collect();
+            return Ok((call("graven.slice", args), Type::of(TypeSet::STRING)));
+        }
         let (list, ty) = self.list_operand(base)?;
         let mut bound = |bound: Option<&ast::Expr>| -> Result<Option<Box<Expr>>> {
             let Some(expr) = bound else { return Ok(None) };

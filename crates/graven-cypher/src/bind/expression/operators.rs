@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::ast::{self, ExprKind};
 use crate::bind::comprehension::needs_graph;
+use crate::bind::fixed::{held, rest};
 use crate::bind::made::{Typed, binary, call, unary};
 use crate::bind::{Binder, Result, guard};
 use crate::diagnostic::Code;
@@ -36,7 +37,11 @@ impl Binder<'_> {
                     }
                     _ => self.require_of(operand, ty, wanted, what)?,
                 }
-                Ok((unary(op, bound), ty))
+                let of = match op {
+                    UnaryOp::Minus => self.declared_of_one("-", operand),
+                    _ => None,
+                };
+                Ok(held(of, (unary(op, bound), ty)))
             }
         }
     }
@@ -86,7 +91,12 @@ impl Binder<'_> {
             }
             _ => Type::of(TypeSet::BOOLEAN),
         };
-        Ok((binary(op, a, b), ty))
+        let of = self.declared_result(op, left, right);
+        let value = match op {
+            Modulo => rest(of.as_deref(), a, b),
+            _ => binary(op, a, b),
+        };
+        Ok(held(of, (value, ty)))
     }
 
     /// The operator where the declared type of an operand says what it does; otherwise the operands
@@ -99,7 +109,10 @@ impl Binder<'_> {
     ) -> ControlFlow<Typed, (Typed, Typed)> {
         match self.wide(op, (left, &a), (right, &b)) {
             Some(wide) => ControlFlow::Break(wide),
-            None => ControlFlow::Continue(self.json_compared(op, (left, a), (right, b))),
+            None => {
+                let (a, b) = self.json_compared(op, (left, a), (right, b));
+                ControlFlow::Continue(self.maps_compared(op, (left, a), (right, b)))
+            }
         }
     }
 
@@ -369,7 +382,8 @@ fn addends(left: TypeSet) -> TypeSet {
         .or(TypeSet::MAP)
         .or(TypeSet::ENTITY)
         .or(TypeSet::PATH)
-        .or(TypeSet::POINT);
+        .or(TypeSet::POINT)
+        .or(TypeSet::VECTOR);
     match left.is(holds) {
         true => TypeSet::LIST,
         false => TypeSet::ANY,

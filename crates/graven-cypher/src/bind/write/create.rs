@@ -64,6 +64,8 @@ impl Binder<'_> {
         group: &mut Group,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
+        let typed = self.with_types_of_tables(patterns)?;
+        let patterns = typed.as_deref().unwrap_or(patterns);
         // Where each name stands last.
         let mut last = BTreeMap::new();
         for (number, pattern) in patterns.iter().enumerate() {

@@ -117,7 +117,7 @@ fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             return json::of(rt, &args[..1]);
         }
         target.of(&args[0]).ok_or_else(|| ExecError::Value {
-            message: format!("cast(): {} is no {wanted}", args[0]),
+            message: format!("{} is no {wanted}", args[0]),
         })
     })
 }

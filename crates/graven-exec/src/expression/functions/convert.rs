@@ -1,6 +1,8 @@
 //! Conversions between types.
 
 use super::text::is_blank;
+use graven_types::vector::Number;
+
 use super::{numerals, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::signature::Function;
@@ -49,12 +51,12 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = {
             Function {
                 name: "tointegerlist",
                 arity: (1, 1),
-                body: |_, args| each(&args[0], to_integer),
+                body: |_, args| each(&numbers(&args[0])?, to_integer),
             },
             Function {
                 name: "tofloatlist",
                 arity: (1, 1),
-                body: |_, args| each(&args[0], to_float),
+                body: |_, args| each(&numbers(&args[0])?, to_float),
             },
             Function {
                 name: "tobooleanlist",
@@ -70,6 +72,21 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = {
         conversion!("toboolean", "tobooleanornull", to_boolean),
     ])
 };
+
+/// The numbers of a vector; other values as they are.
+fn numbers(value: &Value) -> Result<Value> {
+    let Some(vector) = value.as_vector() else {
+        return Ok(value.clone());
+    };
+    let mut numbers = Items::with_room(vector.dimension())?;
+    for number in vector.numbers() {
+        numbers.push(match number {
+            Number::Integer(integer) => Value::Integer(integer),
+            Number::Float(float) => Value::Float(float),
+        })?;
+    }
+    numbers.value()
+}
 
 fn to_text(value: &Value) -> Result<Value> {
     match value {

@@ -179,6 +179,7 @@ fn write_as(rt: &QueryContext, value: &Value, target: &Target, out: &mut Text) -
         (_, Value::Float(number)) if number.is_finite() => {
             out.push(&Json::from(*number).to_string())
         }
+        (_, vector) if vector.as_vector().is_some() => write_json(rt, vector, out),
         (_, Value::Float(_) | Value::Stored(_) | Value::Bytes(_)) => {
             if let Value::Bytes(bytes) = value {
                 // Four characters of each byte, and five where these are written as JSON.

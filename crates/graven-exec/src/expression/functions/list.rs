@@ -133,7 +133,10 @@ fn size(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Value::List(items) => Ok(count(items.len())),
         Value::String(s) => Ok(count(s.chars().count())),
         Value::Map(map) => Ok(count(map.entries().len())),
-        other => Err(wrong("size", "a List or String", other)),
+        other => match other.as_vector() {
+            Some(vector) => Ok(count(vector.dimension())),
+            None => Err(wrong("size", "a List, String or Vector", other)),
+        },
     }
 }
 

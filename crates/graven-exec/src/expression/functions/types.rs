@@ -5,11 +5,13 @@
 //! read here again for each batch of rows' first value and remembered, as all rows of a statement
 //! ask for the same type.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use graven_types::PropertyValue;
+use graven_types::vector::VectorType;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
@@ -31,7 +33,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 ];
 
 /// Types in the order in which alternatives are written.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 19] = [
     "NULL",
     "BOOLEAN",
     "STRING",
@@ -44,6 +46,7 @@ const ORDER: [&str; 18] = [
     "ZONED DATETIME",
     "DURATION",
     "POINT",
+    "VECTOR",
     "BYTES",
     "NODE",
     "RELATIONSHIP",
@@ -82,7 +85,7 @@ fn describe(value: &Value) -> String {
 /// The type of a value, as narrow as it can be.
 #[derive(Clone, PartialEq)]
 struct Narrowest {
-    name: &'static str,
+    name: Cow<'static, str>,
     is_nullable: bool,
     /// Types of elements, none of which holds all of another one.
     elements: Vec<Narrowest>,
@@ -108,7 +111,10 @@ impl Narrowest {
             elements.sort_by(Self::order);
         }
         Self {
-            name: name(value),
+            name: match value.as_vector() {
+                Some(vector) => vector.type_text().into(),
+                None => name(value).into(),
+            },
             is_nullable: value.is_null(),
             elements,
         }
@@ -124,14 +130,15 @@ impl Narrowest {
             let by_count = self.elements.len().cmp(&other.elements.len());
             by_count.then(first.unwrap_or(Ordering::Equal))
         };
-        let by_name = self.rank().cmp(&other.rank());
+        let by_name = (self.rank(), &self.name).cmp(&(other.rank(), &other.name));
         by_name
             .then_with(by_elements)
             .then(self.is_nullable.cmp(&other.is_nullable))
     }
 
     fn rank(&self) -> Option<usize> {
-        ORDER.iter().position(|known| *known == self.name)
+        let name = self.name.split('<').next();
+        ORDER.iter().position(|known| Some(*known) == name)
     }
 
     /// Whether the other type holds all that this one holds.
@@ -142,7 +149,7 @@ impl Narrowest {
     }
 
     fn text(&self) -> String {
-        let mut text = self.name.to_owned();
+        let mut text = self.name.clone().into_owned();
         if text == "LIST" {
             let elements: Vec<String> = self.elements.iter().map(Self::text).collect();
             text = match elements.is_empty() {
@@ -189,6 +196,8 @@ enum Type {
     Property,
     /// A type of that name.
     Named(String),
+    /// A type of vectors.
+    Vector(VectorType),
     /// A list of elements.
     List(Box<Type>),
     /// The type without null.
@@ -208,6 +217,7 @@ impl Type {
             Type::Null => false,
             Type::Property => is_property(value),
             Type::Named(wanted) => wanted == name(value),
+            Type::Vector(of) => value.as_vector().is_some_and(|vector| of.holds(vector)),
             Type::List(element) => match value {
                 Value::List(items) => items.iter().all(|item| element.holds(item)),
                 _ => false,
@@ -230,7 +240,16 @@ impl Type {
     }
 
     fn read_one(text: &mut &str) -> Option<Type> {
-        let rest = text.trim_start();
+        let mut rest = text.trim_start();
+        if let Some(of) = VectorType::take(&mut rest) {
+            let behind = rest.trim_start().strip_prefix("NOT NULL");
+            *text = behind.unwrap_or(rest);
+            let of = Type::Vector(of);
+            return Some(match behind {
+                Some(_) => Type::NotNull(Box::new(of)),
+                None => of,
+            });
+        }
         let end = rest.find(['<', '>', '|']).unwrap_or(rest.len());
         let (word, rest) = rest.split_at(end);
         if let (true, Some(inside)) = (word.trim() == "LIST", rest.strip_prefix('<')) {

@@ -22,6 +22,9 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("graven.wideof", (2, 2), of_all),
 ];
 
+/// Digits of the text by which numbers of 128 bits are sorted.
+const ORDER_DIGITS: u32 = 41;
+
 fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
@@ -47,6 +50,14 @@ fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
         "%" => a % b,
         "abs" if a < b => b - a,
         "abs" => a - b,
+        // A text whose order among such texts is that of the numbers.
+        "order" => {
+            let above = a + BigInt::from(10).pow(ORDER_DIGITS - 1);
+            return Ok(Value::text(&format!(
+                "{above:0>width$}",
+                width = ORDER_DIGITS as usize
+            )));
+        }
         _ => return compared(operator, Some(a.cmp(&b))),
     };
     value_of(&result).ok_or_else(|| ExecError::Arithmetic {

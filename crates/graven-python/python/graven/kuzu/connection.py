@@ -99,7 +99,7 @@ class Connection(Delegate):
         if isinstance(text, str) and re.match(r"\s*EXPLAIN\b", text, re.IGNORECASE):
             result = self._inner.execute("RETURN $plan AS `explain result`", {"plan": result.summary["plan"]})
         elif isinstance(text, str) and (not result.get_column_names() or _WHOLE.match(text)):
-            told = message(text, result.summary["counters"])
+            told = message(text, result.summary["counters"], self._called)
             if told is not None:
                 result.get_all()
                 result = self._inner.execute("RETURN $told AS result", {"told": told})
@@ -113,6 +113,12 @@ class Connection(Delegate):
                 return self._inner.execute(query.inner, parameters)
             query = query.query
         return (self._transaction or self._inner).execute(query, parameters)
+
+    def _called(self, table: str) -> str:
+        """The name of a table as it was declared, for one in any letter case."""
+        names = [row[0] for row in self._run("CALL show_tables() RETURN name", None).get_all()]
+        same = (name for name in names if name.lower() == table.lower())
+        return table if table in names else next(same, table)
 
     def _control(self, word: str) -> QueryResult:
         if word == "CHECKPOINT":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 __all__ = ["message"]
 
@@ -75,13 +75,18 @@ _FORMS: List[Tuple[str, str, str, str]] = [
 _PATTERNS = [(re.compile(r"\s*" + form, re.IGNORECASE), *rest) for form, *rest in _FORMS]
 
 
-def message(statement: str, counters: Dict[str, Any]) -> Optional[str]:
-    """What is said of a statement that was run and has changed so much; nothing of one without rows of this kind."""
+def message(statement: str, counters: Dict[str, Any], called: Callable[[str], str]) -> Optional[str]:
+    """What is said of a statement that was run and has changed so much; nothing of one without rows of this kind.
+
+    ``called`` gives the name of a table as it was declared.
+    """
     for pattern, counter, done, otherwise in _PATTERNS:
         found = pattern.match(statement)
         if not found:
             continue
         told = {key: value.strip("`").replace("``", "`") for key, value in found.groupdict().items() if value}
+        if "table" in told:
+            told["table"] = called(told["table"])
         told["made"] = str(counters["nodes_created"] + counters["relationships_created"])
         counts = {**counters, "constraints": counters["constraints_added"] + counters["constraints_removed"]}
         unchanged = "if" in told and not counts[counter]

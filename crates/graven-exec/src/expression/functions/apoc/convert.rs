@@ -387,6 +387,12 @@ pub(in crate::expression) fn write_json(
         }
         Value::Stored(stored) => match &**stored {
             PropertyValue::Point(point) => write_entries(rt, &coordinates(point), out),
+            PropertyValue::Vector(vector) => {
+                let mut numbers = String::new();
+                // A text takes all.
+                let _ = vector.write_numbers(&mut numbers);
+                out.push(&numbers)
+            }
             _ => write_text(value, out),
         },
         other => write_text(other, out),
