@@ -82,6 +82,23 @@ fn held(value: &Value) -> Option<(PropertyValue, String)> {
     }
 }
 
+/// What values tables cannot hold are called that are like this one.
+fn untold(value: &Value) -> &'static str {
+    fn is_vector(value: &Value) -> bool {
+        matches!(value, Value::Stored(stored) if matches!(**stored, PropertyValue::Vector(_)))
+    }
+    let is_bytes = |value: &Value| matches!(value, Value::Bytes(_));
+    match value {
+        Value::String(_) => "empty texts",
+        Value::List(items) if items.is_empty() => "empty lists",
+        Value::List(items) if items.iter().all(is_vector) => "lists of vectors",
+        Value::List(items) if items.iter().all(is_bytes) => "lists of bytes",
+        Value::List(_) => "lists that have several types or hold one empty text",
+        value if is_vector(value) => "vectors",
+        _ => "values of bytes",
+    }
+}
+
 /// What nodes or relationships of one file have in common: labels, or a type.
 type Group = Vec<Arc<str>>;
 
@@ -110,13 +127,7 @@ impl Seen {
         let mut found = Vec::new();
         for (key, value) in properties {
             let Some((value, kind)) = held(value) else {
-                let why = match value {
-                    Value::String(_) => "empty texts",
-                    Value::List(items) if items.is_empty() => "empty lists",
-                    Value::List(_) => "lists that have several types or hold one empty text",
-                    _ => "values of bytes",
-                };
-                *self.left_out.entry(why).or_default() += 1;
+                *self.left_out.entry(untold(value)).or_default() += 1;
                 continue;
             };
             match &value {

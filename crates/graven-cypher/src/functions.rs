@@ -157,6 +157,12 @@ pub(crate) const BARE_WORDS: &[BareWord] = &[
     },
 ];
 
+/// Whether that argument of a function, counted from 0, is a bare word.
+pub(crate) fn is_bare_word(function: &str, place: usize) -> bool {
+    let mut known = BARE_WORDS.iter();
+    known.any(|it| it.place == place && it.function == function)
+}
+
 fn one_of(words: &[&'static str], word: &str) -> Option<&'static str> {
     let mut words = words.iter().copied();
     words.find(|known| known.eq_ignore_ascii_case(word))

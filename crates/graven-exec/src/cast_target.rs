@@ -11,6 +11,8 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_files::{JsonText, Kind, cast as cast_datum};
 use graven_storage::{PropertyType, PropertyValue};
+use graven_types::type_text::{field, parts};
+use graven_types::vector::VectorType;
 use graven_types::{DateTime, LocalDateTime};
 
 use crate::cast_shown;
@@ -36,6 +38,8 @@ pub(crate) enum Target {
     /// The text of a decimal, with so many digits behind the point.
     DecimalText(usize),
     List(Box<Target>, Option<usize>),
+    /// Vectors; a list becomes one where both coordinate type and dimension are said.
+    Vector(VectorType),
     /// Any value.
     Any,
     /// A text of JSON.
@@ -63,6 +67,8 @@ const DIGITS: u32 = 18;
 const SCALE: u32 = 3;
 /// Digits of a number that come back from a float, whatever they are.
 const SURE_DIGITS: usize = 15;
+/// From here on a float is a whole number.
+const UNITS_MAX: f64 = 9_007_199_254_740_992.0;
 
 impl Target {
     /// The type that a text names; none if there is no such type.
@@ -77,7 +83,7 @@ impl Target {
             return None;
         }
         let members = parts(inside).into_iter().map(|member| {
-            let (name, of) = named(member)?;
+            let (name, of) = field(member)?;
             Some((Arc::from(name), Target::read(of)?))
         });
         members.collect()
@@ -100,8 +106,8 @@ impl Target {
             ));
         }
         let upper = name.to_ascii_uppercase();
-        if let Some(kind @ Kind::Vector(..)) = Kind::parse(&upper) {
-            return Some(Target::Plain(kind, PropertyType::parse(&upper).ok()?));
+        if let Some(of) = VectorType::parse(name) {
+            return Some(Target::Vector(of));
         }
         if upper.starts_with("LIST<") {
             let element = name["LIST<".len()..].strip_suffix('>')?;
@@ -128,8 +134,8 @@ impl Target {
             }
             ("DECIMAL TEXT", Some(scale)) => Target::DecimalText(scale.trim().parse().ok()?),
             ("STRUCT", Some(inside)) => {
-                let fields = parts(inside).into_iter().map(|field| {
-                    let (name, of) = named(field)?;
+                let fields = parts(inside).into_iter().map(|part| {
+                    let (name, of) = field(part)?;
                     Some((Arc::from(name), Target::nested(of, depth + 1)?))
                 });
                 Target::Struct(fields.collect::<Option<_>>()?)
@@ -215,6 +221,15 @@ impl Target {
                 let items: Option<Vec<Value>> = items.collect();
                 items.filter(|_| fits).map(Value::list)
             }
+            Target::Vector(of) => {
+                let kind = match (of.of, of.dimension) {
+                    (Some(of), Some(dimension)) => Kind::Vector(of, dimension),
+                    _ => Kind::Literal,
+                };
+                let found = of_kind(value, &kind)?;
+                let fits = found.as_vector().is_some_and(|vector| of.holds(vector));
+                fits.then_some(found)
+            }
             Target::Map => match value {
                 Value::Map(_) => Some(value.clone()),
                 other => of_kind(other, &Kind::Map(Vec::new())),
@@ -295,34 +310,11 @@ impl Target {
             Target::Blob => TypeSet::ANY,
             Target::Moment(_) => TypeSet::TEMPORAL,
             Target::List(..) => TypeSet::LIST,
+            Target::Vector(_) => TypeSet::VECTOR,
             Target::Any => TypeSet::ANY,
             Target::Map | Target::Struct(_) | Target::Entries(_) => TypeSet::MAP,
             Target::Plain(kind, _) => sources::type_set(kind),
         }
-    }
-}
-
-/// The types, or fields, of `STRUCT(...)` and `MAP(...)`: what stands between commas.
-fn parts(inside: &str) -> Vec<&str> {
-    let (mut depth, mut is_quoted) = (0_u32, false);
-    inside
-        .split(|c: char| {
-            match c {
-                '`' => is_quoted = !is_quoted,
-                '(' | '<' => depth += 1,
-                ')' | '>' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            c == ',' && depth == 0 && !is_quoted
-        })
-        .collect()
-}
-
-/// The name and the type of `name TYPE`.
-fn named(field: &str) -> Option<(&str, &str)> {
-    match field.trim().strip_prefix('`') {
-        Some(quoted) => quoted.split_once('`'),
-        None => field.trim().split_once(char::is_whitespace),
     }
 }
 
@@ -425,17 +417,24 @@ fn float(value: &Value) -> Option<f64> {
 }
 
 /// A number with so many digits at most, rounded to so many behind the point. None if it has more
-/// before the point, or if it is a text with digits that no float holds.
+/// before the point, or if it is an integer, or a text with digits, that no float holds.
 fn decimal(value: &Value, (digits, scale): (u32, u32)) -> Option<f64> {
     let float = float(value)?;
     let power = |of: u32| Some(10f64.powi(i32::try_from(of).ok()?));
     let shift = power(scale)?;
-    let rounded = (float * shift).round() / shift;
+    let units = (float * shift).round();
+    // A float with so many units has no digits behind the last one.
+    let has_fewer = units.abs() < UNITS_MAX;
     // There is no negative zero among decimals.
-    let rounded = if rounded.is_finite() { rounded } else { float } + 0.0;
+    let rounded = if has_fewer { units / shift } else { float } + 0.0;
     let fits = rounded.abs() < power(digits.saturating_sub(scale))?;
     let keeps = match value {
         Value::String(text) => keeps_digits(text.trim(), rounded, usize::try_from(scale).ok()?),
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "128 bits hold what came of 64"
+        )]
+        Value::Integer(number) => rounded as i128 == i128::from(*number),
         _ => true,
     };
     (fits && keeps).then_some(rounded)
@@ -522,6 +521,28 @@ mod tests {
             assert_eq!(to(&text("999.99"), of), None, "{of}");
         }
         assert_eq!(to(&Value::Float(f64::NAN), "DECIMAL"), None);
+        let least = Value::Integer(9_007_199_254_740_993);
+        assert_eq!(to(&least, "DECIMAL(18, 0)"), None);
+        assert_eq!(to(&Value::Integer(i64::MAX), "DECIMAL(38, 10)"), None);
+        for (even, float, of) in [
+            (
+                9_007_199_254_740_994,
+                9_007_199_254_740_994.0,
+                "DECIMAL(18, 0)",
+            ),
+            (
+                -9_007_199_254_740_994,
+                -9_007_199_254_740_994.0,
+                "DECIMAL(38, 10)",
+            ),
+            (i64::MIN, -9_223_372_036_854_775_808.0, "DECIMAL(19, 0)"),
+        ] {
+            let float = Some(Value::Float(float));
+            assert_eq!(to(&Value::Integer(even), of), float, "{even}");
+        }
+        // So many units: the float stays as it is.
+        let long = Value::Float(123_456_789_012_345.67);
+        assert_eq!(to(&long, "DECIMAL(18, 3)"), Some(long.clone()));
         let long = "0.1234567890123456";
         assert!(to(&text(long), "DECIMAL(18, 16)").is_some());
         assert_eq!(to(&text("-999999999999.999999"), "DECIMAL(18, 6)"), None);

@@ -392,9 +392,11 @@ pub(crate) struct WrittenBytes {
 }
 
 impl WrittenBytes {
-    /// About so many bytes, as a [`Datum`] and as text.
-    pub(crate) fn of(&mut self, value: &Value) -> usize {
+    /// About so many bytes, as a [`Datum`], as text and in a column of that kind: one for all
+    /// values that are asked about.
+    pub(crate) fn of(&mut self, value: &Value, kind: &Kind) -> usize {
         let (at, holders): (*const u8, usize) = match value {
+            Value::Null => return size_of::<Datum>().saturating_add(kind.null_bytes()),
             Value::String(text) => return size_of::<Datum>() + text.len(),
             Value::Bytes(bytes) => return size_of::<Datum>() + 2 * bytes.len(),
             Value::List(items) => (items.as_ptr().cast(), Arc::strong_count(items)),
@@ -411,14 +413,24 @@ impl WrittenBytes {
         }
         let mut bytes = size_of::<Datum>();
         if let Value::List(items) = value {
+            let element = match kind {
+                Kind::List(element) => element,
+                _ => &Kind::Null,
+            };
             for item in items.iter() {
-                bytes = bytes.saturating_add(self.of(item));
+                bytes = bytes.saturating_add(self.of(item, element));
             }
         }
         if let Value::Map(map) = value {
+            let fields: &[(String, Kind)] = match kind {
+                Kind::Map(fields) => fields,
+                _ => &[],
+            };
             for (key, value) in map.entries() {
+                let field = fields.iter().find(|(name, _)| **name == **key);
+                let kind = field.map_or(&Kind::Null, |(_, kind)| kind);
                 bytes = bytes.saturating_add(size_of::<Datum>() + key.len());
-                bytes = bytes.saturating_add(self.of(value));
+                bytes = bytes.saturating_add(self.of(value, kind));
             }
         }
         if is_shared {
@@ -448,6 +460,33 @@ fn decoded(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Goal: a null takes as much as a vector where its column has vectors, within lists and maps,
+    /// too; a list that several hold is counted for each.
+    #[test]
+    fn nulls_among_vectors_take_their_room() {
+        let kind = Kind::parse("VECTOR<FLOAT32>(4096)").expect("a kind");
+        let mut written = WrittenBytes::default();
+        let none = written.of(&Value::Null, &Kind::Null);
+        assert_eq!(written.of(&Value::Null, &kind), none + (4096 << 2));
+        let list = Value::list(vec![Value::Null; 3]);
+        let of = |kind: &Kind| WrittenBytes::default().of(&list, kind);
+        let lists = Kind::List(Box::new(kind.clone()));
+        assert_eq!(of(&lists), of(&Kind::Null) + 3 * (4096 << 2));
+        let twice = Value::list(vec![list.clone(), list.clone()]);
+        let both = WrittenBytes::default().of(&twice, &Kind::List(Box::new(lists.clone())));
+        assert_eq!(both, none + 2 * of(&lists));
+        let map = Value::map(vec![("a".into(), Value::Null), ("b".into(), list.clone())]);
+        let fields = |a, b| Kind::Map(vec![("a".to_owned(), a), ("b".to_owned(), b)]);
+        let of = |kind: &Kind| WrittenBytes::default().of(&map, kind);
+        let bare = of(&fields(Kind::Null, Kind::Null));
+        assert_eq!(
+            of(&fields(kind.clone(), lists.clone())),
+            bare + 4 * (4096 << 2)
+        );
+        let nested = fields(fields(kind.clone(), kind), lists);
+        assert_eq!(of(&nested), bare + 5 * (4096 << 2));
+    }
 
     /// Goal: patterns find what they mean, below an opened folder nothing outside of it.
     #[test]

@@ -14,7 +14,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampNanosecondType,
 };
 use arrow_array::{ArrayRef, FixedSizeListArray, ListArray, PrimitiveArray, StructArray};
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{MutableBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use graven_types::PropertyValue;
 use graven_types::vector::CoordinateType;
@@ -69,17 +69,17 @@ fn coordinate(of: CoordinateType) -> Arc<Field> {
 
 /// The coordinates of all vectors, one behind the other.
 fn coordinates<T: ArrowPrimitiveType>(values: &[&Datum], dimension: usize) -> ArrayRef {
-    let width = size_of::<T::Native>();
-    let mut bytes = Vec::with_capacity(values.len() * dimension * width);
+    let width = dimension * size_of::<T::Native>();
+    let mut bytes = MutableBuffer::with_capacity(values.len() * width);
     for datum in values {
         match datum {
-            Datum::Value(PropertyValue::Vector(vector)) => bytes.extend_from_slice(vector.bytes()),
-            _ => bytes.resize(bytes.len() + dimension * width, 0),
+            Datum::Value(PropertyValue::Vector(vector)) => {
+                bytes.extend_from_slice(&vector.bytes()[..]);
+            }
+            _ => bytes.extend_zeros(width),
         }
     }
-    // A slice is copied to where numbers may lie.
-    let numbers = Buffer::from_slice_ref(&bytes);
-    let numbers = ScalarBuffer::new(numbers, 0, values.len() * dimension);
+    let numbers = ScalarBuffer::new(bytes.into(), 0, values.len() * dimension);
     Arc::new(PrimitiveArray::<T>::new(numbers, None))
 }
 

@@ -141,9 +141,9 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
         Kind::Float => match trimmed {
             "Infinity" => P::Float(f64::INFINITY),
             "-Infinity" => P::Float(f64::NEG_INFINITY),
-            _ => match trimmed.parse() {
-                Ok(float) => P::Float(float),
-                Err(_) => return no(),
+            _ => match literal::float(trimmed) {
+                Some(float) => P::Float(float),
+                None => return no(),
             },
         },
         Kind::Bytes => match literal::hexadecimal(trimmed) {
@@ -172,7 +172,8 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
                 Datum::Value(P::String(_)) => no(),
                 read => match unknown_field(&read, kind) {
                     Some(name) => Err(format!(
-                        "has the field {name}, which no row before has: declare the column as MAP"
+                        "has the field {name}, which neither the type of the column nor a row \
+                            before has: declare the column as MAP"
                     )),
                     None => cast(read, kind),
                 },
@@ -228,7 +229,7 @@ pub(crate) fn kind_of_text(text: &str) -> Kind {
     // More digits than a number holds are no number.
     let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
     if digits <= 17 + bytes.iter().filter(|b| **b == b'e').count() * 3
-        && text.parse::<f64>().is_ok()
+        && literal::float(text).is_some()
     {
         return Kind::Float;
     }
@@ -270,6 +271,8 @@ mod tests {
             ("0", Kind::Integer),
             ("0.5", Kind::Float),
             ("1e9", Kind::Float),
+            ("1e400", Kind::String),
+            ("-1e400", Kind::String),
             ("9223372036854775808", Kind::String),
             ("2024-01-31", Kind::Date),
             ("2024-01-32", Kind::String),
@@ -314,6 +317,16 @@ mod tests {
                 "point({srid: 7203, x: 1.0, y: 2.0})",
             ),
             ("00ff", "BLOB", "bytes('00ff')"),
+            ("-Infinity", "FLOAT", "(-1.0 / 0.0)"),
+            ("1.5", "DECIMAL(5,2)", "1.5"),
+            (
+                "{a: 1, `b, c`: [{d: x}]}",
+                "struct(a INT64, `b, c` STRUCT(d STRING, e DECIMAL(5, 2))[3], f MAP(STRING, INT64))",
+                "{a: 1, `b, c`: [{d: 'x'}]}",
+            ),
+            ("[{a: 1.5}]", "LIST<STRUCT(a DOUBLE)>", "[{a: 1.5}]"),
+            ("{k=1}", "MAP(STRING, INT64)", "{k: 1}"),
+            ("7", "UNION(a INT64, b STRING)", "7"),
             ("[1, 2.0]", "VECTOR<INT8>(2)", "vector([1, 2], 2, INTEGER8)"),
             (
                 "vector([0.1], 1, FLOAT32)",
@@ -325,6 +338,12 @@ mod tests {
         }
         for (text, kind) in [
             ("1.5", "INTEGER"),
+            ("1e400", "FLOAT"),
+            ("[-1e400]", "DOUBLE[]"),
+            ("{a: 1e400}", "STRUCT(a DOUBLE)"),
+            ("{a: zz}", "STRUCT(a INT64, b STRING)"),
+            ("{c: 1}", "STRUCT(a INT64, b STRING)"),
+            ("[{a: {b: x}}]", "STRUCT(a STRUCT(b INT64))[]"),
             ("9223372036854775808", "INTEGER"),
             ("yes", "BOOLEAN"),
             ("2024-02-30", "DATE"),
@@ -338,6 +357,23 @@ mod tests {
         ] {
             assert!(ok(text, kind).is_err(), "{text} as {kind}");
         }
-        assert_eq!(Kind::parse("NUMBER"), None);
+        let deep = "[]".repeat(100_000);
+        let structs = "STRUCT(a ".repeat(100_000);
+        let deep = [
+            format!("INT64{deep}"),
+            format!("{structs}INT64{}", ")".repeat(100_000)),
+        ];
+        for none in [
+            "NUMBER",
+            "STRUCT()",
+            "STRUCT(a)",
+            "STRUCT(a NUMBER)",
+            "INT64[x]",
+            "VECTOR<FLOAT32>",
+            &deep[0],
+            &deep[1],
+        ] {
+            assert_eq!(Kind::parse(none), None);
+        }
     }
 }

@@ -396,6 +396,9 @@ mod tests {
             (&["{a: 1}", "{}", "{b: x}"], both),
             (&["{a: 1}", "{a: 1.5}"], map(&[("a", Kind::Float)])),
             (&["{a: 007}"], map(&[("a", Kind::String)])),
+            (&["{a: 1e400}"], map(&[("a", Kind::String)])),
+            (&["{\"a\": -1e400}"], map(&[("a", Kind::String)])),
+            (&["[1e400]"], list(Kind::String)),
             (&["{d: 2020-01-01}"], map(&[("d", Kind::Date)])),
             (
                 &["[{a: 1}, {a: 2}]", "[]"],

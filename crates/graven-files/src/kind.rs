@@ -10,6 +10,7 @@
 use std::fmt;
 
 use graven_types::PropertyValue;
+use graven_types::type_text;
 use graven_types::vector::{CoordinateType, VectorType};
 
 use crate::datum::Datum;
@@ -57,6 +58,9 @@ pub enum Kind {
     Uuid,
 }
 
+/// Most kinds within each other.
+const DEPTH_MAX: usize = 100;
+
 /// Names of plain kinds, by which statements declare them. The first of a kind is the one it is
 /// written with.
 const NAMES: &[(&str, Kind)] = &[
@@ -84,6 +88,9 @@ const NAMES: &[(&str, Kind)] = &[
     ("REAL", Kind::Float),
     ("FLOAT4", Kind::Float),
     ("FLOAT8", Kind::Float),
+    ("DECIMAL", Kind::Float),
+    ("NUMERIC", Kind::Float),
+    ("DEC", Kind::Float),
     ("STRING", Kind::String),
     ("VARCHAR", Kind::String),
     ("TEXT", Kind::String),
@@ -111,22 +118,45 @@ const NAMES: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`,
-    /// `VECTOR<FLOAT32>(3)`.
+    /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`, `VECTOR<FLOAT32>(3)`,
+    /// `STRUCT(a INT64, b STRING)`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Kind> {
+        Kind::nested(name, 0)
+    }
+
+    fn nested(name: &str, depth: usize) -> Option<Kind> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let within = |name: &str| Kind::nested(name, depth + 1);
+        let list_of = |element: &str| Some(Kind::List(Box::new(within(element)?)));
         let name = name.trim();
-        if let Some(element) = name.strip_suffix("[]") {
-            return Some(Kind::List(Box::new(Kind::parse(element)?)));
+        if let Some((element, length)) = name.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
+            let is_length = length.bytes().all(|b| b.is_ascii_digit());
+            return list_of(element).filter(|_| is_length);
         }
         if let Some(head) = name.get(..5)
             && head.eq_ignore_ascii_case("LIST<")
         {
-            let element = name[5..].strip_suffix('>')?;
-            return Some(Kind::List(Box::new(Kind::parse(element)?)));
+            return list_of(name[5..].strip_suffix('>')?);
         }
         if let Some(of) = VectorType::parse(name) {
             return Some(Kind::Vector(of.of?, of.dimension?));
+        }
+        if let Some((head, inside)) = name.strip_suffix(')').and_then(|it| it.split_once('(')) {
+            return match &*head.trim_end().to_ascii_uppercase() {
+                "UNION" => Some(Kind::Any),
+                "STRUCT" => {
+                    let fields = type_text::parts(inside).into_iter().map(|part| {
+                        let (name, of) = type_text::field(part)?;
+                        Some((name.into_owned(), within(of)?))
+                    });
+                    fields.collect::<Option<_>>().map(Kind::Map)
+                }
+                // Digits, and the types of keys and values, are left to what takes the value.
+                head => within(head),
+            };
         }
         let known = NAMES
             .iter()
@@ -170,6 +200,16 @@ impl Kind {
                     .map(|item| Kind::of(&Datum::Value(item.clone())));
                 Kind::List(Box::new(kinds.fold(Kind::Null, Kind::with)))
             }
+        }
+    }
+
+    /// Bytes that a null takes in a column of Arrow or Parquet: as many as a vector.
+    #[must_use]
+    pub fn null_bytes(&self) -> usize {
+        match self {
+            Kind::Vector(of, dimension) => of.width() * dimension,
+            Kind::Map(fields) => fields.iter().map(|(_, kind)| kind.null_bytes()).sum(),
+            _ => 0,
         }
     }
 

@@ -325,13 +325,11 @@ impl<'a> Reader<'a> {
             "false" => PropertyValue::Boolean(false),
             // Reading it as a number would change it.
             _ if listed && is_padded(word) => PropertyValue::String(word.into()),
-            _ => match (word.parse(), word.parse()) {
+            _ => match (word.parse(), float(word)) {
                 (Ok(integer), _) => PropertyValue::Integer(integer),
                 // More digits than a number holds are kept, as a text.
                 _ if listed && is_whole(word) => PropertyValue::String(word.into()),
-                (_, Ok(float)) if word.starts_with(|c: char| "+-.0123456789".contains(c)) => {
-                    PropertyValue::Float(float)
-                }
+                (_, Some(float)) if float.is_finite() => PropertyValue::Float(float),
                 _ if listed => PropertyValue::String(word.into()),
                 _ => return Err("is no literal".to_owned()),
             },
@@ -411,6 +409,13 @@ pub(crate) fn vector(
 pub(crate) fn is_padded(text: &str) -> bool {
     let plain = text.strip_prefix(['-', '+']).unwrap_or(text);
     matches!(plain.as_bytes(), [b'0', b'0'..=b'9', ..])
+}
+
+/// The float that a word is; none if it is a number beyond all of them.
+pub(crate) fn float(word: &str) -> Option<f64> {
+    let float: f64 = word.parse().ok()?;
+    let has_digits = word.contains(|c: char| c.is_ascii_digit());
+    (float.is_finite() || !has_digits).then_some(float)
 }
 
 /// Whether a word is a whole number, however large.

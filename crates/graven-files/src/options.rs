@@ -33,13 +33,19 @@ impl Format {
         })
     }
 
+    /// Whether columns lie in memory as a whole while they are written, not texts of rows.
+    #[must_use]
+    pub fn has_columns(self) -> bool {
+        !matches!(self, Format::Csv | Format::Json)
+    }
+
     /// How often the values of rows are in memory while they are written: as data and in the lines
     /// of a text, or in columns, in messages or pages, and packed.
     #[must_use]
     pub fn copies_written(self) -> usize {
-        match self {
-            Format::Csv | Format::Json => 2,
-            Format::Parquet | Format::Arrow | Format::Npy => 4,
+        match self.has_columns() {
+            true => 4,
+            false => 2,
         }
     }
 

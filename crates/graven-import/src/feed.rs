@@ -114,7 +114,9 @@ impl Results {
                 },
             }),
             Ok(Message::Failed(error)) => Err(error),
-            _ => unreachable!("a worker ends early only after it sent its error"),
+            // As below.
+            Err(_) => Err(ImportError::Cancelled),
+            Ok(_) => unreachable!("records have a beginning"),
         }
     }
 }
@@ -184,9 +186,9 @@ impl Feed<'_> {
                 Ok(Message::Range(range)) => *part = Part::Range(range),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => self.from = Source::Ended,
-                Ok(Message::Begin) | Err(_) => {
-                    unreachable!("a worker ends early only after it sent its error")
-                }
+                Ok(Message::Begin) => unreachable!("records begin once"),
+                // It panicked: its panic goes on where the threads are joined.
+                Err(_) => return Err(ImportError::Cancelled),
             }
         }
         match &mut self.from {

@@ -8,7 +8,8 @@
 //!
 //! # Invariants
 //! - JB-1 At most one type is written forward at a time, and types in their order.
-//! - JB-2 At most [`WORKERS`] jobs run at a time, so that so many sorters hold memory.
+//! - JB-2 Once a job fails, or a thread panics, no other one begins.
+//! - JB-3 At most [`WORKERS`] jobs run at a time, so that so many sorters hold memory.
 //!
 //! # Concurrency
 //! A worker that finds no job that may begin waits until another has ended. The calling thread
@@ -122,6 +123,9 @@ impl Queue {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.stop();
+        }
         if let Job::Forward(_) = self.job {
             self.queue.lock().is_forward_open = false;
             self.queue.ended.notify_all();
@@ -152,7 +156,11 @@ pub(crate) fn run(
     };
     let work = || {
         while let Some(running) = queue.next() {
-            run(running.job)?;
+            if let Err(error) = run(running.job) {
+                // Before the job has ended: no other one begins in its place.
+                queue.stop();
+                return Err(error);
+            }
         }
         Ok(())
     };
@@ -169,7 +177,7 @@ pub(crate) fn run(
             let told = match ended.recv_timeout(REPORTS_EVERY) {
                 Ok(ended) => ended,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
-                Err(RecvTimeoutError::Disconnected) => return result,
+                Err(RecvTimeoutError::Disconnected) => break,
             };
             let done = steps.done().min(total);
             if let Err(error) = told.and_then(|()| meter.at(done)) {
@@ -179,5 +187,6 @@ pub(crate) fn run(
                 result = result.and(Err(error));
             }
         }
+        result.and_then(|()| meter.at(total))
     })
 }

@@ -130,6 +130,12 @@ pub(crate) struct OwnSteps<'a> {
     done: u64,
 }
 
+impl Drop for OwnSteps<'_> {
+    fn drop(&mut self) {
+        self.all.done.fetch_add(self.done, Ordering::Relaxed);
+    }
+}
+
 impl OwnSteps<'_> {
     /// One record more was read or written.
     pub(crate) fn one(&mut self) -> Result<(), ImportError> {

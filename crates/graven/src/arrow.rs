@@ -28,7 +28,6 @@ use graven_storage::PropertyValue;
 
 use crate::error::Error;
 use crate::query_result::QueryResult;
-use crate::result::too_large;
 use crate::rows::{ColumnSlice, Rows};
 use crate::value::{Node, Relationship, Value};
 
@@ -195,7 +194,9 @@ impl QueryResult {
             };
             let Some(rows) = rows else { break };
             if let Some(memory) = &mut memory {
-                memory.grow(bytes(&rows) as u64).map_err(too_large)?;
+                memory
+                    .grow(bytes(&rows) as u64)
+                    .map_err(Error::of_kept_rows)?;
             }
             parts.push(rows);
         }

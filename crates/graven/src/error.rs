@@ -12,6 +12,7 @@ use std::fmt;
 use graven_cypher::{Diagnostic, Excerpt};
 use graven_exec::ExecError;
 use graven_io::OwnerProcess;
+use graven_pagecache::BudgetError;
 use graven_storage::Durable;
 
 /// What went wrong. The message is for people and may change; programs look at [`Error::code`].
@@ -146,6 +147,14 @@ impl Error {
             place: None,
             durable: None,
         }))
+    }
+
+    /// The error where rows of a result are to be kept and do not fit, for programs around the
+    /// library: they will not fit next time either.
+    #[must_use]
+    pub fn of_kept_rows(refused: BudgetError) -> Self {
+        let message = format!("the rows of the result are to be kept and do not fit: {refused}");
+        Error::new("Memory.Limit", message)
     }
 
     /// The error of a request that makes no sense where it stands, for programs around the library.

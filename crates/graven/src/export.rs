@@ -274,6 +274,11 @@ impl Export<'_> {
         let told = |error: graven_files::Error| wrong(error.to_string());
         let mut sink = Sink::create(&name, file, &options, given).map_err(told)?;
         let copies = self.format.copies_written() as u64;
+        let null_bytes = shapes.iter().map(|shape| match self.format.has_columns() {
+            true => shape.kind().null_bytes() as u64,
+            false => 0,
+        });
+        let null_bytes: Vec<u64> = null_bytes.collect();
         let mut result = self.work.read(query)?;
         while let Some(batch) = result.next_rows()? {
             let mut at = 0;
@@ -284,6 +289,9 @@ impl Export<'_> {
                     for (column, cells) in cells.iter_mut().enumerate() {
                         let value = batch.value(at, column).unwrap_or(Value::Null);
                         bytes += value.bytes() as u64;
+                        if value.is_null() {
+                            bytes += null_bytes[column];
+                        }
                         cells.push(datum(&value));
                     }
                     at += 1;

@@ -12,7 +12,7 @@ use graven_cypher::Plan;
 use graven_cypher::explain::{Step, explain_steps};
 use graven_cypher::plan::{Operator, PlanMode};
 use graven_exec::{Batch, ExecError, Execution, ProfileTree};
-use graven_pagecache::{Budget, BudgetError, PerKind, Reservation};
+use graven_pagecache::{Budget, PerKind, Reservation};
 use graven_storage::{Snapshot, Transaction, WriteCounters};
 
 use crate::error::Error;
@@ -141,7 +141,7 @@ impl LocalCursor {
         let mut rows = Vec::new();
         while let Some(row) = self.next_row()? {
             let bytes: usize = row.values.iter().map(Value::bytes).sum();
-            memory.grow(bytes as u64).map_err(too_large)?;
+            memory.grow(bytes as u64).map_err(Error::of_kept_rows)?;
             rows.push(row);
         }
         self.rows -= rows.len() as u64;
@@ -261,7 +261,9 @@ impl LocalCursor {
             let text = &self.text;
             let mut next = || execution.next_batch().map_err(|e| Error::running(e, text));
             while let Some(batch) = next()? {
-                memory.grow(batch.heap_bytes() as u64).map_err(too_large)?;
+                memory
+                    .grow(batch.heap_bytes() as u64)
+                    .map_err(Error::of_kept_rows)?;
                 batches.push(batch);
             }
             let checked = execution.check_unique_keys();
@@ -276,7 +278,7 @@ impl LocalCursor {
                 let values = batch.row(row).into_iter().map(|v| self.values.value(v));
                 let values = values.collect::<Result<Vec<Value>, Error>>()?;
                 let bytes: usize = values.iter().map(Value::bytes).sum();
-                memory.grow(bytes as u64).map_err(too_large)?;
+                memory.grow(bytes as u64).map_err(Error::of_kept_rows)?;
                 rows.push(Row {
                     columns: Arc::clone(&self.columns),
                     values,
@@ -535,10 +537,4 @@ impl LocalCursor {
         let did = now.as_ref().or(self.profile_tree.as_ref());
         Some(steps(&self.plan, shown, did))
     }
-}
-
-/// Rows that are to be kept do not fit: they will not fit next time either.
-pub(crate) fn too_large(error: BudgetError) -> Error {
-    let message = format!("the rows of the result are to be kept and do not fit: {error}");
-    Error::new("Memory.Limit", message)
 }

@@ -195,20 +195,29 @@ fn print_rows(
 ) -> Result<(), Stopped> {
     let mut writer = format.writer(result.columns());
     while let Some(row) = result.next_row()? {
-        let mut checked = Checked {
-            out,
-            result,
-            unchecked: 0,
-            ended: None,
-        };
-        let written = writer.row(&mut checked, row.values());
-        if let Some(error) = checked.ended {
-            return Err(error.into());
-        }
-        written?;
+        write_row(out, result, |out| writer.row(out, row.values()))?;
     }
     writer.finish(out)?;
     Ok(())
+}
+
+/// Writes a row of a result, as long as the statement may run.
+pub(crate) fn write_row(
+    out: &mut dyn Write,
+    result: &QueryResult,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Stopped> {
+    let mut checked = Checked {
+        out,
+        result,
+        unchecked: 0,
+        ended: None,
+    };
+    let written = write(&mut checked);
+    match checked.ended {
+        Some(error) => Err(error.into()),
+        None => Ok(written?),
+    }
 }
 
 /// Bytes of a row that are written without a look at the statement's time.

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use clap::Args;
 use graven::pagecache::Reservation;
-use graven::{Params, statement};
+use graven::{Params, QueryResult, statement};
 
 use crate::argument;
-use crate::command::query::{Stopped, run_one, tell};
+use crate::command::query::{Stopped, run_one, tell, write_row};
 use crate::failure::Failure;
 use crate::format::{Format, json};
 use crate::interrupt::{self, SignalAction};
@@ -228,24 +228,21 @@ impl Session {
                 return Ok(());
             }
         };
-        let mut line = Vec::new();
-        line.extend_from_slice(b"{\"columns\": ");
-        json::list(&mut line, result.columns(), |out, name| {
-            json::string(out, name)
-        })?;
-        line.extend_from_slice(b", \"rows\": [");
-        let mut first = true;
-        // An explained statement has a plan and no rows.
-        while let Some(row) = result.next_row()? {
-            if !std::mem::take(&mut first) {
-                line.extend_from_slice(b", ");
-            }
-            json::list(&mut line, row.values(), json::value)?;
+        let mut line = Line {
+            memory: self
+                .db
+                .cache()
+                .ok()
+                .map(|it| it.budget().empty_reservation("answer")),
+            text: Vec::new(),
+            refused: None,
+        };
+        let collected = collect(&mut line, &mut result);
+        if let Some(error) = line.refused {
+            return Err(error.into());
         }
-        line.extend_from_slice(b"], \"summary\": ");
-        json::summary(&mut line, &result.summary(), result.plan().as_deref())?;
-        line.extend_from_slice(b"}");
-        print_line(|out| out.write_all(&line))?;
+        collected?;
+        print_line(|out| out.write_all(&line.text))?;
         Ok(())
     }
 
@@ -315,6 +312,61 @@ fn print_line(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resul
     write(&mut out)?;
     out.write_all(b"\n")?;
     out.flush()
+}
+
+/// An answer that is collected, charged to the memory limit; an attached process has none.
+struct Line {
+    text: Vec<u8>,
+    memory: Option<Reservation>,
+    refused: Option<graven::Error>,
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let needed = self.text.len() + bytes.len();
+        let had = self.text.capacity();
+        if needed > had {
+            // Near the limit the exact need may fit where twice as much does not.
+            let (twice, mut grown) = (needed.max(2 * had), needed);
+            if let Some(memory) = &mut self.memory {
+                if memory.grow((twice - had) as u64).is_ok() {
+                    grown = twice;
+                } else if let Err(refused) = memory.grow((needed - had) as u64) {
+                    self.refused = Some(graven::Error::of_kept_rows(refused));
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
+            } else {
+                grown = twice;
+            }
+            self.text.reserve_exact(grown - self.text.len());
+        }
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Collects the whole answer of a statement.
+fn collect(line: &mut Line, result: &mut QueryResult) -> Result<(), Stopped> {
+    line.write_all(b"{\"columns\": ")?;
+    json::list(line, result.columns(), |out, name| json::string(out, name))?;
+    line.write_all(b", \"rows\": [")?;
+    let mut first = true;
+    // An explained statement has a plan and no rows.
+    while let Some(row) = result.next_row()? {
+        if !std::mem::take(&mut first) {
+            line.write_all(b", ")?;
+        }
+        write_row(line, result, |out| {
+            json::list(out, row.values(), json::value)
+        })?;
+    }
+    line.write_all(b"], \"summary\": ")?;
+    json::summary(line, &result.summary(), result.plan().as_deref())?;
+    Ok(line.write_all(b"}")?)
 }
 
 fn json_error(out: &mut dyn Write, error: &graven::Error) -> io::Result<()> {

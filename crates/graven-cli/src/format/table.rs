@@ -1,10 +1,11 @@
 //! Results as a table for people.
 //!
 //! # How it works
-//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`] or [`HELD_BYTES`];
-//! then they are printed and later rows follow under the same heading, with these widths or wider
-//! ones. Memory stays bounded, and the first screen of a long result does not wait for its last
-//! row. A cell shows no more of a value than there is room for in that, and says where it is cut.
+//! Column widths need rows to measure, so rows are held back up to [`HELD_ROWS`], or as long as
+//! their lines, each as wide as all columns, take no more than [`HELD_BYTES`]; then they are
+//! printed and later rows follow under the same heading, with these widths or wider ones. Memory
+//! stays bounded, and the first screen of a long result does not wait for its last row. A cell
+//! shows no more of a value than leaves its row room in that, and says where it is cut.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -18,10 +19,14 @@ use super::RowWriter;
 
 /// Rows that decide the column widths.
 const HELD_ROWS: usize = 1000;
-/// Bytes of text in them, about.
+/// Bytes of their lines, about.
 const HELD_BYTES: usize = 1 << 20;
-/// Bytes that a cell shows however many columns there are.
-const CELL_BYTES_MIN: usize = 1 << 10;
+/// Lines that a cell shows at most.
+const LINES_MAX: usize = 1000;
+/// Characters of a line that a cell shows however many columns and lines there are.
+const WIDTH_MIN: usize = 80;
+/// Widest column that later rows keep to.
+const WIDTH_KEPT_MAX: u16 = 200;
 /// What follows the part of a value that a cell shows.
 const CUT: &str = "\u{2026} (cut here: --format csv or json writes the whole value)";
 
@@ -29,9 +34,9 @@ const CUT: &str = "\u{2026} (cut here: --format csv or json writes the whole val
 pub(crate) struct Table {
     columns: Vec<String>,
     held: Vec<Vec<Shown>>,
-    /// Bytes that a cell shows at most.
-    cell_bytes: usize,
-    held_bytes: usize,
+    /// Lines of what is held, and how wide its columns are.
+    lines: usize,
+    widest: Vec<usize>,
     widths: Option<Vec<u16>>,
     bottom: String,
     rows: u64,
@@ -42,8 +47,8 @@ impl Table {
         Table {
             columns: columns.to_vec(),
             held: Vec::new(),
-            cell_bytes: (HELD_BYTES / columns.len().max(1)).max(CELL_BYTES_MIN),
-            held_bytes: 0,
+            lines: 0,
+            widest: vec![0; columns.len()],
             widths: None,
             bottom: String::new(),
             rows: 0,
@@ -60,7 +65,6 @@ impl Table {
         if self.widths.is_none() {
             grid.set_header(self.columns.iter().map(|c| printable(c)));
         }
-        self.held_bytes = 0;
         for row in self.held.drain(..) {
             grid.add_row(row.into_iter().map(Shown::cell));
         }
@@ -73,8 +77,12 @@ impl Table {
         } else {
             let padding = 2;
             let contents = grid.column_max_content_widths().into_iter();
-            self.widths = Some(contents.map(|w| w.saturating_add(padding)).collect());
+            let kept = contents.map(|width| width.saturating_add(padding).min(WIDTH_KEPT_MAX));
+            self.widths = Some(kept.collect());
         }
+        self.lines = 0;
+        let kept = self.widths.iter().flatten();
+        self.widest = kept.map(|width| usize::from(*width)).collect();
         // The frame is one around all parts: its bottom line waits for the end, its top line comes
         // once.
         let text = grid.to_string();
@@ -91,14 +99,22 @@ impl Table {
 
 impl RowWriter for Table {
     fn row(&mut self, out: &mut dyn Write, values: &[Value]) -> io::Result<()> {
-        let row = values
-            .iter()
-            .map(|value| Shown::new(value, self.cell_bytes));
-        let row: Vec<Shown> = row.collect();
+        let row = shown(values);
         self.rows += 1;
-        self.held_bytes += row.iter().map(|shown| shown.text.len()).sum::<usize>();
+        let lines = row.iter().map(|shown| shown.lines).max().unwrap_or(1);
+        let widths = || row.iter().map(|shown| shown.width);
+        let width: usize = (self.widest.iter().zip(widths()))
+            .map(|(widest, own)| own.max(*widest))
+            .sum();
+        if !self.held.is_empty() && (self.lines + lines) * width > HELD_BYTES {
+            self.print_held(out)?;
+        }
+        self.lines += lines;
+        for (widest, own) in self.widest.iter_mut().zip(widths()) {
+            *widest = own.max(*widest);
+        }
         self.held.push(row);
-        if self.held.len() >= HELD_ROWS || self.held_bytes >= HELD_BYTES {
+        if self.held.len() >= HELD_ROWS {
             self.print_held(out)?;
         }
         Ok(())
@@ -119,33 +135,75 @@ impl RowWriter for Table {
     }
 }
 
+/// A row as it is shown: its lines, each as wide as all columns, take no more than [`HELD_BYTES`],
+/// or little more where there are thousands of columns.
+fn shown(values: &[Value]) -> Vec<Shown> {
+    let columns = values.len().max(1);
+    let lines_max = (HELD_BYTES / columns / WIDTH_MIN).clamp(1, LINES_MAX);
+    let bytes_max = (HELD_BYTES / columns).max(WIDTH_MIN);
+    let mut row: Vec<Shown> = (values.iter())
+        .map(|value| Shown::new(value, bytes_max, lines_max))
+        .collect();
+    let lines = row.iter().map(|shown| shown.lines).max().unwrap_or(1);
+    let width_max = (HELD_BYTES / columns / lines).max(WIDTH_MIN);
+    for shown in &mut row {
+        shown.narrow(width_max);
+    }
+    row
+}
+
 /// A value as a cell shows it.
 struct Shown {
     text: String,
     is_number: bool,
+    lines: usize,
+    /// Characters of its longest line.
+    width: usize,
 }
 
 impl Shown {
-    fn new(value: &Value, bytes_max: usize) -> Self {
+    fn new(value: &Value, bytes_max: usize, lines_max: usize) -> Self {
         let mut text = Text {
             text: String::new(),
             bytes_max,
+            lines_left: lines_max,
         };
-        let written = match value {
+        let is_cut = match value {
             Value::String(whole) => text.write_str(whole),
             other => write!(text, "{other}"),
-        };
+        }
+        .is_err();
         let mut text = text.text;
         if let Value::String(_) = value {
             text = printable(&text);
         }
-        if written.is_err() {
+        if is_cut {
             text.push_str(CUT);
         }
         Shown {
-            text,
             is_number: matches!(value, Value::Integer(_) | Value::Float(_)),
+            lines: text.split('\n').count(),
+            width: width(&text),
+            text,
         }
+    }
+
+    /// Cuts lines that are longer.
+    fn narrow(&mut self, width_max: usize) {
+        if self.width <= width_max + CUT.len() {
+            return;
+        }
+        let mut text = String::new();
+        for (number, line) in self.text.split('\n').enumerate() {
+            if number > 0 {
+                text.push('\n');
+            }
+            let end = line.char_indices().nth(width_max).map(|(at, _)| at);
+            text.push_str(end.map_or(line, |end| &line[..end]));
+            text.push_str(end.map_or("", |_| CUT));
+        }
+        self.width = width(&text);
+        self.text = text;
     }
 
     /// Numbers stand right, text without quotes.
@@ -158,21 +216,33 @@ impl Shown {
     }
 }
 
-/// Takes text up to so many bytes; then it fails, so that no more of a value is written.
+/// Characters of the longest line.
+fn width(text: &str) -> usize {
+    let lines = text.split('\n').map(|line| line.chars().count());
+    lines.max().unwrap_or(0)
+}
+
+/// Takes text up to so many bytes and lines; then it fails, so that no more of a value is written.
 struct Text {
     text: String,
     bytes_max: usize,
+    lines_left: usize,
 }
 
 impl fmt::Write for Text {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        let room = self.bytes_max - self.text.len();
-        if part.len() <= room {
-            self.text.push_str(part);
-            return Ok(());
+        let room = part.floor_char_boundary(self.bytes_max - self.text.len());
+        let mut breaks = part[..room].match_indices('\n');
+        let end = match breaks.nth(self.lines_left - 1) {
+            Some((at, _)) => at,
+            None => room,
+        };
+        self.text.push_str(&part[..end]);
+        self.lines_left -= part[..end].matches('\n').count();
+        match end == part.len() {
+            true => Ok(()),
+            false => Err(fmt::Error),
         }
-        self.text.push_str(&part[..part.floor_char_boundary(room)]);
-        Err(fmt::Error)
     }
 }
 
@@ -228,6 +298,36 @@ mod tests {
                 "{shown}"
             );
             assert!(text.contains(CUT));
+        }
+    }
+
+    /// Goal: neither many lines beside a long one, nor one wide row among others, make much text.
+    #[test]
+    fn lines_are_as_wide_as_their_columns_and_still_few() {
+        let (tall, wide) = (
+            Value::from("\n".repeat(1 << 18)),
+            Value::from("x".repeat(1 << 15)),
+        );
+        let long = Value::from("y".repeat(1 << 20));
+        let short = Value::from("z");
+        for rows in [
+            vec![vec![tall, wide]],
+            (0..1000)
+                .map(|at| match at {
+                    500 => vec![long.clone(), short.clone()],
+                    _ => vec![short.clone(), short.clone()],
+                })
+                .collect(),
+        ] {
+            let mut out = Vec::new();
+            let mut table = Table::new(&["a".into(), "b".into()]);
+            for row in &rows {
+                table.row(&mut out, row).expect("memory");
+            }
+            table.finish(&mut out).expect("memory");
+            assert!(out.len() < 12 << 20, "{}", out.len());
+            let text = String::from_utf8(out).expect("UTF-8");
+            assert!(text.contains("cut here"));
         }
     }
 

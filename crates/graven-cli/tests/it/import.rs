@@ -110,3 +110,45 @@ fn a_file_is_looked_at_and_copied_as_it_says() {
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("none.parquet"), "{}", missing.err);
 }
+
+/// Goal: where a device is full, the import says so, whichever of the stores that are written at
+/// the same time meets it first.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_write_that_fails_ends_all_jobs_with_its_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: String| {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    };
+    let ids: String = (0..100).map(|id| format!("{id}\n")).collect();
+    write("n.csv", format!("id:ID\n{ids}"));
+    let mut args = vec!["--nodes".to_owned(), "N=n.csv".to_owned()];
+    for number in 0..40 {
+        let rows = (0..20).map(|row| format!("{row}|{}|{:0>3000}\n", row + number, row * number));
+        let rows: String = rows.collect();
+        write(
+            &format!("r{number}.csv"),
+            format!(":START_ID|:END_ID|w\n{rows}"),
+        );
+        args.extend([
+            "--relationships".to_owned(),
+            format!("R{number}=r{number}.csv"),
+        ]);
+    }
+    // A file may have 512 KiB.
+    let limited = "ulimit -f 1024; exec \"$0\" import x.graven --threads 4 \"$@\"";
+    for _ in 0..5 {
+        let ended = std::process::Command::new("sh")
+            .args(["-c", limited, env!("CARGO_BIN_EXE_graven")])
+            .args(&args)
+            .current_dir(folder.path())
+            .output()
+            .expect("sh runs");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("File too large") && !said.contains("panicked"),
+            "{said}"
+        );
+    }
+}

@@ -53,10 +53,22 @@ fn a_row_that_is_too_long_to_write_is_ended() {
     let text = "WITH reduce(s = 'abcdefgh', i IN range(1, 17) | s + s) AS t \
         RETURN [x IN range(1, 100000) | t] AS l";
     for format in ["csv", "json"] {
-        let wanted = [":memory:", text, "--timeout", "50ms", "--format", format];
+        let wanted = [":memory:", text, "--timeout", "500ms", "--format", format];
         let said = graven(["query"].into_iter().chain(wanted));
-        assert!(said.err.contains("50 ms"), "{}", said.err);
+        assert!(said.err.contains("500 ms"), "{}", said.err);
+        assert!(said.out.len() > 1 << 20, "{}", said.out.len());
     }
+    let rows = "UNWIND range(1, 3) AS x RETURN x;\n";
+    let input = format!("{text};\n{rows}");
+    let shell = ["shell", ":memory:", "--memory", "16MiB", "--format", "json"];
+    let said = graven_reading(shell, &input);
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert!(
+        lines[0].contains("Memory.Limit"),
+        "{}",
+        &lines[0][..300.min(lines[0].len())]
+    );
+    assert!(lines[1].contains("[1], [2], [3]"), "{}", lines[1]);
     let wanted = ["query", ":memory:", text, "--format", "table"];
     let said = graven(wanted).ok();
     assert!(said.out.contains("cut here") && said.out.len() < 16 << 20);

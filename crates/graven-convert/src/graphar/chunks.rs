@@ -24,6 +24,8 @@ const BYTES: usize = 1 << 20;
 pub(super) struct Chunks {
     folder: PathBuf,
     columns: Vec<(String, Shape)>,
+    /// Bytes that a null of each column takes beside its own.
+    null_bytes: Vec<usize>,
     /// Rows of a chunk.
     size: u64,
     /// The number of the next chunk.
@@ -41,6 +43,7 @@ impl Chunks {
         Chunks {
             folder,
             waiting: vec![Vec::new(); columns.len()],
+            null_bytes: (columns.iter().map(|(_, shape)| shape.kind().null_bytes())).collect(),
             columns,
             size,
             next: 0,
@@ -60,8 +63,12 @@ impl Chunks {
 
     /// Appends a row.
     pub(super) fn push(&mut self, row: impl IntoIterator<Item = Datum>) -> Result<()> {
-        for (column, datum) in self.waiting.iter_mut().zip(row) {
+        let columns = self.waiting.iter_mut().zip(&self.null_bytes);
+        for ((column, null_bytes), datum) in columns.zip(row) {
             self.bytes += datum.bytes();
+            if datum.is_null() {
+                self.bytes += null_bytes;
+            }
             column.push(datum);
         }
         self.rows += 1;

@@ -62,16 +62,23 @@ fn tables_say_what_they_leave_out() {
     fill(&db.connect(), VALUES);
     run(
         &db.connect(),
-        "MATCH (n {nr: 1000}) SET n.odd = [], n.none = ''",
+        "MATCH (n {nr: 1000}) SET n.odd = [], n.none = '', n.mixed = [1, 'a'], \
+            n.v = vector([1], 1, INT), n.l = [vector([1], 1, INT), vector([2], 1, FLOAT)]",
     );
     let tables = folder.path().join("tables");
     let exported = export_tables(&db.connect(), &tables).expect("exported");
     assert_eq!(exported.nodes, VALUES.len() as u64);
     let notes = exported.notes.join("\n");
-    assert!(
-        notes.contains("1 empty lists") && notes.contains("1 empty texts"),
-        "{notes}"
-    );
+    for part in [
+        "1 empty lists",
+        "1 empty texts",
+        "1 vectors",
+        "1 lists of vectors",
+        "1 lists that have several types",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    assert_eq!(exported.notes.len(), 5, "{notes}");
     let read = read_tables(&tables).expect("read");
     assert!(
         read.nodes.len() > 6 && read.relationships.len() > 2,

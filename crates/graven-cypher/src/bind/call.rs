@@ -49,9 +49,9 @@ impl Binder<'_> {
         if let [value, wanted] = args
             && name.text.eq_ignore_ascii_case("cast")
             && matches!(&wanted.kind, ExprKind::String(of) if is_text(of))
-            && let Some(text) = self.decimal_as_text(value)?
+            && self.decimal_scale(value).is_some()
         {
-            return Ok(text);
+            return self.as_text(value);
         }
         if let Some(wide) = self.wide_aggregate(name, distinct, args) {
             return self.expression(&wide);
@@ -177,13 +177,12 @@ impl Binder<'_> {
         let lazy = function.name == "coalesce" && args.iter().any(needs_graph);
         let guards = self.guards.len();
         for (idx, arg) in args.iter().enumerate() {
-            let (mut expr, mut arg_ty) = self.expression(arg)?;
-            if function.argument(idx) == TypeSet::STRING && self.is_declared_other(arg) {
-                // Kuzu takes any value for a text where it knows its type.
-                let of = Expr::Literal(Literal::String("STRING".into()));
-                expr = call("cast", vec![expr, of]);
-                arg_ty = Type::of(TypeSet::STRING);
-            }
+            // Kuzu takes any value for a text where it knows its type.
+            let is_read = function.argument(idx) == TypeSet::STRING && self.is_declared_other(arg);
+            let (expr, arg_ty) = match is_read {
+                true => self.as_text(arg)?,
+                false => self.expression(arg)?,
+            };
             let what = match args.len() {
                 1 => format!("the argument of `{}`", function.display),
                 _ => format!("argument {} of `{}`", idx + 1, function.display),

@@ -28,6 +28,7 @@ use crate::functions::UNION_OF;
 use crate::plan::VarId;
 use crate::plan::expression::{BinaryOp, Expr, Literal, UnaryOp};
 use crate::types::{Type, TypeSet};
+use graven_types::type_text;
 
 /// Calls whose value is one of their arguments, or of the elements of the first one.
 const PASSING: &[&str] = &[
@@ -144,7 +145,6 @@ impl Binder<'_> {
                     ([of], one @ ("abs" | "sum" | "floor" | "ceil")) => {
                         self.declared_of_one(one, of)
                     }
-                    ([_], "date") => Some("DATE".into()),
                     (any, "coalesce") => self.common(any.iter()),
                     ([_], "collect") => Some(format!("{}[]", first()?).into()),
                     _ if PASSING.iter().any(is) => first(),
@@ -340,8 +340,9 @@ pub fn type_shown(of: &str) -> String {
         return known.map_or(upper, |(_, name)| (*name).to_owned());
     };
     let head = head.trim().to_ascii_uppercase();
-    let parts = parts(inside).map(|part| match &*head {
-        "STRUCT" | "UNION" => match named(part) {
+    let parts = type_text::parts(inside).into_iter();
+    let parts = parts.map(|part| match &*head {
+        "STRUCT" | "UNION" => match type_text::field(part) {
             Some((name, of)) => format!("{name} {}", type_shown(of)),
             None => part.trim().to_owned(),
         },
@@ -351,27 +352,6 @@ pub fn type_shown(of: &str) -> String {
     let parts: Vec<String> = parts.collect();
     let head = if head == "NUMERIC" { "DECIMAL" } else { &*head };
     format!("{head}({})", parts.join(", "))
-}
-
-/// What stands between commas that are within no brackets.
-fn parts(inside: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0;
-    inside.split(move |c: char| {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        c == ',' && depth == 0
-    })
-}
-
-/// The name and the type of a field.
-fn named(field: &str) -> Option<(&str, &str)> {
-    match field.trim().strip_prefix('`') {
-        Some(quoted) => quoted.split_once('`'),
-        None => field.trim().split_once(char::is_whitespace),
-    }
 }
 
 /// The type by which the text of a column is read as a map; none if it is no text of a map. The
@@ -421,10 +401,11 @@ fn field(of: &str, key: &str) -> Option<Arc<str>> {
     if !head.eq_ignore_ascii_case("STRUCT") {
         return None;
     }
-    parts(inside)
-        .filter_map(named)
-        .find(|(name, _)| *name == key)
-        .map(|(_, of)| of.trim().into())
+    let mut fields = type_text::parts(inside)
+        .into_iter()
+        .filter_map(type_text::field);
+    let (_, of) = fields.find(|(name, _)| name == key)?;
+    Some(of.trim().into())
 }
 
 #[cfg(test)]

@@ -411,18 +411,13 @@ impl Binder<'_> {
             );
             return Err(self.error(base.span, code, message));
         }
-        let name = match &base.kind {
-            ExprKind::Variable(of) if ty.set.is(TypeSet::ENTITY) => {
-                let var = self.scope.find(&of.text).map(|entry| entry.var);
-                var.map(|var| self.key_read(var, key))
-            }
-            _ if ty.set.is(TypeSet::ENTITY) => {
-                self.notice_unknown_key(key);
-                None
-            }
-            _ => None,
-        };
-        let name = name.unwrap_or_else(|| self.key_behind(base, &key.text));
+        let name = self.key_behind(base, &key.text);
+        if ty.set.is(TypeSet::ENTITY) {
+            self.notice_unknown_key(&Name {
+                text: name.clone(),
+                span: key.span,
+            });
+        }
         Ok((
             Expr::Property {
                 base: Box::new(bound),

@@ -126,16 +126,23 @@ impl Binder<'_> {
         Some(Fixed::computed(op, Fixed::read(&left?)?, Fixed::read(&right?)?)?.name())
     }
 
-    /// The text of a decimal, which has all digits of its type; none if it has no such type.
-    pub(super) fn decimal_as_text(&mut self, of: &ast::Expr) -> Result<Option<Typed>> {
-        let declared = self.operand(of).as_deref().and_then(Fixed::read);
-        let Some(Fixed::Decimal { scale, .. }) = declared else {
-            return Ok(None);
+    /// Digits behind the point of a decimal; none if it has no such type.
+    pub(super) fn decimal_scale(&self, of: &ast::Expr) -> Option<u32> {
+        match Fixed::read(&self.operand(of)?)? {
+            Fixed::Decimal { scale, .. } => Some(scale),
+            Fixed::Whole { .. } => None,
+        }
+    }
+
+    /// An expression as a text; that of a decimal has all digits of its type.
+    pub(super) fn as_text(&mut self, of: &ast::Expr) -> Result<Typed> {
+        let text = match self.decimal_scale(of) {
+            Some(scale) => format!("DECIMAL TEXT({scale})").into(),
+            None => "STRING".into(),
         };
         let (value, _) = self.expression(of)?;
-        let of = Expr::Literal(Literal::String(format!("DECIMAL TEXT({scale})").into()));
-        let text = call("cast", vec![value, of]);
-        Ok(Some((text, Type::of(TypeSet::STRING))))
+        let text = call("cast", vec![value, Expr::Literal(Literal::String(text))]);
+        Ok((text, Type::of(TypeSet::STRING)))
     }
 
     /// The declared type of what a sign or a function of one number gives.

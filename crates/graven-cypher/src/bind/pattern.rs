@@ -517,7 +517,11 @@ impl Binder<'_> {
         };
         let mut conditions = Vec::with_capacity(entries.len());
         for (key, value) in entries {
-            let name = self.key_read(var, key);
+            let name = self.key_of_variable(var, &key.text);
+            self.notice_unknown_key(&Name {
+                text: name.clone(),
+                span: key.span,
+            });
             let value = self.expression(value)?.0;
             let property = Expr::Property {
                 base: Box::new(Expr::Variable(var)),

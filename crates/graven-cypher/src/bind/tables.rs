@@ -8,15 +8,14 @@
 //! the table of its variable. What no statement gives a value by name, as a parameter for all
 //! properties, is not cast: the constraint judges it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::graph::Step;
 use super::load::{expr, named, path};
 use super::{Binder, Result};
 use crate::ast::{
-    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, LabelExpr, Name,
-    NodePattern, PathPattern, RelationshipPattern, SetItem,
+    self, Clause, ClauseKind, CopyEnd, CopyFrom, CopySource, ExprKind, LabelExpr, NodePattern,
+    PathPattern, RelationshipPattern, SetItem,
 };
 use crate::bind::made::{call, cast_as};
 use crate::diagnostic::Code;
@@ -25,8 +24,9 @@ use crate::parser;
 use crate::plan::expression::Expr;
 use crate::plan::tables::{TableColumn, TableCommand, expanded};
 use crate::plan::{Direction, FileNames, OptionValue, VarId};
-use crate::schema_view::{ColumnView, Named, TableView};
+use crate::schema_view::{ColumnView, TableView};
 use crate::token::Span;
+use graven_types::vector::VectorType;
 
 /// Endings of files whose columns have no names of their own.
 const BY_PLACE: &[&str] = &[".csv", ".tsv", ".txt"];
@@ -111,38 +111,6 @@ impl Binder<'_> {
             .and_then(|table| self.schema.table(table));
         let column = table.as_ref().and_then(|table| table.column(key));
         column.map_or_else(|| key.clone(), |column| column.name.clone())
-    }
-
-    /// The same of a property that is read. Where no pattern names the table, it is the column of
-    /// any of them.
-    pub(super) fn key_read(&mut self, var: VarId, key: &Name) -> Arc<str> {
-        let called = match self.tables.contains_key(&var) {
-            true => None,
-            false => self.column_called(&key.text),
-        };
-        let own = called.unwrap_or_else(|| self.key_of_variable(var, &key.text));
-        // With the notice the statement is planned anew when there is a property of the name.
-        let name = match self.tables.contains_key(&var) {
-            true => &own,
-            false => &key.text,
-        };
-        self.notice_unknown_key(&named(name, key.span));
-        own
-    }
-
-    /// The column of tables that has this name in another letter case, if they all have one name
-    /// and no property has this one.
-    fn column_called(&self, key: &Arc<str>) -> Option<Arc<str>> {
-        if self.schema.knows_key(key) || self.written.contains(key) {
-            return None;
-        }
-        let tables = [Named::Label, Named::RelationshipType].map(|of| self.schema.names(of));
-        let tables = tables.iter().flatten();
-        let tables = tables.filter_map(|name| self.schema.table(name));
-        let names = tables.filter_map(|table| Some(table.column(key)?.name.clone()));
-        let names: BTreeSet<Arc<str>> = names.collect();
-        let mut names = names.into_iter();
-        names.next().filter(|_| names.next().is_none())
     }
 
     /// The name of a property of what an expression gives.
@@ -421,27 +389,43 @@ fn is_by_place(load: &ast::LoadFrom) -> bool {
 }
 
 /// The type by which a column of a file is read: structs, maps and unions stay text, whole numbers
-/// that no 64 bits hold are looked at.
+/// that no 64 bits hold are looked at, and a vector of any type or dimension is a literal.
 fn kind_of_file(of: &str) -> Arc<str> {
     let upper = of.to_ascii_uppercase();
     let opens = |word: &str| upper.contains(&format!("{word}("));
     if opens("STRUCT") || opens("MAP") || opens("UNION") || upper == "JSON" {
         return "STRING".into();
     }
-    let (head, lists) = match upper.split_once('[') {
-        Some((head, rest)) => (head.to_owned(), 1 + rest.matches('[').count()),
-        None => (upper, 0),
-    };
-    let head = match head.split_once('(') {
-        Some((head, _)) => head.trim_end().to_owned(),
-        None => head,
-    };
-    let head = match &*head {
+    plain_kind(&upper).into()
+}
+
+fn plain_kind(name: &str) -> String {
+    let name = name.trim();
+    let name = name.strip_suffix("NOT NULL").unwrap_or(name).trim_end();
+    if let Some((element, _)) = name.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
+        return format!("{}[]", plain_kind(element));
+    }
+    if let Some(element) = name
+        .strip_prefix("LIST<")
+        .and_then(|it| it.strip_suffix('>'))
+    {
+        return format!("{}[]", plain_kind(element));
+    }
+    if let Some(of) = VectorType::parse(name) {
+        return match of.of.is_some() && of.dimension.is_some() {
+            true => of.to_string(),
+            false => "CYPHER".to_owned(),
+        };
+    }
+    let head = name
+        .split_once('(')
+        .map_or(name, |(head, _)| head.trim_end());
+    match head {
         "DECIMAL" | "NUMERIC" => "FLOAT",
         "INT128" | "HUGEINT" | "UINT64" => "ANY",
         other => other,
-    };
-    format!("{head}{}", "[]".repeat(lists)).into()
+    }
+    .to_owned()
 }
 
 /// Whether a literal is of the type already.

@@ -315,7 +315,8 @@ impl Parser<'_> {
             self.expect(TokenKind::Greater, "`>`")?;
         }
         if self.kind() == TokenKind::OpenParen {
-            // Digits of a decimal, fields of a struct: what they say the file says itself.
+            // Digits of a decimal, fields of a struct, the dimension of a vector.
+            let from = self.token().span;
             let mut depth = 0;
             loop {
                 match self.kind() {
@@ -324,17 +325,12 @@ impl Parser<'_> {
                     TokenKind::CloseParen => depth -= 1,
                     _ => {}
                 }
-                self.advance();
+                let end = self.advance().span;
                 if depth == 0 {
+                    name.push_str(from.to(end).slice(self.text));
                     break;
                 }
             }
-            name = match name.to_ascii_uppercase().as_str() {
-                "DECIMAL" | "NUMERIC" => "FLOAT".to_owned(),
-                "STRUCT" | "MAP" => "MAP".to_owned(),
-                "UNION" => "ANY".to_owned(),
-                _ => name,
-            };
         }
         while self.eat(TokenKind::OpenBracket) {
             if self.kind() == TokenKind::Integer {

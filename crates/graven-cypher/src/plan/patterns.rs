@@ -26,11 +26,15 @@ use super::{Operator, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::unary;
 use crate::plan::candidate::Access;
+use crate::plan::variables::is_volatile;
 
 impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
     pub(crate) fn pattern(&mut self, partial: &mut Partial, mut graph: QueryGraph) {
         each_conditions(&mut graph);
+        // What differs from row to row is decided for each match.
+        let volatile = graph.predicates.extract_if(.., |it| is_volatile(it));
+        let volatile: Vec<_> = volatile.collect();
         let tested = tested::take(&mut graph, &|condition| self.needs(condition));
         let needs: Vec<BTreeSet<VarId>> = graph.predicates.iter().map(|p| self.needs(p)).collect();
         let conditions = graph.predicates.iter().cloned().map(Some).collect();
@@ -60,6 +64,9 @@ impl Builder<'_> {
             pending.conditions.iter().all(Option::is_none),
             "CY-69: a condition of a pattern is lost"
         );
+        for condition in volatile {
+            self.filter(partial, condition);
+        }
         for node in &graph.nodes {
             let labels = order::label_conditions(&graph.predicates, *node)
                 .into_iter()

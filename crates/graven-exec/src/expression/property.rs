@@ -96,13 +96,19 @@ pub(super) fn index(base: &Value, index: &Value, rt: &QueryContext) -> Result<Va
                 other.type_name()
             ),
         }),
-        _ => Err(ExecError::Type {
-            message: format!(
-                "cannot take element {index} ({}) of {}",
-                index.type_name(),
-                base.type_name()
-            ),
-        }),
+        _ => {
+            let instead = match base.as_vector() {
+                Some(_) => "; toFloatList(v) and toIntegerList(v) are lists of its coordinates",
+                None => "",
+            };
+            Err(ExecError::Type {
+                message: format!(
+                    "cannot take element {index} ({}) of {}{instead}",
+                    index.type_name(),
+                    base.type_name()
+                ),
+            })
+        }
     }
 }
 

@@ -3,14 +3,15 @@
 //! # How it works
 //! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
 //! are known when the last value is. As many rows go to the file at a time as there is room for
-//! what they take there, where a text is written once for each list that has it. The file is there
-//! as a whole or not at all ([`Target`], FI-8). Nodes, relationships and paths become maps when
-//! their rows are taken in, as many rows at a time as a batch has room for.
+//! what they take there, where a text is written once for each list that has it, and a null among
+//! vectors takes the room of a vector in some formats. The file is there as a whole or not at all
+//! ([`Target`], FI-8). Nodes, relationships and paths become maps when their rows are taken in, as
+//! many rows at a time as a batch has room for.
 
 use std::sync::Arc;
 
 use graven_cypher::Span;
-use graven_files::{Cells, Format, Options, Shape, Sink};
+use graven_files::{Cells, Format, Kind, Options, Shape, Sink};
 
 use super::copy_target::Target;
 use super::entity_data::{as_data, holds_entity};
@@ -63,12 +64,15 @@ impl CopyTo {
 
     /// Where the rows of a batch are cut, so that those between two cuts take not more bytes in a
     /// file than a batch should, unless a single row does: their bytes, and the end.
-    fn cuts(&self, batch: &Batch, rt: &QueryContext) -> Vec<(usize, usize)> {
+    fn cuts(&self, batch: &Batch, kinds: &[Kind], rt: &QueryContext) -> Vec<(usize, usize)> {
         let mut cuts = Vec::new();
-        let (mut all, mut written) = (0, WrittenBytes::default());
+        let mut all = 0;
+        let mut columns: Vec<_> = (self.columns.iter().zip(kinds))
+            .map(|((_, slot), kind)| (batch.column(*slot), kind, WrittenBytes::default()))
+            .collect();
         for row in 0..batch.len() {
-            let values = self.columns.iter().map(|(_, slot)| batch.column(*slot));
-            let bytes = values.map(|column| written.of(&column.get(row)));
+            let columns = columns.iter_mut();
+            let bytes = columns.map(|(column, kind, written)| written.of(&column.get(row), kind));
             let bytes = bytes.fold(0_usize, usize::saturating_add);
             if all > 0 && bytes.saturating_add(all) > rt.batch_bytes() {
                 cuts.push((all, row));
@@ -81,16 +85,16 @@ impl CopyTo {
     }
 
     /// Hands the values of a batch to `work`, some rows at a time, charged as so many copies beside
-    /// so many `bytes`.
+    /// so many `bytes`; the columns of a file are of these kinds.
     fn in_parts(
         &mut self,
-        batch: &Batch,
+        (batch, kinds): (&Batch, &[Kind]),
         (copies, bytes): (usize, usize),
         rt: &QueryContext,
         mut work: impl FnMut(Vec<Cells>, usize) -> Result<()>,
     ) -> Result<()> {
         let mut from = 0;
-        for (part, to) in self.cuts(batch, rt) {
+        for (part, to) in self.cuts(batch, kinds, rt) {
             rt.check_cancelled()?;
             self.memory
                 .set(part.saturating_mul(copies).saturating_add(bytes))?;
@@ -161,13 +165,14 @@ impl CopyTo {
         // Refused before the rows are computed.
         let (target, output) = Target::begin(&self.file, rt)?;
         let mut shapes = vec![Shape::default(); self.columns.len()];
+        let unknown = vec![Kind::Null; self.columns.len()];
         while let Some(batch) = self.input.next(rt)? {
             rt.check_cancelled()?;
             let mut from = 0;
             while from < batch.len() {
                 let (part, next) = self.as_data(&batch, from, rt)?;
                 let held = self.memory.used();
-                self.in_parts(&part, (1, held), rt, |columns, _| {
+                self.in_parts((&part, &unknown), (1, held), rt, |columns, _| {
                     for (shape, cells) in shapes.iter_mut().zip(columns) {
                         (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
                     }
@@ -181,14 +186,21 @@ impl CopyTo {
         self.rows.finish()?;
         let sink_bytes = SINK_BYTES.min(rt.batch_bytes() * 8);
         self.memory.set(sink_bytes)?;
+        let kinds = match format {
+            Some(format) if format.has_columns() => shapes.iter().map(Shape::kind).collect(),
+            _ => unknown,
+        };
         let headings = self.columns.iter().map(|(heading, _)| heading.to_string());
         let columns = headings.zip(shapes).collect();
         let mut sink = Sink::create(&self.file, output, &options, columns)?;
         let copies = format.map_or(1, Format::copies_written);
         while let Some(batch) = self.rows.next(rt)? {
-            self.in_parts(&batch, (copies, sink_bytes), rt, |columns, rows| {
-                rt.unless_ended(sink.write(&columns, rows))
-            })?;
+            self.in_parts(
+                (&batch, &kinds),
+                (copies, sink_bytes),
+                rt,
+                |columns, rows| rt.unless_ended(sink.write(&columns, rows)),
+            )?;
         }
         rt.unless_ended(sink.finish())?;
         target.appear()

@@ -122,24 +122,33 @@ impl QueryContext {
         runs: &RelationshipRuns,
         key: Option<KeyId>,
     ) -> Result<Column> {
-        if !self.may_be_gone()
-            && let Some(key) = key
-            && let Some(column) = self.snapshot.relationship_column(rel_type, key)
-        {
-            let mut numbers = Vec::with_capacity(runs.len());
-            let mut whole = true;
-            for ids in runs.iter() {
-                whole = column.gather_integers_in(ids, &mut numbers)?;
-                if !whole {
-                    break;
-                }
-            }
-            if whole {
-                return Ok(Column::Integers(numbers));
-            }
+        if let Some(numbers) = self.integers_of_runs(rel_type, runs, key)? {
+            return Ok(Column::Integers(numbers));
         }
         let ids: Vec<u64> = runs.iter().flatten().collect();
         self.relationship_properties(&ids, key)
+    }
+
+    /// The same if all of them are integers of a column; none otherwise.
+    pub(crate) fn integers_of_runs(
+        &self,
+        rel_type: TypeId,
+        runs: &RelationshipRuns,
+        key: Option<KeyId>,
+    ) -> Result<Option<Vec<i64>>> {
+        let column = key
+            .filter(|_| !self.may_be_gone())
+            .and_then(|key| self.snapshot.relationship_column(rel_type, key));
+        let Some(column) = column else {
+            return Ok(None);
+        };
+        let mut numbers = Vec::with_capacity(runs.len());
+        for ids in runs.iter() {
+            if !column.gather_integers_in(ids, &mut numbers)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(numbers))
     }
 
     /// The type of the relationship at `from` of ascending ids, and where ids of another type

@@ -635,7 +635,8 @@ fn maps_in_delimited_text_are_seen() {
         (
             "n",
             "s",
-            "line 4, column s: '{b: 7, a: 1}' has the field b, which no row before has",
+            "line 4, column s: '{b: 7, a: 1}' has the field b, which neither the type of the \
+                column nor a row before has",
         ),
         ("n", "m", "line 4, column m: '[k]' is no MAP"),
         (
@@ -658,4 +659,60 @@ fn maps_in_delimited_text_are_seen() {
         place.rows("LOAD FROM '@/m.csv' (MAPS_AS_TEXT = true) WHERE i = 2 RETURN s + m"),
         ok(&["{a: 2}{}"])
     );
+}
+
+#[test]
+fn fields_of_declared_structs_are_of_their_types() {
+    let place = Place::new();
+    let columns = "(id INT64, s STRUCT(a INT64, b STRING), l LIST<STRUCT(`x, y` DECIMAL(5, 2))>, \
+        n STRUCT(c INT64[2], d MAP(STRING, INT64))[], v DECIMAL(5, 2))";
+    place.file(
+        "d.csv",
+        "id,s,l,n,v\n1,\"{a: 1, b: 2}\",\"[{`x, y`: 1}]\",\"[{c: [1, 2], d: {k=1}}]\",2.5\n",
+    );
+    let read = "RETURN s.a, s.b + s.b, l[0]['x, y'], n[0].c[1], n[0].d.k, v";
+    assert_eq!(
+        place.rows(&format!("LOAD FROM '@/d.csv' {columns} {read}")),
+        ok(&["1|22|1.0|2|1|2.5"])
+    );
+    for (row, told) in [
+        (
+            "\"{a: zz, b: x}\"",
+            "'{a: zz, b: x}' has the field a, which is no INTEGER",
+        ),
+        ("{c: 1}", "'{c: 1}' has the field c, which neither the type"),
+        ("{a: 1e400}", "has the field a, which is no INTEGER"),
+    ] {
+        place.file("e.csv", &format!("1,{row}\n"));
+        let load = "LOAD FROM '@/e.csv' (id INT64, s STRUCT(a INT64, b STRING)) RETURN s";
+        let error = place.rows(load).expect_err("a row that does not fit");
+        assert!(error.contains(told), "{error}");
+    }
+    for of in ["STRUCT(a)", "STRUCT(a NUMBER)"] {
+        let load = format!("LOAD FROM '@/d.csv' (id {of}) RETURN id");
+        let error = place.rows(&load).expect_err("no type");
+        assert!(
+            error.contains(&format!("there is no type {of};")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn numbers_beyond_all_floats_stay_texts() {
+    let place = Place::new();
+    place.file("h.csv", "x,m,l\n1e400,{x: 1e400},[-1e400]\n");
+    assert_eq!(
+        place.rows("LOAD FROM '@/h.csv' RETURN x + '', m.x + '', l[0] + ''"),
+        ok(&["1e400|1e400|-1e400"])
+    );
+    for (columns, column) in [
+        ("(x FLOAT, m MAP, l STRING[])", "x"),
+        ("(x STRING, m STRUCT(x DOUBLE), l STRING[])", "m"),
+        ("(x STRING, m MAP, l FLOAT[])", "l"),
+    ] {
+        let load = format!("LOAD FROM '@/h.csv' {columns} RETURN x, m, l");
+        let error = place.rows(&load).expect_err("no float");
+        assert!(error.contains(&format!("column {column}: ")), "{error}");
+    }
 }

@@ -45,6 +45,7 @@ mod tables;
 mod timeouts;
 mod urls;
 mod used_database;
+mod vector_files;
 mod warm;
 mod weighted_paths;
 mod writing;

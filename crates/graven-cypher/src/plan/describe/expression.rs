@@ -92,7 +92,18 @@ impl Plan {
                 (functions::HAS_ANY_LABEL, [base, names]) => {
                     format!("{}:$any({})", text(base), text(names))
                 }
-                _ => format!("{name}({})", joined(args, text)),
+                _ => {
+                    let args: Vec<(usize, &Expr)> = args.iter().enumerate().collect();
+                    let argument = |(place, arg): &(usize, &Expr)| match arg {
+                        Expr::Literal(Literal::String(word))
+                            if functions::is_bare_word(name, *place) =>
+                        {
+                            word.to_string()
+                        }
+                        other => text(other),
+                    };
+                    format!("{name}({})", joined(&args, argument))
+                }
             },
             Expr::Case {
                 branches,

@@ -5,7 +5,9 @@
 //! The measures of Neo4j's vector indexes, both between 0 and 1: `(1 + cos) / 2` of the angle
 //! between the vectors, and `1 / (1 + d^2)` of their distance. They are computed with floats of
 //! single precision, as those indexes do, so that a result equals the score of a search. Distances
-//! and norms are computed with floats of double precision.
+//! and norms of whole numbers are computed with 128 bits where these suffice, others with floats of
+//! double precision. Coordinates are divided by a power of two before they are squared for a length
+//! or an angle ([`scale`]).
 
 use std::sync::Arc;
 
@@ -156,30 +158,97 @@ fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
         )));
     }
     let pairs = || a.floats().zip(b.floats());
-    let squares = || pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
-    let dot = || pairs().map(|(a, b)| a * b).sum::<f64>();
+    let squares = || {
+        let square = |a: i128, b: i128| (a - b).checked_mul(a - b);
+        whole_sum(a, b, square)
+    };
     let measure = measure(NAME, &args[2])?;
     Ok(Value::Float(match measure {
-        "EUCLIDEAN" => squares().sqrt(),
-        "EUCLIDEAN_SQUARED" => squares(),
-        "MANHATTAN" => pairs().map(|(a, b)| (a - b).abs()).sum(),
+        "EUCLIDEAN" => match squares() {
+            Some(squares) => squares.sqrt(),
+            None => length(|| pairs().map(|(a, b)| a - b)),
+        },
+        "EUCLIDEAN_SQUARED" => {
+            let floats = || pairs().map(|(a, b)| (a - b) * (a - b)).sum();
+            squares().unwrap_or_else(floats)
+        }
+        "MANHATTAN" => {
+            let floats = || pairs().map(|(a, b)| (a - b).abs()).sum();
+            whole_sum(a, b, |a, b| Some((a - b).abs())).unwrap_or_else(floats)
+        }
         "COSINE" => {
-            let lengths = length(a) * length(b);
-            if lengths == 0.0 {
+            let (Some(of_a), Some(of_b)) = (scale(a.floats()), scale(b.floats())) else {
                 return Err(refused(format!(
                     "{NAME}() needs vectors that have a direction"
                 )));
+            };
+            let (mut dot, mut squares) = (0.0, [0.0; 2]);
+            for (a, b) in pairs() {
+                let (a, b) = (a / of_a, b / of_b);
+                dot += a * b;
+                squares[0] += a * a;
+                squares[1] += b * b;
             }
-            1.0 - dot() / lengths
+            let lengths: f64 = squares.iter().product::<f64>().sqrt();
+            1.0 - (dot / lengths).clamp(-1.0, 1.0)
         }
-        "DOT" => -dot(),
-        "HAMMING" => pairs().filter(|(a, b)| a != b).count() as f64,
+        "DOT" => {
+            let floats = || pairs().map(|(a, b)| a * b).sum();
+            0.0 - whole_sum(a, b, i128::checked_mul).unwrap_or_else(floats)
+        }
+        "HAMMING" => {
+            let numbers = a.numbers().zip(b.numbers());
+            numbers.filter(|(a, b)| !are_equal(*a, *b)).count() as f64
+        }
         other => return Err(refused(format!("there is no distance {other}"))),
     }))
 }
 
-fn length(vector: &Vector) -> f64 {
-    vector.floats().map(|x| x * x).sum::<f64>().sqrt()
+/// The number if it is whole and lies within 96 bits.
+#[expect(clippy::cast_possible_truncation, reason = "checked to be in range")]
+fn whole(number: Number) -> Option<i128> {
+    const BEYOND: f64 = (1_i128 << 96) as f64;
+    match number {
+        Number::Integer(integer) => Some(integer.into()),
+        Number::Float(float) => {
+            (float.fract() == 0.0 && float.abs() < BEYOND).then_some(float as i128)
+        }
+    }
+}
+
+/// Integers beyond 53 bits equal no float that is next to them.
+fn are_equal(a: Number, b: Number) -> bool {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a.as_float() == b.as_float(),
+        _ => false,
+    }
+}
+
+/// The sum of what pairs of coordinates give, if all are whole and 128 bits hold it.
+fn whole_sum(a: &Vector, b: &Vector, of: impl Fn(i128, i128) -> Option<i128>) -> Option<f64> {
+    let mut pairs = a.numbers().zip(b.numbers());
+    let sum = pairs.try_fold(0_i128, |sum, (a, b)| {
+        sum.checked_add(of(whole(a)?, whole(b)?)?)
+    });
+    sum.map(|sum| sum as f64)
+}
+
+/// A power of two near the largest of these numbers, by which they are divided without loss, so
+/// that their squares neither overflow nor vanish; none if all are zero.
+fn scale(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    const EXPONENT: u64 = 0x7ff << 52;
+    let largest = numbers.map(f64::abs).fold(0.0, f64::max);
+    let power = f64::from_bits(largest.min(f64::MAX).to_bits() & EXPONENT);
+    (largest > 0.0).then(|| power.max(f64::MIN_POSITIVE))
+}
+
+fn length<I: Iterator<Item = f64>>(numbers: impl Fn() -> I) -> f64 {
+    let Some(scale) = scale(numbers()) else {
+        return 0.0;
+    };
+    let scaled = numbers().map(|x| x / scale);
+    scaled.map(|x| x * x).sum::<f64>().sqrt() * scale
 }
 
 fn norm(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -189,8 +258,11 @@ fn norm(_: &QueryContext, args: &[Value]) -> Result<Value> {
     }
     let of = vector(NAME, &args[0])?;
     Ok(Value::Float(match measure(NAME, &args[1])? {
-        "EUCLIDEAN" => length(of),
-        "MANHATTAN" => of.floats().map(f64::abs).sum(),
+        "EUCLIDEAN" => length(|| of.floats()),
+        "MANHATTAN" => {
+            let floats = || of.floats().map(f64::abs).sum();
+            whole_sum(of, of, |a, _| Some(a.abs())).unwrap_or_else(floats)
+        }
         other => return Err(refused(format!("there is no norm {other}"))),
     }))
 }
@@ -236,9 +308,10 @@ fn not_a_vector(function: &str, value: &Value) -> ExecError {
 
 /// The vector of this direction that has length 1, as an index stores it.
 fn direction(vector: &[f64]) -> Option<Vec<f32>> {
-    let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-    (length > 0.0 && length.is_finite())
-        .then(|| vector.iter().map(|x| single(x / length)).collect())
+    let scale = scale(vector.iter().copied())?;
+    let scaled = || vector.iter().map(move |x| x / scale);
+    let length = length(scaled);
+    Some(scaled().map(|x| single(x / length)).collect())
 }
 
 #[expect(
@@ -261,7 +334,8 @@ fn cosine(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let (a, b) = (of(&a, &args[0])?, of(&b, &args[1])?);
     let cosine = a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>();
-    Ok(Value::Float(f64::from(((1.0 + cosine) / 2.0).max(0.0))))
+    let cosine = cosine.clamp(-1.0, 1.0);
+    Ok(Value::Float(f64::from((1.0 + cosine) / 2.0)))
 }
 
 fn euclidean(_: &QueryContext, args: &[Value]) -> Result<Value> {

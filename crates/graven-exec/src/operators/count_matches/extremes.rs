@@ -74,6 +74,7 @@ impl ExtremesPlan {
             extremes: Arc::clone(&self.extremes),
             size: ChunkSize::default(),
             memory: memory(&rt.budget),
+            kept: memory(&rt.budget),
         })
     }
 }
@@ -86,6 +87,8 @@ pub(crate) struct Extremes {
     extremes: Arc<[Extreme]>,
     size: ChunkSize,
     memory: Memory,
+    /// Of the extremes of a batch.
+    kept: Memory,
 }
 
 impl Extremes {
@@ -96,6 +99,7 @@ impl Extremes {
     pub(super) fn clear(&mut self) {
         self.lists.clear();
         self.memory.clear();
+        self.kept.clear();
     }
 
     /// Multiplies the number of each row by the entries of its list, and adds its extremes.
@@ -106,6 +110,7 @@ impl Extremes {
         found: &mut Vec<(usize, Column)>,
         rt: &QueryContext,
     ) -> Result<()> {
+        self.kept.clear();
         // Of each chunk the columns of all extremes.
         let mut chunks: Vec<Vec<Column>> = Vec::new();
         let mut row = 0;
@@ -133,7 +138,7 @@ impl Extremes {
 
     /// The extremes of rows whose lists are laid out, with relationships as `runs` or not.
     fn chunk(
-        &self,
+        &mut self,
         rows: Range<usize>,
         runs: bool,
         counts: &mut [u64],
@@ -154,9 +159,9 @@ impl Extremes {
             counts[row] = counts[row].checked_mul(number).ok_or_else(overflow)?;
             places.push(place.filter(|_| entries > 0));
         }
-        let mut read: Vec<(Option<KeyId>, Vec<Column>)> = Vec::new();
+        let mut read: Vec<(Option<KeyId>, Vec<Properties>)> = Vec::new();
         let mut columns = Vec::with_capacity(self.extremes.len());
-        for extreme in &*self.extremes {
+        for extreme in &*Arc::clone(&self.extremes) {
             let key = extreme.key;
             let at = match read.iter().position(|(known, _)| *known == key) {
                 Some(at) => at,
@@ -165,27 +170,46 @@ impl Extremes {
                     read.len() - 1
                 }
             };
-            columns.push(self.of_lists(extreme.largest, &read[at].1, &places));
+            let column = self.of_lists(extreme, &read[at].1, &places, rt)?;
+            self.kept.charge(column.heap_bytes())?;
+            columns.push(column);
         }
         Ok(columns)
     }
 
     /// A property of the relationships of the lists, part by part.
-    fn properties(&self, key: Option<KeyId>, runs: bool, rt: &QueryContext) -> Result<Vec<Column>> {
+    fn properties(
+        &self,
+        key: Option<KeyId>,
+        runs: bool,
+        rt: &QueryContext,
+    ) -> Result<Vec<Properties>> {
         let parts = (self.lists.lists.parts.iter()).zip(&self.lists.pattern.parts);
-        let columns = parts.map(|(lists, part)| match runs {
-            true => rt.properties_of_runs(part.adjacency.rel_type(), &lists.runs, key),
-            false => rt.relationship_properties(&lists.relationships, key),
+        let read = parts.map(|(lists, part)| {
+            if !runs {
+                return Ok(Properties::Of(lists.relationships.clone()));
+            }
+            let rel_type = part.adjacency.rel_type();
+            Ok(match rt.integers_of_runs(rel_type, &lists.runs, key)? {
+                Some(integers) => Properties::Integers(integers),
+                None => Properties::Of(lists.runs.iter().flatten().collect()),
+            })
         });
-        columns.collect()
+        read.collect()
     }
 
     /// The extremes of the lists at `places`, over their parts; those that are nowhere are dropped
     /// later, or null.
-    fn of_lists(&self, largest: bool, parts: &[Column], places: &[Option<usize>]) -> Column {
-        let lists = &self.lists.lists.parts;
+    fn of_lists(
+        &self,
+        extreme: &Extreme,
+        parts: &[Properties],
+        places: &[Option<usize>],
+        rt: &QueryContext,
+    ) -> Result<Column> {
+        let (lists, largest) = (&self.lists.lists.parts, extreme.largest);
         let has_nulls = self.optional && places.contains(&None);
-        if let ([Column::Integers(values)], false) = (parts, has_nulls) {
+        if let ([Properties::Integers(values)], false) = (parts, has_nulls) {
             let best = places.iter().map(|place| {
                 let Some(place) = *place else { return 0 };
                 let own = values[lists[0].range(place)].iter().copied();
@@ -194,25 +218,55 @@ impl Extremes {
                     false => own.fold(i64::MAX, i64::min),
                 }
             });
-            return Column::Integers(best.collect());
+            return Ok(Column::Integers(best.collect()));
         }
-        let best = places.iter().map(|place| {
-            let mut best = Value::Null;
-            let Some(place) = *place else { return best };
-            for (values, list) in parts.iter().zip(lists) {
-                for at in list.range(place) {
-                    let value = values.get(at);
-                    if value.is_null() {
-                        continue;
+        let mut best = vec![Value::Null; places.len()];
+        for (properties, list) in parts.iter().zip(lists) {
+            for piece in properties.pieces() {
+                rt.check_cancelled()?;
+                let values = match properties {
+                    Properties::Integers(all) => Column::Integers(all[piece.clone()].to_vec()),
+                    Properties::Of(ids) => {
+                        rt.relationship_properties(&ids[piece.clone()], extreme.key)?
                     }
-                    let order = total_order(&value, &best);
-                    if best.is_null() || order.is_gt() == largest && order.is_ne() {
-                        best = value.into_owned();
+                };
+                for (place, best) in places.iter().zip(&mut best) {
+                    let Some(place) = *place else { continue };
+                    let range = list.range(place);
+                    for at in range.start.max(piece.start)..range.end.min(piece.end) {
+                        let value = values.get(at - piece.start);
+                        if value.is_null() {
+                            continue;
+                        }
+                        let order = total_order(&value, best);
+                        if best.is_null() || order.is_gt() == largest && order.is_ne() {
+                            *best = value.into_owned();
+                        }
                     }
                 }
             }
-            best
-        });
-        Column::from_values(best.collect())
+        }
+        Ok(Column::from_values(best))
+    }
+}
+
+/// Relationships whose values are read at once: those of a hub would not fit in memory.
+const PIECE: usize = 4096;
+
+/// A property of the relationships of lists.
+enum Properties {
+    Integers(Vec<i64>),
+    /// That of these relationships, to be read.
+    Of(Vec<u64>),
+}
+
+impl Properties {
+    fn pieces(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let len = match self {
+            Self::Integers(values) => values.len(),
+            Self::Of(ids) => ids.len(),
+        };
+        let starts = (0..len).step_by(PIECE);
+        starts.map(move |start| start..len.min(start + PIECE))
     }
 }

@@ -20,6 +20,7 @@
 //! * CY-78 Of a relationship with an extreme the node that it starts from stays in the row, and
 //!   nothing hangs on its end: each relationship with such an end is in some row.
 //! * CY-79 An aggregate that is no count stays as it is only if it ignores duplicates.
+//! * CY-80 A group by a value that differs from row to row, as `rand()`, gets a row for each match.
 //! * CY-48 An expansion with conditions on its ends that read other nodes of the row starts at the
 //!   row itself, and those nodes stay in it.
 //! * CY-66 An optional part is taken out only if no part that was taken out above it reads its
@@ -147,6 +148,10 @@ pub(super) fn push(node: &mut PlanNode, variables: &mut Vec<Variable>) {
     let Some(mut wanted) = Wanted::of(aggregates, variables) else {
         return;
     };
+    // A key that differs from row to row is computed for each match.
+    if keys.iter().any(|(_, key)| is_volatile(key)) {
+        return;
+    }
     let of_keys = keys.iter().flat_map(|(_, expr)| expr.variables());
     wanted.read.extend(of_keys);
     let depth = depth_of_whole(input, &wanted);
