@@ -335,7 +335,8 @@ impl Place<'_> {
                 // A process that has died reads nothing: that is seen below.
                 let _ = writeln!(input, "{statement};");
             }
-            let _ = writeln!(input, "RETURN no_such_variable_at_the_end;");
+            // In JSON errors are answers.
+            let _ = writeln!(input, ":format csv\nRETURN no_such_variable_at_the_end;");
         }
         let (exit, peak) = wait_with_peak(&child)?;
         let told = fs::read(&errors).map_err(named)?;
