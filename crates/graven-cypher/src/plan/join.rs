@@ -18,8 +18,8 @@
 //! # Invariants
 //! * CY-55 No relationship of one part must differ from one of the other.
 //! * CY-64 The second part does not depend on when it is found, which may be before the first one:
-//!   nothing below writes, and in an inner tree nothing is written at all, and no condition is
-//!   volatile.
+//!   nothing below writes, and in an inner tree nothing is written at all. Volatile conditions
+//!   stand above the whole pattern.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,6 @@ use super::builder::{Builder, Partial};
 use super::expression::{BinaryOp, Expr};
 use super::mutant::{self, Mutant};
 use super::order::{OrderStep, Ordered};
-use super::variables::is_volatile;
 use crate::bind::graph::QueryGraph;
 
 /// Conditions not applied yet, with the variables they wait for.
@@ -79,12 +78,9 @@ pub(super) struct Split {
 impl Builder<'_> {
     /// Rows that are handed in to the pattern, where a part that is found once may serve them all;
     /// `None` where no part may be found apart from the others.
-    pub(super) fn joins(&self, partial: &Partial, pending: &Pending, always: bool) -> Option<f64> {
+    pub(super) fn joins(&self, partial: &Partial, always: bool) -> Option<f64> {
         let is_inner = !partial.bound.is_empty() && (self.is_inner || always);
-        let mut conditions = pending.conditions.iter().flatten();
-        let changes = self.writes || conditions.any(is_volatile);
-        let depends_on_time = is_inner && changes || partial.root.writes();
-        if depends_on_time && !mutant::active(Mutant::HashJoinVolatile) {
+        if is_inner && self.writes || partial.root.writes() {
             return None;
         }
         Some(if is_inner { self.handed_in } else { 1.0 })
@@ -172,7 +168,6 @@ impl Builder<'_> {
                 ..
             } = condition
                 && !self.has_subquery(condition)
-                && !is_volatile(condition)
                 && !left.variables().is_empty()
                 && !right.variables().is_empty()
             {

@@ -73,8 +73,6 @@ pub enum Mutant {
     ParallelAnyAggregate,
     /// CY-55: parts that share relationships are joined.
     HashJoinSharedRelationships,
-    /// CY-64: what is written, or volatile, is found once.
-    HashJoinVolatile,
     /// The equality that a join goes by is not judged again.
     HashJoinUnjudged,
     /// A node that lacks a property of the index counts as one that has it.
@@ -95,7 +93,7 @@ pub enum Mutant {
 
 impl Mutant {
     /// All of them, with the rule that each belongs to.
-    pub const ALL: [(Mutant, Rule); 36] = [
+    pub const ALL: [(Mutant, Rule); 35] = [
         (
             Mutant::InterestingOrdersWithoutSkip,
             Rule::InterestingOrders,
@@ -159,7 +157,6 @@ impl Mutant {
         (Mutant::ColumnPruningEndsLists, Rule::ColumnPruning),
         (Mutant::ParallelAnyAggregate, Rule::Parallel),
         (Mutant::HashJoinSharedRelationships, Rule::HashJoin),
-        (Mutant::HashJoinVolatile, Rule::HashJoin),
         (Mutant::HashJoinUnjudged, Rule::HashJoin),
         (Mutant::IndexScanMissingKeys, Rule::IndexScan),
         (Mutant::SeekCoversOthers, Rule::IndexSeek),

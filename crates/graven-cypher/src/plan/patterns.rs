@@ -234,7 +234,7 @@ impl Builder<'_> {
         let always = joins == Joins::Always;
         let handed_in = match joins {
             Joins::Never => None,
-            _ => self.joins(partial, pending, always),
+            _ => self.joins(partial, always),
         };
         let joinable = handed_in.map(|handed_in| Joinable {
             handed_in,

@@ -268,11 +268,6 @@ const DECIDED: &[(Mutant, &str)] = &[
             b.age = d.age RETURN a, c",
     ),
     (
-        Mutant::HashJoinVolatile,
-        "MATCH (p:Person) OPTIONAL MATCH (q:Person) WHERE q.age = p.age AND rand() < q.age RETURN \
-            p, q",
-    ),
-    (
         Mutant::HashJoinUnjudged,
         "MATCH (a:Person), (b:Tag) WHERE a.age = b.age RETURN a, b",
     ),

@@ -33,7 +33,7 @@ fn run(db: &Database, text: &str) -> Vec<String> {
 fn exported_vectors_are_imported() {
     let (folder, db) = database(None);
     for text in [
-        "CREATE NODE TABLE T(id INT64, v VECTOR<FLOAT32>(2), w VECTOR, l VECTOR<INT8>(1)[], \
+        "CREATE NODE TABLE T(id INT64, v VECTOR<FLOAT32>(2), w VECTOR, l VECTOR<INTEGER8>(1)[], \
             PRIMARY KEY(id))",
         "CREATE (:T {id: 1, v: [0.5, -1], w: vector([7], 1, INT), l: [[1], [2]]}), (:T {id: 2})",
         "CREATE (:V {id: 1, v: vector([0.1, -2.5], 2, FLOAT32), \
