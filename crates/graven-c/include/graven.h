@@ -472,7 +472,7 @@ graven_duration graven_value_duration(const graven_value *value);
 // A point; zeros for other values.
 graven_point graven_value_point(const graven_value *value);
 
-// A vector, whose numbers live as long as the value; zeros for other values.
+// A vector; its numbers live as long as the value. Zeros for other values.
 graven_vector graven_value_vector(const graven_value *value);
 
 // A vector of numbers that are copied; floats must be finite.

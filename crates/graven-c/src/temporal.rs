@@ -155,7 +155,7 @@ pub extern "C" fn graven_value_point(value: Option<&Value>) -> Point {
     }
 }
 
-/// A vector, whose numbers live as long as the value; zeros for other values.
+/// A vector; its numbers live as long as the value. Zeros for other values.
 #[unsafe(no_mangle)]
 pub extern "C" fn graven_value_vector(value: Option<&Value>) -> Vector {
     match value.and_then(Value::stored) {

@@ -4,8 +4,8 @@
 //! How the file is written ([`crate::csv_dialect`]), header and kinds come from the first records
 //! ([`Options::sample`]), of at most [`SAMPLE_BYTES`]. A header is where the first record is of
 //! texts only that are unlike each other, or, where columns are declared, where it has one of their
-//! names in its place. A column whose fields are all lists in brackets is one of lists, one whose
-//! fields are all maps in braces one of maps. `{a: 1}`, as JSON has it, too, has fields with kinds
+//! names in its place. A column of lists has lists in brackets in all its fields, a column of maps
+//! has maps in braces. `{a: 1}`, as JSON has it, too, has fields with kinds
 //! of their own, and a later row has no others; `{a=1}` is a map of whatever keys.
 
 use crate::cast::{kind_of_text, of_text};

@@ -7,7 +7,7 @@ Run it by hand, it is no unit test::
 ``FOLDER`` has ``test/test_files`` and ``dataset`` of Kuzu's sources. ``PYTHONPATH`` must name a folder with the package
 ``graven``. Each ``-CASE`` gets a new database with its data set, ``-IMPORT_DATABASE`` a new one without. Of a value with an id only the rest is compared, since ids
 are Kuzu's own; a map is compared as a struct. What was declared as a ``DECIMAL``, ``STRUCT`` or ``MAP`` is shown as
-``graven.kuzu`` reads it. A case ends at a statement whose file is not there. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
+``graven.kuzu`` reads it. A case ends at a statement that reads a missing file. Statements run as those of ``graven.kuzu`` do: ``BEGIN TRANSACTION`` and
 ``COMMIT`` are some. ``agree``: the rows, the success or the failure are Kuzu's; ``differ``: other
 rows; ``refused``: an error where Kuzu has none; ``accepted``: none where Kuzu has one.
 """

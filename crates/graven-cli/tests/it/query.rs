@@ -46,8 +46,8 @@ fn a_statement_that_takes_too_long_is_ended() {
     assert!(wrong.err.contains("is not a time"), "{}", wrong.err);
 }
 
-/// Goal: a row whose text is far longer than its values, which share what they hold, ends with its
-/// statement, and is no longer in memory than a table shows of it.
+/// Goal: where values share a long text, writing their row ends with the statement, and a table
+/// keeps no more of it in memory than it shows.
 #[test]
 fn a_row_that_is_too_long_to_write_is_ended() {
     let text = "WITH reduce(s = 'abcdefgh', i IN range(1, 17) | s + s) AS t \

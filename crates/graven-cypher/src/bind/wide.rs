@@ -138,7 +138,7 @@ impl Binder<'_> {
         Some((value, Type::of(FORMS)))
     }
 
-    /// A key to sort by: numbers of 128 bits by a form whose order is theirs.
+    /// A key to sort by: numbers of 128 bits by a form that sorts as they do.
     pub(super) fn sort_key(&self, key: &ast::Expr, bound: Expr) -> Expr {
         match self.is_wide(key) {
             true => computed("order", &bound, &Expr::Literal(Literal::Integer(0))),

@@ -382,7 +382,7 @@ impl DirectionWriter {
         Ok(())
     }
 
-    /// Writes what is left of `count` relationships whose pairs add up to `sum`.
+    /// Writes what is left of `count` relationships; their pairs add up to `sum`.
     fn finish(mut self, count: u64, sum: u64) -> Result<FinishedDirection> {
         self.finish_node()?;
         self.write_segment()?;

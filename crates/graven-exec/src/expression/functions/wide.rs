@@ -50,7 +50,7 @@ fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
         "%" => a % b,
         "abs" if a < b => b - a,
         "abs" => a - b,
-        // A text whose order among such texts is that of the numbers.
+        // Such texts sort as the numbers do.
         "order" => {
             let above = a + BigInt::from(10).pow(ORDER_DIGITS - 1);
             return Ok(Value::text(&format!(

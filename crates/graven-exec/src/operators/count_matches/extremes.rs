@@ -46,7 +46,7 @@ pub(crate) struct ExtremesPlan {
 }
 
 impl ExtremesPlan {
-    /// The extremes of the pattern, whose ends `lists` finds, in these columns.
+    /// The extremes of the pattern, in these columns; `lists` finds its ends.
     pub(crate) fn new(
         lists: NeighborFilterPlan,
         hanging: &CountTree,
@@ -136,7 +136,7 @@ impl Extremes {
         Ok(())
     }
 
-    /// The extremes of rows whose lists are laid out, with relationships as `runs` or not.
+    /// The extremes of these rows. Their lists are laid out, with relationships as `runs` or not.
     fn chunk(
         &mut self,
         rows: Range<usize>,
@@ -250,7 +250,7 @@ impl Extremes {
     }
 }
 
-/// Relationships whose values are read at once: those of a hub would not fit in memory.
+/// How many values are read at once: all of a hub's relationships would not fit in memory.
 const PIECE: usize = 4096;
 
 /// A property of the relationships of lists.

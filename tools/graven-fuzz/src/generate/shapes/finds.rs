@@ -356,7 +356,7 @@ impl Generator<'_> {
         ]
     }
 
-    /// A circle whose first relationship is read, and may be met again as the last one: where that
+    /// A circle; its first relationship is read. It may be met again as the last one: where that
     /// between them is a loop.
     pub(super) fn closed(&mut self, start: NodePattern, n: &str) -> Vec<Clause> {
         let at = self.random.below(TYPES.len());
