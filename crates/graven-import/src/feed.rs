@@ -1,15 +1,15 @@
 //! Sorted records on their way from the thread that sorts them to the thread that writes them.
 //!
 //! # How it works
-//! Sorting takes about as long as writing. So a worker sorts, and sends its records in batches, a
+//! Sorting takes about as long as writing. So one thread sorts, and sends its records in batches, a
 //! sorted range as it is; the writing thread takes one record after the other, as if it sorted
 //! itself.
 //!
 //! # Concurrency
-//! A channel for each job holds [`AHEAD`] batches: a thread that is further ahead waits.
+//! A channel for each job holds [`AHEAD`] batches: a sorting thread that is further ahead waits.
 //!
 //! # Costs
-//! A few ranges for each worker, or a megabyte, or some records where each is larger.
+//! A few ranges for each job, or a megabyte, or some records where each is larger.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -35,43 +35,33 @@ struct Batch {
 
 #[derive(Debug)]
 enum Message {
-    /// Records follow.
-    Begin,
     Records(Batch),
     Range(SortedRange),
     End,
     Failed(ImportError),
 }
 
-/// What a worker sends to.
+/// What the sorting thread sends to.
 pub(crate) struct Sender(SyncSender<Message>);
 
-/// Where the results of a worker arrive.
-#[derive(Debug)]
-pub(crate) struct Results(Receiver<Message>);
-
-/// The ends of a channel between a worker and the writing thread.
-pub(crate) fn channel() -> (Sender, Results) {
+/// The ends of a channel between the thread that sorts and the one that writes.
+pub(crate) fn channel() -> (Sender, Feed) {
     let (send, receive) = sync_channel(AHEAD);
-    (Sender(send), Results(receive))
+    let part = Part::Records(Batch::default(), 0);
+    (Sender(send), Feed(Source::Sent { receive, part }))
 }
 
 impl Sender {
-    /// Sends all records, or why there are none; whether the worker is to go on.
-    pub(crate) fn send(&self, sorted: Result<Sorted, ImportError>) -> bool {
-        let sent = sorted.and_then(|sorted| self.send_all(sorted));
-        sent.unwrap_or_else(|error| {
-            // The writing thread has ended where it does not take the error.
+    /// Sends all records, or why there are none. The writing thread has ended where it does not take
+    /// them: it knows why.
+    pub(crate) fn send(&self, sorted: Result<Sorted, ImportError>) {
+        if let Err(error) = sorted.and_then(|sorted| self.send_all(sorted)) {
             let _ = self.0.send(Message::Failed(error));
-            false
-        })
+        }
     }
 
-    /// Whether the writing thread took all of them.
-    fn send_all(&self, mut sorted: Sorted) -> Result<bool, ImportError> {
-        if self.0.send(Message::Begin).is_err() {
-            return Ok(false);
-        }
+    /// Sends them as long as the writing thread takes them.
+    fn send_all(&self, mut sorted: Sorted) -> Result<(), ImportError> {
         let mut batch = Batch::default();
         loop {
             if let Some(range) = sorted.take_range()? {
@@ -81,7 +71,7 @@ impl Sender {
                     .and_then(|()| self.0.send(Message::Range(range)))
                     .is_err()
                 {
-                    return Ok(false);
+                    return Ok(());
                 }
                 continue;
             }
@@ -94,51 +84,33 @@ impl Sender {
             if batch.keys.len() == BATCH || batch.bytes.len() >= BATCH_BYTES {
                 let full = std::mem::take(&mut batch);
                 if self.0.send(Message::Records(full)).is_err() {
-                    return Ok(false);
+                    return Ok(());
                 }
             }
         }
-        let last = [Message::Records(batch), Message::End];
-        Ok(last.into_iter().all(|message| self.0.send(message).is_ok()))
-    }
-}
-
-impl Results {
-    /// The next result of the worker.
-    pub(crate) fn next(&mut self) -> Result<Feed<'_>, ImportError> {
-        match self.0.recv() {
-            Ok(Message::Begin) => Ok(Feed {
-                from: Source::Worker {
-                    receive: &mut self.0,
-                    part: Part::Records(Batch::default(), 0),
-                },
-            }),
-            Ok(Message::Failed(error)) => Err(error),
-            // As below.
-            Err(_) => Err(ImportError::Cancelled),
-            Ok(_) => unreachable!("records have a beginning"),
+        for last in [Message::Records(batch), Message::End] {
+            let _ = self.0.send(last);
         }
+        Ok(())
     }
 }
 
 /// Sorted records, read once.
 #[derive(Debug)]
-pub(crate) struct Feed<'a> {
-    from: Source<'a>,
-}
+pub(crate) struct Feed(Source);
 
 #[derive(Debug)]
-enum Source<'a> {
+enum Source {
     /// Sorted by the thread that reads them.
     Here(Sorted),
-    Worker {
-        receive: &'a mut Receiver<Message>,
+    Sent {
+        receive: Receiver<Message>,
         part: Part,
     },
     Ended,
 }
 
-/// What a worker has sent.
+/// What was sent last.
 #[derive(Debug)]
 enum Part {
     /// Records, and the number of the next one.
@@ -167,33 +139,30 @@ impl Part {
     }
 }
 
-impl From<Sorted> for Feed<'_> {
+impl From<Sorted> for Feed {
     fn from(sorted: Sorted) -> Self {
-        Self {
-            from: Source::Here(sorted),
-        }
+        Self(Source::Here(sorted))
     }
 }
 
-impl Feed<'_> {
+impl Feed {
     /// The next record in order.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, &[u8])>, ImportError> {
-        while let Source::Worker { receive, part } = &mut self.from
+        while let Source::Sent { receive, part } = &mut self.0
             && part.is_empty()
         {
             match receive.recv() {
                 Ok(Message::Records(batch)) => *part = Part::Records(batch, 0),
                 Ok(Message::Range(range)) => *part = Part::Range(range),
                 Ok(Message::Failed(error)) => return Err(error),
-                Ok(Message::End) => self.from = Source::Ended,
-                Ok(Message::Begin) => unreachable!("records begin once"),
-                // It panicked: its panic goes on where the threads are joined.
+                Ok(Message::End) => self.0 = Source::Ended,
+                // The sorting thread panicked: its panic goes on where the threads are joined.
                 Err(_) => return Err(ImportError::Cancelled),
             }
         }
-        match &mut self.from {
+        match &mut self.0 {
             Source::Here(sorted) => sorted.next(),
-            Source::Worker { part, .. } => Ok(part.next()),
+            Source::Sent { part, .. } => Ok(part.next()),
             Source::Ended => Ok(None),
         }
     }

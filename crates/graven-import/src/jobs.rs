@@ -138,7 +138,7 @@ pub(crate) fn run(
     source: &Source<'_>,
     threads: usize,
     meter: &mut Meter<'_>,
-    write: &(dyn Fn(Job, Feed<'_>, &Steps) -> Result<(), ImportError> + Sync),
+    write: &(dyn Fn(Job, Feed, &Steps) -> Result<(), ImportError> + Sync),
 ) -> Result<(), ImportError> {
     let (queue, steps) = (Queue::new(source), Steps::default());
     let total = queue.steps(source);
@@ -148,10 +148,10 @@ pub(crate) fn run(
             return write(job, source.sorted(job, &steps)?.into(), &steps);
         }
         std::thread::scope(|scope| {
-            let (send, mut receive) = feed::channel();
+            let (send, sorted) = feed::channel();
             let steps = &steps;
             scope.spawn(move || send.send(source.sorted(job, steps)));
-            write(job, receive.next()?, steps)
+            write(job, sorted, steps)
         })
     };
     let work = || {

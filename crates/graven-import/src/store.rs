@@ -110,7 +110,7 @@ impl Output<'_> {
         self.writer.lock().expect(NO_PANIC)
     }
 
-    fn write(&self, job: Job, sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
+    fn write(&self, job: Job, sorted: Feed, steps: &Steps) -> Result<(), ImportError> {
         match job {
             Job::Forward(rel_type) => self.forward(rel_type, sorted, steps),
             Job::Reverse(rel_type) => self.reverse(rel_type, sorted, steps),
@@ -124,7 +124,7 @@ impl Output<'_> {
         self.source.plan.single.contains(&rel_type)
     }
 
-    fn column(&self, key: usize, mut sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
+    fn column(&self, key: usize, mut sorted: Feed, steps: &Steps) -> Result<(), ImportError> {
         let mut column = self.writer().node_column(self.keys[key])?;
         let mut list: (u64, Vec<PropertyValue>) = (0, Vec::new());
         let mut own = steps.own();
@@ -146,12 +146,7 @@ impl Output<'_> {
         Ok(column.finish()?)
     }
 
-    fn forward(
-        &self,
-        number: usize,
-        mut sorted: Feed<'_>,
-        steps: &Steps,
-    ) -> Result<(), ImportError> {
+    fn forward(&self, number: usize, mut sorted: Feed, steps: &Steps) -> Result<(), ImportError> {
         let rel_type = self.types[number];
         let mut forward = self.writer().forward(rel_type)?;
         let mut columns: BTreeMap<usize, ColumnWriter> = BTreeMap::new();
@@ -193,12 +188,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    fn reverse(
-        &self,
-        number: usize,
-        mut sorted: Feed<'_>,
-        steps: &Steps,
-    ) -> Result<(), ImportError> {
+    fn reverse(&self, number: usize, mut sorted: Feed, steps: &Steps) -> Result<(), ImportError> {
         let mut reverse = self.writer().reverse(self.types[number])?;
         let once = self.is_single(number);
         let mut last = None;
@@ -213,7 +203,7 @@ impl Output<'_> {
         Ok(reverse.finish()?)
     }
 
-    fn indexes(&self, mut sorted: Feed<'_>, steps: &Steps) -> Result<(), ImportError> {
+    fn indexes(&self, mut sorted: Feed, steps: &Steps) -> Result<(), ImportError> {
         let mut open: Option<(usize, IndexWriter)> = None;
         let mut own = steps.own();
         while let Some((_, record)) = sorted.next()? {
