@@ -3,8 +3,9 @@
 //!
 //! # How it works
 //! `MATCH (a)-[k]->(b:B) RETURN a.x, count(*), max(k.since)`: the lists of a chunk of rows are laid
-//! out as an expansion does it, the properties of all their relationships read at once, and each
-//! list gives its number of entries and its extremes. Ends are not looked at where all that the
+//! out as an expansion does it, the properties of their relationships read, and each list gives its
+//! number of entries and its extremes. Integers are read at once, other values [`PIECE`] at a time:
+//! those of a hub may be more than fits in memory. Ends are not looked at where all that the
 //! relationships lead to have the labels; then ids of relationships are runs, and properties are
 //! read by ranges.
 //!
@@ -250,7 +251,7 @@ impl Extremes {
     }
 }
 
-/// How many values are read at once: all of a hub's relationships would not fit in memory.
+/// How many values other than integers are read at once.
 const PIECE: usize = 4096;
 
 /// A property of the relationships of lists.
