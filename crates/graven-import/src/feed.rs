@@ -52,8 +52,8 @@ pub(crate) fn channel() -> (Sender, Feed) {
 }
 
 impl Sender {
-    /// Sends all records, or why there are none. Where the writing thread does not take them, it has
-    /// ended, and knows why.
+    /// Sends all records, or why there are none. Where the writing thread does not take them, it
+    /// has ended, and knows why.
     pub(crate) fn send(&self, sorted: Result<Sorted, ImportError>) {
         if let Err(error) = sorted.and_then(|sorted| self.send_all(sorted)) {
             let _ = self.0.send(Message::Failed(error));
