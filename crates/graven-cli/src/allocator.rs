@@ -13,11 +13,11 @@
 //! keeps a 256th: there every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
-//! are of, as those of rows that another thread made. A vector that begins in such a piece grows in
-//! the other thread's heap, under its lock, and stays there: two threads of a statement met at one
-//! lock up to ten times a millisecond and slept. So what is small ([`SMALL`]) and grows is
-//! allocated anew: from what waits, without any lock, or in the heap of the thread that lets it
-//! grow.
+//! are of, as those of rows that another thread made ([`small`], and behind it the C library). A
+//! vector that begins in such a piece grows in the other thread's heap, under its lock, and stays
+//! there: two threads of a statement met at one lock up to ten times a millisecond and slept. So
+//! what is small and grows is allocated anew: from what waits, without any lock, or in the heap of
+//! the thread that lets it grow.
 //!
 //! A heap shrinks only at its end: below a piece that stays, freed memory stays resident, and the
 //! next statement may need its bytes elsewhere, for pages or large texts. So the allocator counts
@@ -38,8 +38,11 @@
 //!
 //! # Costs
 //! A 16th of the memory limit, or 16 MiB where that is less, in a process that no budget counts;
-//! less under a small limit. It is part of what a process may take in addition to the memory limit.
-//! Counting takes an addition for each piece.
+//! less under a small limit; and a 1,024th of the memory limit, half a mebibyte at most, of small
+//! pieces that wait on each thread. It is part of what a process may take in addition to the limit.
+//! Counting takes an addition for each piece that does not wait. Pieces that wait count as held.
+
+mod small;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -57,8 +60,8 @@ const ALONE_MAX: i32 = 8 << 20;
 const HEAP_SHARE: u64 = 64 << 20;
 const SMALL_HEAP_SHARE: u64 = 8 << 20;
 
-/// Bytes up to which pieces wait for the thread that frees them.
-const SMALL: usize = 1032;
+/// The part of the memory limit that the small pieces of a size take which wait on a thread.
+const SMALL_SHARE: u64 = 1 << 16;
 
 /// Bytes after which a thread tells what it has counted.
 const STEP: isize = 256 << 10;
@@ -125,29 +128,60 @@ fn tell(counted: isize) {
 /// See the file header.
 pub(crate) struct Allocator;
 
-// SAFETY: everything is the system's allocator, by its own contract.
+// SAFETY: a piece is the system's, by its own contract, allocated and freed with the same layout:
+// the rounded one where there is one. Of those that wait each is handed out once (AL-1).
 unsafe impl GlobalAlloc for Allocator {
+    #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size().cast_signed());
-        // SAFETY: as the caller says.
-        unsafe { System.alloc(layout) }
+        let Some(rounded) = small::rounded(layout) else {
+            // SAFETY: as the caller says.
+            return unsafe { counted(layout) };
+        };
+        let piece = small::take(rounded);
+        match piece.is_null() {
+            // SAFETY: no size is 0.
+            true => unsafe { counted(rounded) },
+            false => piece,
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size().cast_signed());
+        if small::rounded(layout).is_none() {
+            count(layout.size().cast_signed());
+            // SAFETY: as the caller says.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
         // SAFETY: as the caller says.
-        unsafe { System.alloc_zeroed(layout) }
+        let piece = unsafe { self.alloc(layout) };
+        if !piece.is_null() {
+            // SAFETY: it has so many bytes.
+            unsafe { piece.write_bytes(0, layout.size()) };
+        }
+        piece
     }
 
+    #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller says.
-        unsafe { System.dealloc(at, layout) }
+        let rounded = small::rounded(layout);
+        // SAFETY: it was allocated so, and the caller uses it no more.
+        if rounded.is_some_and(|rounded| unsafe { small::give(at, rounded) }) {
+            return;
+        }
+        let layout = rounded.unwrap_or(layout);
+        // SAFETY: it was allocated with this layout.
+        unsafe { System.dealloc(at, layout) };
         count(-layout.size().cast_signed());
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size.cast_signed() - layout.size().cast_signed());
-        if layout.size() > SMALL || size <= layout.size() {
+        // SAFETY: the caller says that `size` is allowed for this alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let (old, new) = (small::rounded(layout), small::rounded(wanted));
+        if old.is_some() && old == new {
+            return at;
+        }
+        if old.is_none() && new.is_none() {
+            count(size.cast_signed() - layout.size().cast_signed());
             // SAFETY: as the caller says.
             let new = unsafe { System.realloc(at, layout, size) };
             if new != at && layout.size().cast_signed() >= STEP {
@@ -156,18 +190,28 @@ unsafe impl GlobalAlloc for Allocator {
             }
             return new;
         }
-        // SAFETY: the caller says that `size` is allowed for this alignment.
-        let new = unsafe { System.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
+        // SAFETY: the caller gives a size that is not 0.
+        let new = unsafe { self.alloc(wanted) };
         if !new.is_null() {
-            // SAFETY: `at` holds `layout.size()` bytes, fewer than `new`, which is another piece;
-            // it is not used any more.
+            // SAFETY: both pieces have as many bytes and are not the same; the old one is not used
+            // any more.
             unsafe {
-                new.copy_from_nonoverlapping(at, layout.size());
-                System.dealloc(at, layout);
+                new.copy_from_nonoverlapping(at, layout.size().min(size));
+                self.dealloc(at, layout);
             }
         }
         new
     }
+}
+
+/// A new piece of the system's.
+///
+/// # Safety
+/// As [`GlobalAlloc::alloc`].
+unsafe fn counted(layout: Layout) -> *mut u8 {
+    count(layout.size().cast_signed());
+    // SAFETY: as the caller says.
+    unsafe { System.alloc(layout) }
 }
 
 /// How much freed memory stays, in bytes. Other allocators than glibc's are told nothing.
@@ -181,6 +225,8 @@ struct Kept {
     fall: i32,
     /// The most heaps.
     heaps: u64,
+    /// Small pieces of a size that wait on a thread.
+    small: usize,
 }
 
 impl Kept {
@@ -200,6 +246,10 @@ impl Kept {
             alone: in_heap.clamp(ALONE_MIN, ALONE_MAX),
             fall: share(16).clamp(FALL_MIN, FALL_MAX),
             heaps,
+            small: match is_small {
+                true => 0,
+                false => small::KEPT_MAX.min((limit / SMALL_SHARE) as usize),
+            },
         }
     }
 }
@@ -210,6 +260,7 @@ pub(crate) fn keep_freed_memory(limit: u64) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kept = Kept::under(limit, cores as u64);
     FALL.store(kept.fall, Ordering::Relaxed);
+    small::keep(kept.small);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it
     // refuses, all stays as it was.
@@ -243,13 +294,13 @@ mod tests {
         let kept = |mib: u64| {
             let kept = Kept::under(mib << 20, 2);
             let sizes = [kept.in_heap, kept.alone, kept.fall].map(|bytes| bytes >> 10);
-            (sizes, kept.heaps)
+            (sizes, kept.heaps, kept.small >> 10)
         };
-        assert_eq!(kept(1), ([32, 1024, 1024], 2));
-        assert_eq!(kept(64), ([256, 1024, 4096], 8));
-        assert_eq!(kept(128), ([4096, 4096, 8192], 2));
-        assert_eq!(kept(256), ([4096, 4096, 16384], 4));
-        assert_eq!(kept(1024), ([4096, 4096, 16384], 16));
-        assert_eq!(kept(4096), ([16384, 8192, 16384], 16));
+        assert_eq!(kept(1), ([32, 1024, 1024], 2, 0));
+        assert_eq!(kept(64), ([256, 1024, 4096], 8, 0));
+        assert_eq!(kept(128), ([4096, 4096, 8192], 2, 2));
+        assert_eq!(kept(256), ([4096, 4096, 16384], 4, 4));
+        assert_eq!(kept(1024), ([4096, 4096, 16384], 16, 8));
+        assert_eq!(kept(4096), ([16384, 8192, 16384], 16, 8));
     }
 }

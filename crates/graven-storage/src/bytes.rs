@@ -118,6 +118,18 @@ impl<'a> Reader<'a> {
     }
 
     fn long_varint(&mut self) -> Decoded<u64> {
+        let ahead = self.bytes.get(self.at..);
+        if let Some(word) = ahead.and_then(|ahead| ahead.first_chunk())
+            && let Some((value, bytes)) = varint_of_word(u64::from_le_bytes(*word))
+        {
+            self.at += bytes;
+            return Ok(value);
+        }
+        self.bytewise_varint()
+    }
+
+    /// Of nine and ten bytes, and near the end.
+    fn bytewise_varint(&mut self) -> Decoded<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
@@ -157,6 +169,23 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The LEB128 number at the low end of eight bytes, and how many of them it takes, if it ends
+/// there.
+fn varint_of_word(word: u64) -> Option<(u64, usize)> {
+    let ends = !word & 0x8080_8080_8080_8080;
+    if ends == 0 {
+        return None;
+    }
+    // Up to the highest bit of its last byte.
+    let own = word & (ends ^ (ends - 1));
+    // Groups of 7, then 14, then 28 bits move together.
+    let groups = own & 0x7f7f_7f7f_7f7f_7f7f;
+    let groups = groups & 0x007f_007f_007f_007f | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let groups = groups & 0x0000_3fff_0000_3fff | (groups & 0x3fff_0000_3fff_0000) >> 2;
+    let value = groups & 0x0fff_ffff | (groups & 0x0fff_ffff_0000_0000) >> 4;
+    Some((value, ends.trailing_zeros() as usize / 8 + 1))
+}
+
 /// Appends an unsigned LEB128 number.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -193,16 +222,27 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Goal: varints and zigzag come back, and `varint_bytes` tells their length.
+        /// Goal: varints of all lengths and zigzag come back, whatever follows them, and
+        /// `varint_bytes` tells their length.
         #[test]
-        fn numbers_come_back(value: u64, signed: i64) {
+        fn numbers_come_back(value: u64, bits in 0u32..64, signed: i64, behind: Vec<u8>) {
+            let value = value >> bits;
             let mut out = Vec::new();
             put_varint(&mut out, value);
             prop_assert_eq!(out.len(), varint_bytes(value));
+            out.extend_from_slice(&behind);
             let mut reader = Reader::new(&out);
             prop_assert_eq!(reader.varint(), Ok(value));
-            prop_assert_eq!(reader.remaining(), 0);
+            prop_assert_eq!(reader.remaining(), behind.len());
             prop_assert_eq!(unzigzag(zigzag(signed)), signed);
+        }
+
+        /// Goal: any bytes are the same number whether they are read one by one or together.
+        #[test]
+        fn words_are_read_as_bytes_are(bytes: [u8; 12]) {
+            let (mut together, mut one_by_one) = (Reader::new(&bytes), Reader::new(&bytes));
+            prop_assert_eq!(together.long_varint(), one_by_one.bytewise_varint());
+            prop_assert_eq!(together.position(), one_by_one.position());
         }
 
         /// Goal: reading numbers and text from arbitrary bytes fails or succeeds, never panics.
