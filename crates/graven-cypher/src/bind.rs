@@ -81,6 +81,7 @@ pub(crate) fn bind(
         missing: BTreeSet::new(),
         created_later: BTreeSet::new(),
         guarded: 0,
+        differing: 0,
         scope: Scope::default(),
         variables: Vec::new(),
         subqueries: BTreeMap::new(),
@@ -135,6 +136,8 @@ struct Binder<'a> {
     created_later: BTreeSet<Arc<str>>,
     /// Parts of the guards of subqueries so far.
     guarded: usize,
+    /// Calls so far that may give another value each time.
+    differing: usize,
     scope: Scope,
     variables: Vec<Variable>,
     subqueries: BTreeMap<VarId, Subquery>,

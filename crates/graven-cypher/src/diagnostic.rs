@@ -9,6 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use graven_types::told;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::token::Span;
@@ -95,7 +96,12 @@ pub struct Excerpt {
     pub line: u32,
     /// 1-based column of the place, in characters.
     pub column: u32,
-    text: Arc<str>,
+    /// What is shown of the line.
+    shown: Arc<str>,
+    /// Characters of it before the place.
+    before: usize,
+    /// Whether the line begins earlier.
+    is_cut: bool,
     /// Characters of the place, at least one.
     characters: usize,
 }
@@ -111,7 +117,7 @@ impl Diagnostic {
         let excerpt = Excerpt::of(text, span);
         Diagnostic {
             code,
-            message: message.into(),
+            message: told::cut(message.into()),
             line: excerpt.line,
             column: excerpt.column,
             span,
@@ -124,7 +130,7 @@ impl Diagnostic {
     #[must_use]
     pub(crate) fn without_text(self) -> Diagnostic {
         let excerpt = Excerpt {
-            text: "".into(),
+            shown: "".into(),
             ..self.excerpt
         };
         Diagnostic {
@@ -168,11 +174,19 @@ impl Excerpt {
     /// What stands at `span` of `text`.
     #[must_use]
     pub fn of(text: &str, span: Span) -> Excerpt {
+        const BEFORE: usize = 60;
+        const SHOWN: usize = 120;
         let (line, column) = position(text, span.start);
+        let whole = text.lines().nth(line as usize - 1).unwrap_or("");
+        let skip = (column as usize - 1).saturating_sub(BEFORE);
+        let clean = |c: char| if c.is_control() { ' ' } else { c };
+        let shown = whole.chars().skip(skip).take(SHOWN).map(clean);
         Excerpt {
             line,
             column,
-            text: text.lines().nth(line as usize - 1).unwrap_or("").into(),
+            shown: shown.collect::<String>().into(),
+            before: column as usize - 1 - skip,
+            is_cut: skip > 0,
             characters: text
                 .get(span.start as usize..span.end as usize)
                 .map_or(1, |place| place.chars().count().max(1)),
@@ -185,7 +199,8 @@ impl Excerpt {
     pub fn render(&self, name: (&str, &str), message: &str, hint: Option<&str>) -> String {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
-        let (before, shown, cut) = self.window();
+        let (before, shown) = (self.before, &*self.shown);
+        let cut = if self.is_cut { "..." } else { "" };
         // In columns of a terminal, on which some characters take two and others none.
         let width = |from: usize, count: usize| -> usize {
             let part = shown.chars().skip(from).take(count);
@@ -210,24 +225,6 @@ impl Excerpt {
             out.push('\n');
         }
         out
-    }
-
-    /// Part of a long line around the place: characters before the caret, the text, and what marks
-    /// a cut.
-    fn window(&self) -> (usize, String, &'static str) {
-        const BEFORE: usize = 60;
-        const SHOWN: usize = 120;
-        let column = self.column as usize - 1;
-        let skip = column.saturating_sub(BEFORE);
-        let clean = |c: char| if c.is_control() { ' ' } else { c };
-        let shown: String = self
-            .text
-            .chars()
-            .skip(skip)
-            .take(SHOWN)
-            .map(clean)
-            .collect();
-        (column - skip, shown, if skip > 0 { "..." } else { "" })
     }
 }
 

@@ -295,17 +295,11 @@ impl Parser<'_> {
             kind => !is_after_operand(kind),
         };
         match self.peek(ahead) {
+            Word if self.is_pair(ahead) => true,
             Word if self.is_joining(ahead) => begins_operand(ahead + 1),
             Word => {
-                let pairs = [
-                    ("ORDER", &["BY"][..]),
-                    ("STARTS", &["WITH"]),
-                    ("ENDS", &["WITH"]),
-                    ("IS", &["NULL", "NOT", "TYPED"]),
-                ];
-                let follows = |words: &[&str]| words.iter().any(|w| self.is_word_at(ahead + 1, w));
-                let mut pairs = pairs.iter();
-                pairs.any(|(first, seconds)| self.is_word_at(ahead, first) && follows(seconds))
+                // Right behind a keyword it is the name of a variable: `DISTINCT end`.
+                ahead > 1 && self.is_word_at(ahead, "END")
                     || ["DESC", "DESCENDING", "ASC", "ASCENDING"]
                         .iter()
                         .any(|word| self.is_word_at(ahead, word))
@@ -313,6 +307,29 @@ impl Parser<'_> {
             }
             kind => is_after_operand(kind),
         }
+    }
+
+    /// Whether two keywords stand there that together can only follow a whole operand.
+    fn is_pair(&self, ahead: usize) -> bool {
+        let pairs = [
+            ("ORDER", &["BY"][..]),
+            ("STARTS", &["WITH"]),
+            ("ENDS", &["WITH"]),
+            ("IS", &["NULL", "NOT", "TYPED"]),
+            ("OPTIONAL", &["MATCH", "CALL"]),
+            ("DETACH", &["DELETE"]),
+            ("NODETACH", &["DELETE"]),
+            (
+                "UNION",
+                &[
+                    "ALL", "DISTINCT", "RETURN", "MATCH", "OPTIONAL", "UNWIND", "WITH", "CALL",
+                    "CREATE", "INSERT", "MERGE", "USE",
+                ],
+            ),
+        ];
+        let follows = |words: &[&str]| words.iter().any(|w| self.is_word_at(ahead + 1, w));
+        let mut pairs = pairs.iter();
+        pairs.any(|(first, seconds)| self.is_word_at(ahead, first) && follows(seconds))
     }
 
     /// Whether the token there can follow what rows are ordered by.

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use graven_cypher::TypeSet;
-use graven_files::{JsonText, Kind, cast as cast_datum};
+use graven_files::{JsonText, Kind, cast as cast_datum, decimal};
 use graven_storage::{PropertyType, PropertyValue};
 use graven_types::type_text::{field, parts};
 use graven_types::vector::VectorType;
@@ -62,13 +62,6 @@ pub(crate) enum Target {
 
 /// Most lists within each other.
 const DEPTH_MAX: usize = 16;
-/// Digits of a `DECIMAL`, and those behind the point, where none are said.
-const DIGITS: u32 = 18;
-const SCALE: u32 = 3;
-/// Digits of a number that come back from a float, whatever they are.
-const SURE_DIGITS: usize = 15;
-/// From here on a float is a whole number.
-const UNITS_MAX: f64 = 9_007_199_254_740_992.0;
 
 impl Target {
     /// The type that a text names; none if there is no such type.
@@ -128,7 +121,7 @@ impl Target {
                     Some((digits, scale)) => {
                         (digits.trim().parse().ok()?, scale.trim().parse().ok()?)
                     }
-                    None => (DIGITS, SCALE),
+                    None => decimal::DEFAULT,
                 };
                 Target::Decimal { digits, scale }
             }
@@ -167,7 +160,7 @@ impl Target {
         match self {
             Target::Wide { is_unsigned } => wide(value, *is_unsigned),
             Target::Decimal { digits, scale } => {
-                decimal(value, (*digits, *scale)).map(Value::Float)
+                as_decimal(value, (*digits, *scale)).map(Value::Float)
             }
             Target::DecimalText(scale) => {
                 Some(Value::text(&format!("{:.scale$}", float(value)? + 0.0)))
@@ -417,43 +410,13 @@ fn float(value: &Value) -> Option<f64> {
 }
 
 /// A number with so many digits at most, rounded to so many behind the point. None if it has more
-/// before the point, or if it is an integer, or a text with digits, that no float holds.
-fn decimal(value: &Value, (digits, scale): (u32, u32)) -> Option<f64> {
-    let float = float(value)?;
-    let power = |of: u32| Some(10f64.powi(i32::try_from(of).ok()?));
-    let shift = power(scale)?;
-    let units = (float * shift).round();
-    // A float with so many units has no digits behind the last one.
-    let has_fewer = units.abs() < UNITS_MAX;
-    // There is no negative zero among decimals.
-    let rounded = if has_fewer { units / shift } else { float } + 0.0;
-    let fits = rounded.abs() < power(digits.saturating_sub(scale))?;
-    let keeps = match value {
-        Value::String(text) => keeps_digits(text.trim(), rounded, usize::try_from(scale).ok()?),
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "128 bits hold what came of 64"
-        )]
-        Value::Integer(number) => rounded as i128 == i128::from(*number),
-        _ => true,
-    };
-    (fits && keeps).then_some(rounded)
-}
-
-/// Whether a float shows the digits of a text up to so many behind the point.
-fn keeps_digits(text: &str, float: f64, scale: usize) -> bool {
-    let (before, behind) = text.split_once('.').unwrap_or((text, ""));
-    let before = before.trim_start_matches(['-', '+', '0']);
-    if before.len() + behind.len().min(scale) <= SURE_DIGITS || text.contains(['e', 'E']) {
-        return true;
+/// before the point, or digits that no float holds.
+fn as_decimal(value: &Value, of: (u32, u32)) -> Option<f64> {
+    match value {
+        Value::String(text) => decimal::of_text(text, of).ok(),
+        Value::Integer(number) => decimal::of_integer(*number, of).ok(),
+        other => decimal::of_float(float(other)?, of).ok(),
     }
-    let shown = format!("{:.scale$}", float.abs());
-    let (shown, shown_behind) = shown.split_once('.').unwrap_or((&shown, ""));
-    // Where the text has more digits than are kept, the last one is rounded.
-    let last = usize::from(behind.len() > scale);
-    let kept = behind.len().min(scale).saturating_sub(last);
-    let same = behind.get(..kept) == shown_behind.get(..kept);
-    same && shown.trim_start_matches('0') == before
 }
 
 fn whole(value: &Value) -> Option<Value> {
@@ -517,6 +480,10 @@ mod tests {
             Some(Value::Float(-999.99))
         );
         assert_eq!(to(&text("999.99"), "DECIMAL(5,2)"), nines);
+        for half in [text("1.005"), Value::Float(1.005)] {
+            assert_eq!(to(&half, "DECIMAL(5, 2)"), Some(Value::Float(1.01)));
+        }
+        assert_eq!(to(&text("12345678901234567.89"), "DECIMAL(20, 2)"), None);
         for of in ["DECIMAL(4, 2)", "DECIMAL(2)", "DECIMAL(5, 3)"] {
             assert_eq!(to(&text("999.99"), of), None, "{of}");
         }

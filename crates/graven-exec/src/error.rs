@@ -40,6 +40,12 @@ pub enum ExecError {
         /// What was wrong, with the values.
         message: String,
     },
+    /// A parameter of a kind that its place in the text does not take: nothing has run.
+    #[error("{message}")]
+    ParameterKind {
+        /// The parameter, and what its place takes.
+        message: String,
+    },
     /// A value of the right type that is not allowed here.
     #[error("{message}")]
     Argument {
@@ -196,6 +202,7 @@ impl ExecError {
             Self::Type { .. }
             | Self::Value { .. }
             | Self::Named { .. }
+            | Self::ParameterKind { .. }
             | Self::Argument { .. }
             | Self::PropertyType { .. }
             | Self::DeletedEntity { .. }
@@ -252,6 +259,7 @@ impl ExecError {
             Self::ConstraintNotMet(_) => "ConstraintCreationFailed",
             Self::Type { .. } | Self::Value { .. } => "TypeError",
             Self::Named { kind, .. } => kind,
+            Self::ParameterKind { .. } => "SyntaxError",
             Self::Argument { .. } => "ArgumentError",
             Self::PropertyType { .. } => "PropertyTypeError",
             Self::DeletedEntity { .. } => "EntityNotFound",

@@ -10,6 +10,7 @@ use graven_objects::DISK_BUDGET;
 use graven_pagecache::stats::PerKind;
 use graven_pagecache::{Budget, SpillFile};
 use graven_storage::{Snapshot, Transaction};
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::deadline::Deadline;
@@ -173,16 +174,13 @@ fn check_parameters(plan: &Plan, params: &Params) -> Result<()> {
         let given = params.get(&*expected.name).map_or(TypeSet::NULL, kind);
         // A float may stand for an integer; whether it does is known where it is used.
         if given != TypeSet::FLOAT && !given.may_be(expected.wanted) {
-            let message = format!(
+            let message = told!(
                 "{} must be {}, `${}` is {given}",
-                expected.what, expected.wanted, expected.name
+                expected.what,
+                expected.wanted,
+                expected.name
             );
-            let error = ExecError::Named {
-                kind: "SyntaxError",
-                detail: "InvalidArgumentType",
-                message,
-            };
-            return Err(error.at(expected.at));
+            return Err(ExecError::ParameterKind { message }.at(expected.at));
         }
     }
     Ok(())

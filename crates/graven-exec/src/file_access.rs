@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use graven_objects::{Allowed, is_url};
 use graven_storage::{BEGINNING_BYTES, is_of_database};
+use graven_types::told;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -174,7 +175,7 @@ fn check_local(name: &Path) -> Result<(), Refused> {
 }
 
 fn outside(name: &Path) -> Refused {
-    Refused::Policy(format!(
+    Refused::Policy(told!(
         "{} does not lie below the folder that this server opens to clients (--files)",
         name.display()
     ))
@@ -191,7 +192,7 @@ fn check_regular(descriptor: &OwnedFd, name: &Path) -> Result<(), Refused> {
         FileType::Socket => "a socket",
         _ => "a device",
     };
-    Err(Refused::Policy(format!(
+    Err(Refused::Policy(told!(
         "{} is {what}, no regular file",
         name.display()
     )))
@@ -400,7 +401,7 @@ impl NamedFile {
     /// [`Refused::Policy`] for these.
     pub fn check_replaceable(&self) -> Result<(), Refused> {
         let told = |what: &str| {
-            let said = format!("{what} is there, which no file takes the place of: name another");
+            let said = told!("{what} is there, which no file takes the place of: name another");
             Err(Refused::Policy(said))
         };
         match std::fs::metadata(&self.path) {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use graven_cypher::Plan;
 use graven_cypher::plan::{InTransactions, OnError, Operator as P, PlanNode};
 use graven_storage::{Snapshot, Transaction};
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -384,7 +385,7 @@ impl Stage<'_> {
 /// The node that stands for a subquery in transactions.
 fn part<'p>(physical: &'p PhysicalPlan, node: &PlanNode) -> Result<&'p Arc<PhysicalNode>> {
     physical.root.find(node.id).ok_or_else(|| ExecError::Plan {
-        message: format!("operator {} is not in its physical plan", node.id),
+        message: told!("operator {} is not in its physical plan", node.id),
     })
 }
 
@@ -403,7 +404,7 @@ fn patience(
     match time {
         Some(time) => Ok(Some(time)),
         None => {
-            let message = format!("RETRY FOR needs a time in seconds from 0 on, got {value}");
+            let message = told!("RETRY FOR needs a time in seconds from 0 on, got {value}");
             Err(ExecError::Argument { message }.at(batches.retry_at))
         }
     }
@@ -434,7 +435,7 @@ fn join(
     let mut columns = row.gather(&same).columns().to_vec();
     for var in added {
         let slot = layout.slot(*var).ok_or_else(|| ExecError::Plan {
-            message: format!("variable {} is not returned by its subquery (CY-1)", var.0),
+            message: told!("variable {} is not returned by its subquery (CY-1)", var.0),
         })?;
         columns.push(Arc::clone(more.column(slot)));
     }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{Direction as PlanDirection, RelPattern, VarId};
 use graven_storage::{Adjacency, Direction, List, NodeId, Sweep, TypeId};
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -86,7 +87,7 @@ impl Shape {
         let ends = |pairs: &[(VarId, VarId)]| -> Result<Vec<(usize, usize)>> {
             let slot = |var: VarId| {
                 layout.slot(var).ok_or_else(|| ExecError::Plan {
-                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                    message: told!("variable {} is not produced below its use (CY-1)", var.0),
                 })
             };
             pairs
@@ -345,7 +346,7 @@ impl Pattern {
                 Value::Relationship(id) => excluded.push(id.0),
                 other => {
                     return Err(ExecError::Plan {
-                        message: format!("{} is no list of relationships", other.type_name()),
+                        message: told!("{} is no list of relationships", other.type_name()),
                     });
                 }
             }

@@ -36,6 +36,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use graven_cypher::explain::Step;
 use graven_cypher::plan::Plan;
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
@@ -87,7 +88,7 @@ impl PhysicalPlan {
         let (root, nodes) = Planner::plan(plan, rt)?;
         let columns = plan.columns.iter().map(|(name, var)| {
             root.layout.slot(*var).ok_or_else(|| ExecError::Plan {
-                message: format!("result column {name} is not produced"),
+                message: told!("result column {name} is not produced"),
             })
         });
         Ok(Self {

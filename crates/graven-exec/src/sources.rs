@@ -24,6 +24,7 @@ use graven_files::{
 };
 use graven_objects::DISK_BUDGET;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::error::ExecError;
 use crate::file_access::{FileAccess, Refused};
@@ -163,7 +164,7 @@ pub fn describe(
     let declared = source.columns.as_ref().map(|columns| {
         let column = |(name, kind): &(Arc<str>, Arc<str>)| {
             let kind = Kind::parse(kind).ok_or_else(|| {
-                Error::Option(format!(
+                Error::Option(told!(
                     "column {name}: there is no type {kind}; there are INTEGER, FLOAT, STRING, \
                         BOOLEAN, DATE, LOCAL DATETIME, ZONED DATETIME, LIST<STRING> and others"
                 ))
@@ -192,7 +193,7 @@ pub fn describe(
         FileNames::Parameter(name) => match frames.get(name) {
             Some(frame) => Source::Frame(format!("${name}"), frame.clone()),
             None => {
-                return Err(Error::Option(format!(
+                return Err(Error::Option(told!(
                     "${name} is neither the name of a file, a list of names, nor a frame; where it \
                         is not known yet, declare its columns"
                 )));
@@ -345,7 +346,7 @@ pub fn type_set(kind: &Kind) -> TypeSet {
     match kind {
         Kind::Boolean => TypeSet::BOOLEAN,
         Kind::Integer => TypeSet::INTEGER,
-        Kind::Float => TypeSet::FLOAT,
+        Kind::Float | Kind::Decimal(..) => TypeSet::FLOAT,
         Kind::String | Kind::Uuid => TypeSet::STRING,
         Kind::Date | Kind::LocalTime | Kind::Time | Kind::LocalDateTime | Kind::DateTime => {
             TypeSet::TEMPORAL

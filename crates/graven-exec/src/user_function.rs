@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use graven_cypher::{FunctionView, TypeSet};
 use graven_storage::PropertyValue;
+use graven_types::told;
 
 use crate::cast_target::Target;
 use crate::error::{ExecError, Result};
@@ -163,7 +164,7 @@ impl UserFunction {
         let wanted = self.arguments.iter().zip(args).enumerate();
         let given = wanted.map(|(at, (wanted, arg))| {
             wanted.of(arg).ok_or_else(|| ExecError::Value {
-                message: format!(
+                message: told!(
                     "argument {} of `{}` is {arg} ({}), no {}: convert it, with cast() for example",
                     at + 1,
                     self.name,
@@ -180,7 +181,7 @@ impl UserFunction {
         let value = self.returns.of(&made);
         value.ok_or_else(|| ExecError::Function {
             name: self.name.to_string(),
-            message: format!(
+            message: told!(
                 "it gave {made} ({}), and is declared to give {}",
                 made.type_name(),
                 self.returns.text

@@ -19,6 +19,7 @@ use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, Salt
 use argon2::{Argon2, Params};
 use graven_cypher::plan::users::{Given, UserCommand, UserSettings};
 use graven_storage::{Role, SchemaClash, UserDescription};
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
@@ -74,13 +75,13 @@ impl Drop for Turn {
 pub fn hash_password(password: &str) -> Result<Arc<str>> {
     let argument = |message: String| ExecError::Argument { message };
     if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
-        let message = format!("a password has from 1 to {PASSWORD_BYTES_MAX} bytes");
+        let message = told!("a password has from 1 to {PASSWORD_BYTES_MAX} bytes");
         return Err(argument(message));
     }
     let _turn = Turn::take();
     let salt = SaltString::generate(&mut OsRng);
     let hash = Argon2::default().hash_password(password.as_bytes(), &salt);
-    let hash = hash.map_err(|error| argument(format!("the password cannot be hashed: {error}")))?;
+    let hash = hash.map_err(|error| argument(told!("the password cannot be hashed: {error}")))?;
     Ok(hash.to_string().into())
 }
 
@@ -107,13 +108,13 @@ fn text(given: &Given, what: &str, rt: &QueryContext) -> Result<Arc<str>> {
         Given::Parameter(name) => match rt.parameter(name)? {
             Value::String(text) => Arc::clone(text),
             _ => {
-                let message = format!("{what} in the parameter ${name} is text");
+                let message = told!("{what} in the parameter ${name} is text");
                 return Err(ExecError::Argument { message });
             }
         },
     };
     if text.is_empty() {
-        let message = format!("{what} is empty");
+        let message = told!("{what} is empty");
         return Err(ExecError::Argument { message });
     }
     Ok(text)
@@ -127,7 +128,7 @@ fn role(given: &Given, rt: &QueryContext) -> Result<Role> {
     };
     let known = Role::named(&name).or_else(|| alias().map(|(_, role)| *role));
     known.ok_or_else(|| ExecError::Argument {
-        message: format!("there is no role {name}: the roles are reader, writer and admin"),
+        message: told!("there is no role {name}: the roles are reader, writer and admin"),
     })
 }
 

@@ -23,6 +23,7 @@ use graven_pagecache::Budget;
 use graven_storage::{
     KeyId, LabelId, NodeId, PropertyValue, RelId, Transaction, TypeId, WriteCounters,
 };
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::memory::Memory;
@@ -61,8 +62,9 @@ impl Needs {
     pub(crate) fn of(plan: &Plan) -> Self {
         Self {
             follows_any: plan.root.any(&|op| {
-                let pattern = op.rel_pattern();
-                pattern.is_some_and(|pattern| pattern.types.is_empty())
+                let mut any = false;
+                op.for_each_rel_pattern(&mut |pattern, _| any |= pattern.types.is_empty());
+                any
             }),
             deleted: asks_for_deleted(plan),
         }
@@ -352,7 +354,7 @@ impl Entity {
             Value::Node(id) => Ok(Some(Entity::Node(*id))),
             Value::Relationship(id) => Ok(Some(Entity::Relationship(*id))),
             other => Err(ExecError::Type {
-                message: format!(
+                message: told!(
                     "only nodes and relationships can be changed, this is {}: {other}",
                     other.type_name()
                 ),
@@ -386,7 +388,7 @@ pub(crate) fn deleted(entity: Entity) -> ExecError {
 /// with null, or with lists beside other values.
 pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
     let fault = |what: String| ExecError::PropertyType {
-        message: format!(
+        message: told!(
             "property {key} cannot hold {what}: only scalars and lists of them are stored"
         ),
     };
@@ -404,7 +406,7 @@ pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
             storable(item, key)?;
         }
     }
-    to_stored(value).ok_or_else(|| fault(format!("a {}", value.type_name())))
+    to_stored(value).ok_or_else(|| fault(told!("a {}", value.type_name())))
 }
 
 /// The names that `$(...)` gives: a text or a list of texts.
@@ -413,7 +415,7 @@ pub(crate) fn storable(value: &Value, key: &str) -> Result<PropertyValue> {
 /// Any other value, null among them.
 pub(crate) fn computed_names(value: &Value) -> Result<Vec<Arc<str>>> {
     let fault = |value: &Value| ExecError::Type {
-        message: format!(
+        message: told!(
             "labels and types are given by a String or a List of Strings, this is {}: {value}",
             value.type_name()
         ),

@@ -21,10 +21,12 @@ use arrow_buffer::ArrowNativeType as _;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 use graven_temporal::Zone;
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::{DateTime, Duration};
 
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
+use crate::decimal;
 use crate::kind::Kind;
 use crate::literal::local_date_time;
 
@@ -36,7 +38,7 @@ const SECOND: i128 = 1_000_000_000;
 /// Its type has no kind.
 pub(crate) fn column(field: &Field) -> Result<Column, String> {
     let kind = kind(field.data_type());
-    let kind = kind.map_err(|why| format!("column {}: {why}", field.name()))?;
+    let kind = kind.map_err(|why| told!("column {}: {why}", field.name()))?;
     let is_uuid = field.extension_type_name() == Some("arrow.uuid");
     Ok(Column {
         name: field.name().clone(),
@@ -94,7 +96,7 @@ fn kind(ty: &DataType) -> Result<Kind, String> {
         }
         DataType::Map(_, _) => Kind::Map(Vec::new()),
         DataType::Dictionary(_, values) => kind(values)?,
-        other => return Err(format!("values of the type {other} cannot be read")),
+        other => return Err(told!("values of the type {other} cannot be read")),
     })
 }
 
@@ -248,7 +250,7 @@ macro_rules! integers {
             let value = array.value(row);
             i64::try_from(value)
                 .map(PropertyValue::Integer)
-                .map_err(|_| format!("{value} is larger than a 64-bit integer"))
+                .map_err(|_| told!("{value} is larger than a 64-bit integer"))
         })
     }};
 }
@@ -266,23 +268,19 @@ fn decimal(units: i128, scale: i8) -> Result<PropertyValue, String> {
         let integer = i64::try_from(units);
         return integer
             .map(PropertyValue::Integer)
-            .map_err(|_| format!("{units} is larger than a 64-bit integer"));
+            .map_err(|_| told!("{units} is larger than a 64-bit integer"));
     }
-    let text = format!("{units}e{}", -i32::from(scale));
-    let float: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
-    // Up to 15 digits come back from a float as they were.
-    if units.unsigned_abs() < 1_000_000_000_000_000 {
-        return Ok(PropertyValue::Float(float));
-    }
-    let back = format!("{float:.*}", usize::try_from(scale).unwrap_or(0));
-    let digits: String = back.chars().filter(char::is_ascii_digit).collect();
-    match digits.parse::<u128>() {
-        Ok(same) if same == units.unsigned_abs() => Ok(PropertyValue::Float(float)),
-        _ => Err(format!(
-            "{text} has more digits than a float holds; cast the column to text where the file is \
-                made"
-        )),
-    }
+    let float = decimal::of_units(units.unsigned_abs(), scale.into());
+    let float = float.map_err(|why| {
+        told!(
+            "{units}e{} {why}: cast the column to text where the file is made",
+            -i32::from(scale)
+        )
+    })?;
+    Ok(PropertyValue::Float(match units < 0 {
+        true => -float,
+        false => float,
+    }))
 }
 
 fn nanoseconds(unit: TimeUnit) -> i128 {
@@ -394,8 +392,16 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
             each(array, |row| Ok(P::Date(days[row])))
         }
         DataType::Date64 => {
+            const DAY: i64 = 86_400_000;
             let millis = numbers(array);
-            each(array, |row| Ok(P::Date(millis[row].div_euclid(86_400_000))))
+            each(array, |row| match millis[row].rem_euclid(DAY) {
+                0 => Ok(P::Date(millis[row].div_euclid(DAY))),
+                _ => Err(told!(
+                    "{} ms after 1970 is within a day, no date: cast the column to a timestamp \
+                     where the file is made",
+                    millis[row]
+                )),
+            })
         }
         DataType::Time32(unit) | DataType::Time64(unit) => {
             let (values, unit) = (numbers(array), nanoseconds(*unit));
@@ -403,7 +409,7 @@ fn data(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
                 let of_day = i128::from(values[row]) * unit;
                 match i64::try_from(of_day) {
                     Ok(of_day @ 0..86_400_000_000_000) => Ok(P::LocalTime(of_day)),
-                    _ => Err(format!("{} is no time of day", values[row])),
+                    _ => Err(told!("{} is no time of day", values[row])),
                 }
             })
         }
@@ -541,4 +547,27 @@ fn lists<O: OffsetSizeTrait>(array: &ArrayRef) -> Result<Vec<Datum>, BadCell> {
         }
     };
     Ok((0..array.len()).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Goal: an error about a file that says of what type a column is says what to do there.
+    #[test]
+    fn what_no_type_here_holds_is_to_be_cast_in_the_file() {
+        let days: ArrayRef = std::sync::Arc::new(arrow_array::Date64Array::from(vec![
+            Some(-86_400_000),
+            None,
+        ]));
+        let wanted = [Datum::Value(PropertyValue::Date(-1)), Datum::NULL];
+        assert_eq!(data(&days), Ok(wanted.to_vec()));
+        let within: ArrayRef = std::sync::Arc::new(arrow_array::Date64Array::from(vec![0, 1]));
+        let (row, why) = data(&within).expect_err("within a day");
+        let advice = "cast the column to a timestamp where the file is made";
+        assert!(row == 1 && why.ends_with(advice), "{row}: {why}");
+        let why = decimal(12_345_678_901_234_567_891, 2).expect_err("many digits");
+        let advice = "cast the column to text where the file is made";
+        assert!(why.ends_with(advice), "{why}");
+    }
 }

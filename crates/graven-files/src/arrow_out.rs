@@ -5,6 +5,8 @@
 //! zones and dates out of reach are text in ISO form; a column of several kinds is text that holds
 //! literals ([`crate::literal`]).
 
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, StringBuilder};
@@ -123,24 +125,37 @@ fn point_fields() -> Fields {
     .into()
 }
 
-/// The text of a value where its format has no type for it.
-pub(crate) fn text_of(datum: &Datum, kind: &Kind) -> String {
-    let mut text = String::new();
+/// Writes the text of a value where its format has no type for it.
+fn write_text(out: &mut impl Write, datum: &Datum, kind: &Kind) -> fmt::Result {
     match (datum, kind) {
-        (datum, Kind::Any | Kind::Literal) => literal::write(&mut text, datum),
-        (Datum::Value(PropertyValue::String(string)), _) => text.push_str(string),
+        (datum, Kind::Any | Kind::Literal) => literal::write_to(out, datum),
+        (Datum::Value(PropertyValue::String(string)), _) => out.write_str(string),
         (Datum::Value(PropertyValue::Bytes(bytes)), _) => {
-            bytes
-                .iter()
-                .for_each(|b| text.push_str(&format!("{b:02x}")));
+            bytes.iter().try_for_each(|b| write!(out, "{b:02x}"))
         }
         (Datum::Value(value), _) => match graven_temporal::text::write(value) {
-            Some(iso) => text.push_str(&iso),
-            None => literal::write(&mut text, datum),
+            Some(iso) => out.write_str(&iso),
+            None => literal::write_to(out, datum),
         },
-        _ => literal::write(&mut text, datum),
+        _ => literal::write_to(out, datum),
     }
-    text
+}
+
+/// The text of a value where its format has no type for it; that of a text is not copied.
+pub(crate) fn text_of<'a>(datum: &'a Datum, kind: &Kind) -> Cow<'a, str> {
+    match (datum, kind) {
+        (Datum::Value(PropertyValue::String(text)), kind)
+            if !matches!(kind, Kind::Any | Kind::Literal) =>
+        {
+            Cow::Borrowed(text)
+        }
+        _ => {
+            let mut text = String::new();
+            // Nothing is refused by a text.
+            let _ = write_text(&mut text, datum, kind);
+            Cow::Owned(text)
+        }
+    }
 }
 
 macro_rules! primitive {
@@ -187,7 +202,11 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
         (Kind::Integer, _) => Arc::new(primitive!(Int64Type, values, P::Integer(i) => *i)),
         (Kind::Float, _) => Arc::new(primitive!(Float64Type, values, P::Float(x) => *x)),
         (Kind::Bytes, _) => {
-            let mut builder = BinaryBuilder::new();
+            let bytes = values.iter().map(|datum| match datum {
+                Datum::Value(P::Bytes(bytes)) => bytes.len(),
+                _ => 0,
+            });
+            let mut builder = BinaryBuilder::with_capacity(values.len(), bytes.sum());
             for datum in values {
                 builder.append_option(match datum {
                     Datum::Value(P::Bytes(bytes)) => Some(&**bytes),
@@ -261,12 +280,19 @@ pub(crate) fn array(values: &[&Datum], kind: &Kind, shape: &Shape) -> ArrayRef {
             ))
         }
         _ => {
-            let mut builder = StringBuilder::new();
+            let bytes = values.iter().map(|datum| match datum {
+                Datum::Value(P::String(text)) => text.len(),
+                _ => 0,
+            });
+            let mut builder = StringBuilder::with_capacity(values.len(), bytes.sum());
             for datum in values {
-                match datum {
-                    datum if datum.is_null() => builder.append_null(),
-                    datum => builder.append_value(text_of(datum, kind)),
+                if datum.is_null() {
+                    builder.append_null();
+                    continue;
                 }
+                let _ = write_text(&mut builder, datum, kind);
+                // What was written is the beginning of the value.
+                builder.append_value("");
             }
             Arc::new(builder.finish())
         }

@@ -4,11 +4,17 @@
 //! # Invariants
 //! * FI-1 A value is never changed silently: what the declared kind cannot hold is an error, and so
 //!   is an integer that no 64 bits hold.
+//! * FI-18 A map of a type with fields has these fields: what it lacks is null, what the type lacks
+//!   is an error.
+
+use std::sync::Arc;
 
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::datum::Datum;
+use crate::decimal;
 use crate::foreign;
 use crate::kind::Kind;
 use crate::literal;
@@ -19,7 +25,7 @@ use crate::literal;
 /// What is wrong with it, to be put behind the value: "is no INTEGER".
 pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
     use PropertyValue as P;
-    let no = || Err(format!("is no {kind}"));
+    let no = || Err(told!("is no {kind}"));
     let value = match (datum, kind) {
         (datum, Kind::Any | Kind::Null) => return Ok(datum),
         (Datum::Value(P::Null), _) => return Ok(Datum::NULL),
@@ -39,26 +45,22 @@ pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
         (Datum::Map(entries), Kind::Point) => return literal::point(&entries),
         (list @ Datum::Value(P::List(_)), Kind::Vector(of, dimension)) => {
             let made = literal::vector(&list, *of, *dimension);
-            made.map_err(|why| format!("is no {kind}: it {why}"))?
+            made.map_err(|why| told!("is no {kind}: it {why}"))?
         }
-        (Datum::Map(entries), Kind::Map(wanted)) => {
-            let entries = entries.into_iter().map(|(key, value)| {
-                let kind = wanted.iter().find(|(name, _)| **name == *key);
-                let value = match kind {
-                    Some((_, kind)) => cast(value, kind)
-                        .map_err(|why| format!("has the field {key}, which {why}"))?,
-                    None => value,
-                };
-                Ok((key, value))
-            });
-            return Ok(Datum::Map(entries.collect::<Result<_, String>>()?));
-        }
+        (map @ Datum::Map(_), Kind::Map(fields)) if fields.is_empty() => return Ok(map),
+        (Datum::Map(entries), Kind::Map(fields)) => return of_fields(entries, fields),
         (Datum::Value(value), kind) => match (value, kind) {
             (P::Float(x), Kind::Integer) if x.fract() == 0.0 && x.abs() < 9e15 => {
                 P::Integer(x as i64)
             }
             (P::Integer(i), Kind::Float) if (i as f64) as i128 == i128::from(i) => {
                 P::Float(i as f64)
+            }
+            (P::Float(x), Kind::Decimal(digits, scale)) => {
+                P::Float(decimal::of_float(x, (*digits, *scale))?)
+            }
+            (P::Integer(i), Kind::Decimal(digits, scale)) => {
+                P::Float(decimal::of_integer(i, (*digits, *scale))?)
             }
             (P::LocalDateTime(t), Kind::Date) if t.seconds % 86_400 == 0 && t.nanoseconds == 0 => {
                 P::Date(t.seconds / 86_400)
@@ -116,12 +118,12 @@ fn uuid(text: &str) -> Option<String> {
 /// As [`cast`].
 pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
     use PropertyValue as P;
-    let no = || Err(format!("is no {kind}"));
+    let no = || Err(told!("is no {kind}"));
     let trimmed = given.trim();
     let temporal = |kind: Temporal| {
         text::parse(kind, &spaced(trimmed), &Zone::UTC)
             .map(Datum::Value)
-            .map_err(|error| format!("is no {}: {error}", kind.name()))
+            .map_err(|error| told!("is no {}: {error}", kind.name()))
     };
     let value = match kind {
         Kind::Any => return Ok(sniffed(given)),
@@ -146,6 +148,7 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
                 None => return no(),
             },
         },
+        Kind::Decimal(digits, scale) => P::Float(decimal::of_text(trimmed, (*digits, *scale))?),
         Kind::Bytes => match literal::hexadecimal(trimmed) {
             Ok(bytes) => bytes,
             Err(why) => foreign::bytes(given).ok_or(why)?,
@@ -162,43 +165,41 @@ pub(crate) fn of_text(given: &str, kind: &Kind) -> Result<Datum, String> {
             Ok(read) => P::Duration(read),
             Err(error) => match foreign::duration(trimmed) {
                 Some(read) => read,
-                None => return Err(format!("is no DURATION: {error}")),
+                None => return Err(told!("is no DURATION: {error}")),
             },
         },
         Kind::Literal => return literal::read(trimmed),
         Kind::List(_) | Kind::Map(_) | Kind::Point | Kind::Vector(..) => {
-            let read = literal::read(trimmed).map_err(|why| format!("is no {kind}: it {why}"))?;
+            let read = literal::read(trimmed).map_err(|why| told!("is no {kind}: it {why}"))?;
             return match read {
                 Datum::Value(P::String(_)) => no(),
-                read => match unknown_field(&read, kind) {
-                    Some(name) => Err(format!(
-                        "has the field {name}, which neither the type of the column nor a row \
-                            before has: declare the column as MAP"
-                    )),
-                    None => cast(read, kind),
-                },
+                read => cast(read, kind),
             };
         }
     };
     Ok(Datum::Value(value))
 }
 
-/// A key of a map that its kind has no field for.
-fn unknown_field<'a>(datum: &'a Datum, kind: &Kind) -> Option<&'a str> {
-    match (datum, kind) {
-        (Datum::List(items), Kind::List(element)) => {
-            items.iter().find_map(|item| unknown_field(item, element))
-        }
-        (Datum::Map(entries), Kind::Map(fields)) if !fields.is_empty() => {
-            entries.iter().find_map(|(key, value)| {
-                match fields.iter().find(|(name, _)| **name == **key) {
-                    Some((_, kind)) => unknown_field(value, kind),
-                    None => Some(&**key),
-                }
-            })
-        }
-        _ => None,
+/// A map with these fields, in their order: what it lacks is null, and it has no others.
+fn of_fields(entries: Vec<(Arc<str>, Datum)>, fields: &[(String, Kind)]) -> Result<Datum, String> {
+    let mut made: Vec<(Arc<str>, Datum)> = Vec::with_capacity(fields.len());
+    made.extend(
+        fields
+            .iter()
+            .map(|(name, _)| (Arc::from(&**name), Datum::NULL)),
+    );
+    for (key, value) in entries {
+        let at = fields.iter().position(|(name, _)| **name == *key);
+        let at = at.ok_or_else(|| {
+            told!(
+                "has the field {key}, which neither the type of the column nor a row before has: \
+                    declare the column as MAP, or with that field"
+            )
+        })?;
+        let value = cast(value, &fields[at].1);
+        made[at].1 = value.map_err(|why| told!("has the field {key}, which {why}"))?;
     }
+    Ok(Datum::Map(made))
 }
 
 /// Other programs put a blank between date and time; months and days may have one digit.
@@ -229,7 +230,7 @@ pub(crate) fn kind_of_text(text: &str) -> Kind {
     // More digits than a number holds are no number.
     let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
     if digits <= 17 + bytes.iter().filter(|b| **b == b'e').count() * 3
-        && literal::float(text).is_some()
+        && literal::float(text).is_some_and(|float| decimal::comes_back(text, float))
     {
         return Kind::Float;
     }
@@ -272,6 +273,8 @@ mod tests {
             ("0.5", Kind::Float),
             ("1e9", Kind::Float),
             ("1e400", Kind::String),
+            ("9007199254740993.0", Kind::String),
+            ("9007199254740992.0", Kind::Float),
             ("-1e400", Kind::String),
             ("9223372036854775808", Kind::String),
             ("2024-01-31", Kind::Date),
@@ -319,10 +322,19 @@ mod tests {
             ("00ff", "BLOB", "bytes('00ff')"),
             ("-Infinity", "FLOAT", "(-1.0 / 0.0)"),
             ("1.5", "DECIMAL(5,2)", "1.5"),
+            ("1.005", "DECIMAL(5,2)", "1.01"),
+            ("[1.005, 2]", "DECIMAL(5, 2)[]", "[1.01, 2.0]"),
+            ("[1.00000000000000000005]", "FLOAT[]", "[1.0]"),
+            (
+                "[1.00000000000000000005]",
+                "ANY",
+                "'[1.00000000000000000005]'",
+            ),
+            ("{}", "STRUCT(a INT64)", "{a: null}"),
             (
                 "{a: 1, `b, c`: [{d: x}]}",
                 "struct(a INT64, `b, c` STRUCT(d STRING, e DECIMAL(5, 2))[3], f MAP(STRING, INT64))",
-                "{a: 1, `b, c`: [{d: 'x'}]}",
+                "{a: 1, `b, c`: [{d: 'x', e: null}], f: null}",
             ),
             ("[{a: 1.5}]", "LIST<STRUCT(a DOUBLE)>", "[{a: 1.5}]"),
             ("{k=1}", "MAP(STRING, INT64)", "{k: 1}"),
@@ -346,6 +358,10 @@ mod tests {
             ("[{a: {b: x}}]", "STRUCT(a STRUCT(b INT64))[]"),
             ("9223372036854775808", "INTEGER"),
             ("yes", "BOOLEAN"),
+            ("12345678901234567.89", "DECIMAL(20, 2)"),
+            ("[12345678901234567.89]", "DECIMAL(20, 2)[]"),
+            ("1000", "NUMERIC(5, 2)"),
+            ("1000000000000000", "DECIMAL"),
             ("2024-02-30", "DATE"),
             ("[1, x]", "LIST<INTEGER>"),
             ("[1", "LIST<INTEGER>"),

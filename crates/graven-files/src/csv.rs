@@ -19,6 +19,7 @@ use crate::literal;
 use crate::options::Options;
 use crate::ranges::Input;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 /// What the beginning of a file shows: how it is written, and its columns.
 pub(crate) fn sniff(
@@ -299,7 +300,7 @@ impl Reader {
                 {
                     return Err(Error::File {
                         file: name.to_owned(),
-                        why: format!(
+                        why: told!(
                             "has other columns than the first file, which has {}",
                             names.join(", ")
                         ),
@@ -329,7 +330,7 @@ impl Reader {
         self.row += 1;
         let fields = self.records.fields.len();
         if fields != self.width {
-            let why = format!(
+            let why = told!(
                 "has {fields} field(s) where {} are wanted; a field that holds the delimiter \
                     stands in quotes",
                 self.width

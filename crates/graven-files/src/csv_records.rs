@@ -18,6 +18,7 @@ use crate::column::{AS_LIST, COLUMNS_MAX};
 use crate::error::{Error, Fault, Result};
 use crate::options::Options;
 use crate::ranges::{Cursor, Input};
+use graven_types::told;
 
 /// Bytes read at a time.
 const BLOCK: usize = 256 << 10;
@@ -169,7 +170,7 @@ impl Records {
     fn fill(&mut self) -> Result<bool> {
         let longest = self.dialect.record_bytes;
         if self.block.len() - self.at > longest {
-            let why = format!(
+            let why = told!(
                 "the record is longer than {longest} bytes: is a quote missing? A higher memory \
                     limit takes longer ones"
             );
@@ -328,11 +329,11 @@ impl Records {
                     }
                     _ => "",
                 };
-                let why = format!("text follows a closing quote{hint}");
+                let why = told!("text follows a closing quote{hint}");
                 return Err(self.torn_at(at, lines, fields, &why).into());
             }
             if fields.len() == COLUMNS_MAX {
-                let why = format!("the record has more than {COLUMNS_MAX} fields; {AS_LIST}");
+                let why = told!("the record has more than {COLUMNS_MAX} fields; {AS_LIST}");
                 return Err(self.torn_at(at, lines, fields, &why).into());
             }
             let place = start..stop.min(behind);

@@ -3,34 +3,39 @@
 //! # How it works
 //! The extent of the next object is found byte by byte, then it is parsed by itself: neither a
 //! large list nor a long file is ever in memory. Columns are the keys of the first objects, in the
-//! order they come.
+//! order they come. Numbers become floats where they have a point or an exponent; where decimals
+//! are declared, and where a number may be a whole one beyond 64 bits, its text is read.
 //!
 //! # Invariants
 //! * FI-3 An object longer than four times [`Options::record_bytes`] is an error, and so is a key
 //!   that the columns lack: nothing is left out silently.
 
 use std::io::{BufRead, BufReader, Read};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
-use crate::cast::cast;
+use crate::cast::{cast, of_text};
 use crate::column::{COLUMNS_MAX, Column};
 use crate::datum::Datum;
+use crate::decimal::comes_back;
 use crate::error::{Error, Fault, Result};
 use crate::kind::Kind;
 use crate::options::Options;
 use crate::ranges::{Cursor, Input};
 
 /// An object with its keys in the order they are written.
-struct Pairs(Vec<(String, Json)>);
+struct Pairs<T>(Vec<(String, T)>);
 
-impl<'de> serde::Deserialize<'de> for Pairs {
+impl<'de, T: serde::Deserialize<'de>> serde::Deserialize<'de> for Pairs<T> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Pairs;
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: serde::Deserialize<'de>> serde::de::Visitor<'de> for Visitor<T> {
+            type Value = Pairs<T>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("an object")
@@ -39,7 +44,7 @@ impl<'de> serde::Deserialize<'de> for Pairs {
             fn visit_map<A: serde::de::MapAccess<'de>>(
                 self,
                 mut map: A,
-            ) -> Result<Pairs, A::Error> {
+            ) -> Result<Pairs<T>, A::Error> {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
                     pairs.push(pair);
@@ -47,7 +52,7 @@ impl<'de> serde::Deserialize<'de> for Pairs {
                 Ok(Pairs(pairs))
             }
         }
-        deserializer.deserialize_map(Visitor)
+        deserializer.deserialize_map(Visitor(PhantomData))
     }
 }
 
@@ -153,7 +158,7 @@ impl Objects {
             }
             self.input.consume(whole);
             if self.text.len() > self.longest {
-                let why = format!(
+                let why = told!(
                     "the object is longer than {} bytes: is a quote missing? A higher memory limit \
                         takes longer ones",
                     self.longest
@@ -167,13 +172,11 @@ impl Objects {
         self.row += 1;
         match serde_json::from_slice(&self.text) {
             Ok(Pairs(object)) if object.len() > COLUMNS_MAX => {
-                let why = format!("the object has more than {COLUMNS_MAX} keys");
+                let why = told!("the object has more than {COLUMNS_MAX} keys");
                 Err(self.fault(None, None, why).into())
             }
             Ok(Pairs(object)) => Ok(Some(object)),
-            Err(error) => Err(self
-                .fault(None, None, format!("is no JSON: {error}"))
-                .into()),
+            Err(error) => Err(self.fault(None, None, told!("is no JSON: {error}")).into()),
         }
     }
 
@@ -193,12 +196,28 @@ impl Objects {
                 raise SAMPLE_SIZE";
             return Err(self.fault(None, Some(unknown.clone()), why).into());
         }
+        let is_wanted = |key: &str| wanted.iter().any(|at| columns[*at].name == *key);
+        let mut values = object.iter().filter(|(key, _)| is_wanted(key));
+        let has_decimals = wanted.iter().any(|at| columns[*at].kind.has_decimals());
+        let is_exact = has_decimals || values.any(|(_, json)| may_be_whole(json));
+        let texts: Option<Pairs<&RawValue>> = match is_exact {
+            true => serde_json::from_slice(&self.text).ok(),
+            false => None,
+        };
+        let text_of = |name: &str| {
+            let texts = &texts.as_ref()?.0;
+            texts.iter().rfind(|(key, _)| *key == *name)
+        };
         for (slot, at) in wanted.iter().enumerate() {
             let column = &columns[*at];
             // The last of several with one name counts, as everywhere.
             let json = object.iter().rposition(|(key, _)| *key == column.name);
             let json = json.map_or(Json::Null, |place| object.swap_remove(place).1);
-            let value = datum(&json).and_then(|value| match (&value, &column.kind) {
+            let value = match text_of(&column.name) {
+                Some((_, text)) => exact(text, &column.kind),
+                None => datum(&json),
+            };
+            let value = value.and_then(|value| match (&value, &column.kind) {
                 // A file says itself which values are texts.
                 (Datum::Value(PropertyValue::Integer(_)), Kind::String)
                 | (Datum::Value(PropertyValue::Boolean(_)), Kind::String) => {
@@ -207,9 +226,10 @@ impl Objects {
                 _ => cast(value, &column.kind),
             });
             let value = value.map_err(|why| {
-                let shown = match &json {
-                    Json::String(text) => text.clone(),
-                    other => other.to_string(),
+                let shown = match (&json, text_of(&column.name)) {
+                    (Json::String(text), _) => told!("{text}"),
+                    (Json::Number(_), Some((_, text))) => told!("{}", text.get()),
+                    (other, _) => told!("{other}"),
                 };
                 self.fault(Some(&column.name), Some(shown), why)
             })?;
@@ -243,6 +263,65 @@ fn datum(json: &Json) -> Result<Datum, String> {
         }
     };
     Ok(Datum::Value(value))
+}
+
+/// From here on a number may be a whole one that no 64 bits hold.
+const WHOLE_MAX: f64 = 9_223_372_036_854_775_807.0;
+
+/// Whether some number may be whole and beyond 64 bits.
+fn may_be_whole(json: &Json) -> bool {
+    match json {
+        Json::Number(number) => {
+            number.as_i64().is_none() && number.as_f64().is_some_and(|it| it.abs() >= WHOLE_MAX)
+        }
+        Json::Array(items) => items.iter().any(may_be_whole),
+        Json::Object(entries) => entries.values().any(may_be_whole),
+        _ => false,
+    }
+}
+
+/// The value of a text of JSON, with all digits of its numbers.
+fn exact(raw: &RawValue, kind: &Kind) -> Result<Datum, String> {
+    let text = raw.get();
+    let broken = |error: serde_json::Error| told!("is no JSON: {error}");
+    match (text.as_bytes().first(), kind) {
+        (Some(b'['), kind) => {
+            let element = match kind {
+                Kind::List(element) => element,
+                Kind::Vector(of, _) if of.is_float() => &Kind::Float,
+                _ => &Kind::Any,
+            };
+            let items: Vec<&RawValue> = serde_json::from_str(text).map_err(broken)?;
+            let items = items.into_iter().map(|item| exact(item, element));
+            Ok(Datum::list(items.collect::<Result<_, _>>()?))
+        }
+        (Some(b'{'), kind) => {
+            let fields: &[(String, Kind)] = match kind {
+                Kind::Map(fields) => fields,
+                _ => &[],
+            };
+            let entries: Pairs<&RawValue> = serde_json::from_str(text).map_err(broken)?;
+            let entries = entries.0.into_iter().map(|(key, value)| {
+                let field = fields.iter().find(|(name, _)| *name == key);
+                let kind = field.map_or(&Kind::Any, |(_, kind)| kind);
+                Ok((Arc::from(key), exact(value, kind)?))
+            });
+            Ok(Datum::Map(entries.collect::<Result<_, String>>()?))
+        }
+        (Some(b'-' | b'0'..=b'9'), Kind::Decimal(..)) => of_text(text, kind),
+        (Some(b'-' | b'0'..=b'9'), _) => {
+            let number: f64 = text.parse().unwrap_or(f64::NAN);
+            let is_whole = !text.contains(['.', 'e', 'E']) && text.parse::<i64>().is_err();
+            match is_whole {
+                true if *kind == Kind::Float && comes_back(text, number) => {
+                    Ok(Datum::Value(PropertyValue::Float(number)))
+                }
+                true => Err("is larger than a 64-bit integer".to_owned()),
+                false => datum(&serde_json::from_str(text).map_err(broken)?),
+            }
+        }
+        _ => datum(&serde_json::from_str(text).map_err(broken)?),
+    }
 }
 
 /// The columns that the first objects show.

@@ -14,6 +14,7 @@ use graven_types::type_text;
 use graven_types::vector::{CoordinateType, VectorType};
 
 use crate::datum::Datum;
+use crate::decimal;
 
 /// What the values of a column are; null may stand anywhere.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub enum Kind {
     Integer,
     /// 64-bit floats.
     Float,
+    /// Floats of so many digits at most, and so many of them behind the point.
+    Decimal(u32, u32),
     /// Text.
     String,
     /// Bytes.
@@ -88,9 +91,6 @@ const NAMES: &[(&str, Kind)] = &[
     ("REAL", Kind::Float),
     ("FLOAT4", Kind::Float),
     ("FLOAT8", Kind::Float),
-    ("DECIMAL", Kind::Float),
-    ("NUMERIC", Kind::Float),
-    ("DEC", Kind::Float),
     ("STRING", Kind::String),
     ("VARCHAR", Kind::String),
     ("TEXT", Kind::String),
@@ -116,6 +116,9 @@ const NAMES: &[(&str, Kind)] = &[
     ("MAP", Kind::Map(Vec::new())),
     ("CYPHER", Kind::Literal),
 ];
+
+/// Names of decimals.
+const DECIMALS: [&str; 3] = ["DECIMAL", "NUMERIC", "DEC"];
 
 impl Kind {
     /// The kind of that name: `INTEGER`, `INT64`, `LIST<STRING>`, `STRING[]`, `VECTOR<FLOAT32>(3)`,
@@ -154,14 +157,40 @@ impl Kind {
                     });
                     fields.collect::<Option<_>>().map(Kind::Map)
                 }
-                // Digits, and the types of keys and values, are left to what takes the value.
+                head if DECIMALS.contains(&head) => Kind::decimal(inside),
+                // The types of keys and values are left to what takes the value.
                 head => within(head),
             };
+        }
+        if DECIMALS
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+        {
+            let (digits, scale) = decimal::DEFAULT;
+            return Some(Kind::Decimal(digits, scale));
         }
         let known = NAMES
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map(|(_, kind)| kind.clone())
+    }
+
+    /// The decimals of a type with these words in its parentheses: digits, and the scale.
+    fn decimal(inside: &str) -> Option<Kind> {
+        let (digits, scale) = inside.split_once(',').unwrap_or((inside, "0"));
+        let (digits, scale) = (digits.trim().parse().ok()?, scale.trim().parse().ok()?);
+        let fits = scale <= digits && digits <= decimal::DIGITS_MAX;
+        fits.then_some(Kind::Decimal(digits, scale))
+    }
+
+    /// Whether decimals are among its values.
+    pub(crate) fn has_decimals(&self) -> bool {
+        match self {
+            Kind::Decimal(..) => true,
+            Kind::List(element) => element.has_decimals(),
+            Kind::Map(fields) => fields.iter().any(|(_, kind)| kind.has_decimals()),
+            _ => false,
+        }
     }
 
     /// The kind of a value.
@@ -213,6 +242,40 @@ impl Kind {
         }
     }
 
+    /// Whether vectors are among its values.
+    #[must_use]
+    pub fn has_vectors(&self) -> bool {
+        match self {
+            Kind::Vector(..) => true,
+            Kind::List(element) => element.has_vectors(),
+            Kind::Map(fields) => fields.iter().any(|(_, kind)| kind.has_vectors()),
+            _ => false,
+        }
+    }
+
+    /// Bytes that the nulls of a value take in a column of Arrow or Parquet of this kind.
+    #[must_use]
+    pub fn bytes_of_nulls(&self, datum: &Datum) -> usize {
+        match (self, datum) {
+            (kind, Datum::Value(PropertyValue::Null)) => kind.null_bytes(),
+            (Kind::List(element), Datum::Value(PropertyValue::List(items))) => {
+                let nulls = items.iter().filter(|item| item.is_null());
+                nulls.count() * element.null_bytes()
+            }
+            (Kind::List(element), Datum::List(items)) => {
+                items.iter().map(|item| element.bytes_of_nulls(item)).sum()
+            }
+            (Kind::Map(fields), Datum::Map(entries)) => {
+                let fields = fields.iter().map(|(name, kind)| {
+                    let found = entries.iter().find(|(key, _)| **key == **name);
+                    found.map_or(kind.null_bytes(), |(_, value)| kind.bytes_of_nulls(value))
+                });
+                fields.sum()
+            }
+            _ => 0,
+        }
+    }
+
     /// What values of either kind have in common. Integers and floats stay apart: a column that
     /// holds both is of no one kind, so that each value comes back as it was.
     #[must_use]
@@ -243,6 +306,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::List(element) => write!(f, "LIST<{element}>"),
+            Kind::Decimal(digits, scale) => write!(f, "DECIMAL({digits}, {scale})"),
             Kind::Map(_) => f.write_str("MAP"),
             Kind::Vector(of, dimension) => write!(f, "VECTOR<{of}>({dimension})"),
             plain => {

@@ -34,6 +34,7 @@ mod csv;
 mod csv_dialect;
 mod csv_records;
 mod datum;
+pub mod decimal;
 pub mod elements;
 mod error;
 mod foreign;

@@ -5,126 +5,152 @@
 //! [`read`] takes literals only, and besides them what lists of other programs look like: JSON's,
 //! and texts without quotes within brackets (`[a, b]`), or within backquotes.
 
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use graven_temporal::{Kind as Temporal, Zone, duration, text};
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::vector::{CoordinateType, Number, Vector};
 use graven_types::{LocalDateTime, Point};
 
 use crate::datum::Datum;
+use crate::decimal;
 
 /// Nesting that is read.
 const DEPTH_MAX: usize = 100;
 
 /// Appends the literal of a value.
 pub fn write(out: &mut String, datum: &Datum) {
+    // Nothing is refused by a text.
+    let _ = write_to(out, datum);
+}
+
+/// Writes the literal of a value.
+///
+/// # Errors
+/// What `out` says.
+pub fn write_to(out: &mut impl Write, datum: &Datum) -> fmt::Result {
     match datum {
         Datum::Value(value) => write_value(out, value),
-        Datum::List(items) => {
-            between(out, ('[', ']'), items.iter(), write);
-        }
+        Datum::List(items) => between(out, ('[', ']'), items.iter(), write_to),
         Datum::Map(entries) => between(out, ('{', '}'), entries.iter(), |out, (key, value)| {
-            name(out, key);
-            out.push_str(": ");
-            write(out, value);
+            write_name(out, key)?;
+            out.write_str(": ")?;
+            write_to(out, value)
         }),
     }
 }
 
-fn between<T>(
-    out: &mut String,
+fn between<T, W: Write>(
+    out: &mut W,
     (open, close): (char, char),
     items: impl Iterator<Item = T>,
-    one: impl Fn(&mut String, T),
-) {
-    out.push(open);
+    one: impl Fn(&mut W, T) -> fmt::Result,
+) -> fmt::Result {
+    out.write_char(open)?;
     for (at, item) in items.enumerate() {
         if at > 0 {
-            out.push_str(", ");
+            out.write_str(", ")?;
         }
-        one(out, item);
+        one(out, item)?;
     }
-    out.push(close);
+    out.write_char(close)
 }
 
 /// Appends a name, in backquotes where it needs them.
 pub fn name(out: &mut String, name: &str) {
+    let _ = write_name(out, name);
+}
+
+fn write_name(out: &mut impl Write, name: &str) -> fmt::Result {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain {
-        return out.push_str(name);
+    match plain {
+        true => out.write_str(name),
+        false => out.write_str(&graven_types::name::quoted(name)),
     }
-    out.push_str(&graven_types::name::quoted(name));
 }
 
 /// Appends a text in quotes.
 pub fn quoted(out: &mut String, text: &str) {
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\'' => out.push_str("\\'"),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            // XML, which may carry the literal, has no such characters.
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {
-                out.push_str(&format!("\\u{:04X}", u32::from(c)))
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
+    let _ = write_quoted(out, text);
 }
 
-fn write_value(out: &mut String, value: &PropertyValue) {
-    let temporal = |out: &mut String, function: &str| {
-        out.push_str(function);
-        out.push_str("('");
-        out.push_str(&text::write(value).unwrap_or_default());
-        out.push_str("')");
-    };
-    match value {
-        PropertyValue::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
+fn write_quoted(out: &mut impl Write, text: &str) -> fmt::Result {
+    // XML, which may carry the literal, has no such characters.
+    let is_special = |c: char| matches!(c, '\'' | '\\' | '\u{FFFE}' | '\u{FFFF}') || c.is_control();
+    out.write_char('\'')?;
+    let mut rest = text;
+    while let Some(at) = rest.find(is_special) {
+        out.write_str(&rest[..at])?;
+        let mut chars = rest[at..].chars();
+        match chars.next().unwrap_or_default() {
+            '\'' => out.write_str("\\'")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            c => write!(out, "\\u{:04X}", u32::from(c))?,
+        }
+        rest = chars.as_str();
+    }
+    out.write_str(rest)?;
+    out.write_char('\'')
+}
+
+fn write_value(out: &mut impl Write, value: &PropertyValue) -> fmt::Result {
+    let function = match value {
+        PropertyValue::Boolean(b) => return out.write_str(if *b { "true" } else { "false" }),
         // The least integer has no literal of its own.
-        PropertyValue::Integer(i64::MIN) => out.push_str("(-9223372036854775807 - 1)"),
-        PropertyValue::Integer(i) => out.push_str(&i.to_string()),
-        PropertyValue::Float(x) if x.is_nan() => out.push_str("(0.0 / 0.0)"),
+        PropertyValue::Integer(i64::MIN) => return out.write_str("(-9223372036854775807 - 1)"),
+        PropertyValue::Integer(i) => return write!(out, "{i}"),
+        PropertyValue::Float(x) if x.is_nan() => return out.write_str("(0.0 / 0.0)"),
         PropertyValue::Float(x) if x.is_infinite() => {
-            out.push_str(if *x > 0.0 {
+            return out.write_str(if *x > 0.0 {
                 "(1.0 / 0.0)"
             } else {
                 "(-1.0 / 0.0)"
             });
         }
-        PropertyValue::Float(x) => out.push_str(&format!("{x:?}")),
-        PropertyValue::String(s) => quoted(out, s),
+        PropertyValue::Float(x) => return write!(out, "{x:?}"),
+        PropertyValue::String(s) => return write_quoted(out, s),
         PropertyValue::Bytes(bytes) => {
-            out.push_str("bytes('");
-            bytes.iter().for_each(|b| out.push_str(&format!("{b:02x}")));
-            out.push_str("')");
+            out.write_str("bytes('")?;
+            bytes.iter().try_for_each(|b| write!(out, "{b:02x}"))?;
+            return out.write_str("')");
         }
-        PropertyValue::List(items) => between(out, ('[', ']'), items.iter(), write_value),
-        PropertyValue::Date(_) => temporal(out, "date"),
-        PropertyValue::LocalTime(_) => temporal(out, "localtime"),
-        PropertyValue::Time(_) => temporal(out, "time"),
-        PropertyValue::LocalDateTime(_) => temporal(out, "localdatetime"),
-        PropertyValue::DateTime(_) => temporal(out, "datetime"),
-        PropertyValue::Duration(_) => temporal(out, "duration"),
+        PropertyValue::List(items) => {
+            return between(out, ('[', ']'), items.iter(), write_value);
+        }
         PropertyValue::Point(p) => {
-            out.push_str(&format!(
-                "point({{srid: {}, x: {:?}, y: {:?}",
-                p.srid, p.x, p.y
-            ));
+            let (srid, x, y) = (p.srid, p.x, p.y);
+            write!(out, "point({{srid: {srid}, x: {x:?}, y: {y:?}")?;
             if let Some(z) = p.z {
-                out.push_str(&format!(", z: {z:?}"));
+                write!(out, ", z: {z:?}")?;
             }
-            out.push_str("})");
+            return out.write_str("})");
         }
-        PropertyValue::Vector(vector) => out.push_str(&vector.to_string()),
-        PropertyValue::Null => out.push_str("null"),
+        PropertyValue::Vector(vector) => return write!(out, "{vector}"),
+        PropertyValue::Null => return out.write_str("null"),
+        PropertyValue::Date(_) => "date",
+        PropertyValue::LocalTime(_) => "localtime",
+        PropertyValue::Time(_) => "time",
+        PropertyValue::LocalDateTime(_) => "localdatetime",
+        PropertyValue::DateTime(_) => "datetime",
+        PropertyValue::Duration(_) => "duration",
+    };
+    let text = text::write(value).unwrap_or_default();
+    write!(out, "{function}('{text}')")
+}
+
+/// A value as its literal.
+pub(crate) struct Shown<'a>(pub(crate) &'a Datum);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_to(f, self.0)
     }
 }
 
@@ -148,7 +174,7 @@ pub(crate) fn read_noting_pairs(text: &str) -> Result<(Datum, bool), String> {
     reader.blank();
     match &text[reader.at..] {
         "" => Ok((value, reader.has_pairs)),
-        rest => Err(format!("has '{}' after its end", crate::Fault::shown(rest))),
+        rest => Err(told!("has '{}' after its end", crate::Fault::shown(rest))),
     }
 }
 
@@ -178,7 +204,7 @@ impl<'a> Reader<'a> {
     fn expect(&mut self, what: &str) -> Result<(), String> {
         match self.eat(what) {
             true => Ok(()),
-            false => Err(format!(
+            false => Err(told!(
                 "is no literal: {what} is missing at byte {}",
                 self.at + 1
             )),
@@ -280,7 +306,7 @@ impl<'a> Reader<'a> {
                     let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
                     let code = u32::from_str_radix(&digits, 16).ok();
                     let code = code.and_then(char::from_u32);
-                    code.ok_or_else(|| format!("has no character \\u{digits}"))?
+                    code.ok_or_else(|| told!("has no character \\u{digits}"))?
                 }
                 other => other,
             });
@@ -304,7 +330,7 @@ impl<'a> Reader<'a> {
                 return Ok(Datum::Value(value));
             }
         }
-        Err(format!("is no literal at byte {}", self.at + 1))
+        Err(told!("is no literal at byte {}", self.at + 1))
     }
 
     fn word(&mut self, listed: bool) -> Result<Datum, String> {
@@ -329,7 +355,10 @@ impl<'a> Reader<'a> {
                 (Ok(integer), _) => PropertyValue::Integer(integer),
                 // More digits than a number holds are kept, as a text.
                 _ if listed && is_whole(word) => PropertyValue::String(word.into()),
-                (_, Some(float)) if float.is_finite() => PropertyValue::Float(float),
+                (_, Some(float)) if float.is_finite() => match decimal::comes_back(word, float) {
+                    false if listed => PropertyValue::String(word.into()),
+                    _ => PropertyValue::Float(float),
+                },
                 _ if listed => PropertyValue::String(word.into()),
                 _ => return Err("is no literal".to_owned()),
             },
@@ -348,7 +377,7 @@ impl<'a> Reader<'a> {
         match (function.as_str(), argument) {
             ("point", Datum::Map(entries)) => point(&entries),
             (_, Datum::Value(PropertyValue::String(text))) => called(&function, &text),
-            _ => Err(format!(
+            _ => Err(told!(
                 "is no literal: {function}() of something else than a text"
             )),
         }
@@ -379,7 +408,7 @@ pub(crate) fn vector(
         return Err("is no list of numbers".to_owned());
     };
     if items.len() != dimension {
-        return Err(format!("has {} numbers, not {dimension}", items.len()));
+        return Err(told!("has {} numbers, not {dimension}", items.len()));
     }
     let numbers = items.iter().map(|item| match item {
         PropertyValue::Integer(integer) => Some(Number::Integer(*integer)),
@@ -399,7 +428,7 @@ pub(crate) fn vector(
         Number::Float(float) => of.is_float() || float.fract() == 0.0,
     };
     if let Some(lossy) = numbers.iter().find(|number| !is_kept(number)) {
-        return Err(format!("has the number {lossy}, which is no {of}"));
+        return Err(told!("has the number {lossy}, which is no {of}"));
     }
     let made = Vector::new(of, numbers).map_err(|fault| fault.to_string())?;
     Ok(PropertyValue::Vector(made))
@@ -436,7 +465,7 @@ fn called(function: &str, argument: &str) -> Result<Datum, String> {
             return Ok(Datum::Value(PropertyValue::Duration(read)));
         }
         "bytes" => return hexadecimal(argument).map(Datum::Value),
-        _ => return Err(format!("is no literal: there is no {function}()")),
+        _ => return Err(told!("is no literal: there is no {function}()")),
     };
     let read = text::parse(kind, argument, &Zone::UTC);
     read.map(Datum::Value).map_err(|e| e.to_string())

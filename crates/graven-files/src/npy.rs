@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
@@ -81,7 +82,7 @@ impl Rows {
             ('i' | 'u', 1 | 2 | 4 | 8) | ('f', 4 | 8) | ('b', 1)
         );
         if !known || order == Some('>') {
-            return Err(wrong(format!(
+            return Err(wrong(told!(
                 "holds values of the type '{descr}'; integers, floats of 4 or 8 bytes and \
                     booleans, little-endian, can be read"
             )));
@@ -90,7 +91,7 @@ impl Rows {
             Some([rows]) => (*rows, 1),
             Some([rows, columns]) if *columns <= COLUMNS_MAX as u64 => (*rows, *columns as usize),
             _ => {
-                return Err(wrong(format!(
+                return Err(wrong(told!(
                     "has the shape ({shape}); one or two dimensions can be read"
                 )));
             }

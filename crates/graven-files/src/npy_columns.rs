@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::kind::Kind;
 use crate::npy::Rows;
 use crate::ranges::Input;
+use graven_types::told;
 
 /// The files of a source, in the order of its columns.
 pub(crate) struct Beside {
@@ -32,9 +33,10 @@ impl Beside {
         if let Some(at) = counts.iter().position(|count| *count != rows) {
             return Err(Error::File {
                 file: names[at].clone(),
-                why: format!(
+                why: told!(
                     "has {} rows, and {} has {rows}: columns are of the same length",
-                    counts[at], names[0]
+                    counts[at],
+                    names[0]
                 ),
             });
         }

@@ -2,7 +2,9 @@
 
 use crate::datum::Datum;
 use crate::error::{Error, Result};
+use crate::literal;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 /// What files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +112,24 @@ pub struct Options {
     /// Longest record of delimited text; an object of JSON may be four times as long. No statement
     /// says it: it follows the memory limit.
     pub record_bytes: usize,
+    /// Bytes that are held of rows that were written to Parquet before they are brought to the
+    /// file. No statement says it: it follows the memory limit.
+    pub group_bytes: usize,
 }
 
 impl Options {
+    /// The same within a memory limit of so many bytes, where a file is written.
+    #[must_use]
+    pub fn written_within(self, limit: u64) -> Options {
+        /// A row group may take this share of the limit.
+        const SHARE: u64 = 8;
+        let most = usize::try_from(limit / SHARE).unwrap_or(usize::MAX);
+        Options {
+            group_bytes: self.group_bytes.min(most),
+            ..self
+        }
+    }
+
     /// Bytes of a record batch or page that are read at a time.
     pub(crate) fn batch_bytes(&self) -> usize {
         /// The writers of other programs end a page at 1 MiB.
@@ -139,6 +156,7 @@ impl Default for Options {
             maps_as_text: false,
             ignore_errors: false,
             record_bytes: 16 << 20,
+            group_bytes: 16 << 20,
         }
     }
 }
@@ -154,10 +172,9 @@ impl Options {
     pub fn set(&mut self, name: &str, value: &Datum) -> Result<()> {
         let name = name.to_ascii_uppercase();
         let wrong = |wanted: &str| {
-            let mut text = String::new();
-            crate::literal::write(&mut text, value);
-            Err(Error::Option(format!(
-                "the option {name} is {wanted}, not {text}"
+            let given = literal::Shown(value);
+            Err(Error::Option(told!(
+                "the option {name} is {wanted}, not {given}"
             )))
         };
         let text = match value {
@@ -250,7 +267,7 @@ impl Options {
                 None => return wrong("true or false"),
             },
             _ => {
-                let message = format!("there is no option {name}; there are {KNOWN}");
+                let message = told!("there is no option {name}; there are {KNOWN}");
                 return Err(Error::Option(message));
             }
         }

@@ -9,6 +9,8 @@
 //! # Invariants
 //! * FI-13 No description is handed to the library whose columns nest deeper than [`DEPTH_MAX`].
 
+use graven_types::told;
+
 /// Most levels of columns: lists take two or three each.
 const DEPTH_MAX: usize = 256;
 
@@ -22,7 +24,7 @@ const PASSED_MAX: usize = 64;
 pub(crate) fn check(description: &[u8]) -> Result<(), String> {
     let mut input = Input(description);
     match input.depth() {
-        Some(depth) if depth > DEPTH_MAX => Err(format!(
+        Some(depth) if depth > DEPTH_MAX => Err(told!(
             "has columns that nest more than {DEPTH_MAX} levels deep, which cannot be read"
         )),
         Some(_) => Ok(()),

@@ -2,6 +2,7 @@
 
 use graven_temporal::{Kind as Temporal, Zone};
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::datum::Datum;
 use crate::kind::Kind;
@@ -15,24 +16,22 @@ pub fn read(kind: &Kind, text: &str) -> Result<PropertyValue, String> {
     let trimmed = text.trim();
     let temporal = |kind: Temporal| -> Result<PropertyValue, String> {
         let value = graven_temporal::text::parse(kind, trimmed, &Zone::UTC);
-        value.map_err(|error| format!("is no {}: {error}", kind.name()))
+        value.map_err(|error| told!("is no {}: {error}", kind.name()))
     };
     Ok(match kind {
         Kind::Boolean => PropertyValue::Boolean(match trimmed.to_ascii_lowercase().as_str() {
             "true" => true,
             "false" => false,
-            _ => return Err(format!("is neither true nor false: {text}")),
+            _ => return Err(told!("is neither true nor false: {text}")),
         }),
         Kind::Integer => PropertyValue::Integer(
             trimmed
                 .parse()
-                .map_err(|_| format!("is no whole number of 64 bits: {text}"))?,
+                .map_err(|_| told!("is no whole number of 64 bits: {text}"))?,
         ),
-        Kind::Float => PropertyValue::Float(
-            trimmed
-                .parse()
-                .map_err(|_| format!("is no number: {text}"))?,
-        ),
+        Kind::Float => {
+            PropertyValue::Float(trimmed.parse().map_err(|_| told!("is no number: {text}"))?)
+        }
         Kind::Date => temporal(Temporal::Date)?,
         Kind::LocalTime => temporal(Temporal::LocalTime)?,
         Kind::Time => temporal(Temporal::Time)?,
@@ -40,12 +39,12 @@ pub fn read(kind: &Kind, text: &str) -> Result<PropertyValue, String> {
         Kind::DateTime => temporal(Temporal::DateTime)?,
         Kind::Duration => {
             let value = graven_temporal::duration::parse(trimmed);
-            let value = value.map_err(|error| format!("is no duration: {error}"))?;
+            let value = value.map_err(|error| told!("is no duration: {error}"))?;
             PropertyValue::Duration(value)
         }
         Kind::List(element) => {
             let items: Vec<serde_json::Value> = serde_json::from_str(trimmed)
-                .map_err(|error| format!("is no list as JSON writes it: {error}"))?;
+                .map_err(|error| told!("is no list as JSON writes it: {error}"))?;
             let items = items.into_iter().map(|item| match item {
                 serde_json::Value::String(item) => read(element, &item),
                 serde_json::Value::Null => Err("has null in a list".to_owned()),
@@ -55,7 +54,7 @@ pub fn read(kind: &Kind, text: &str) -> Result<PropertyValue, String> {
         }
         Kind::Literal => match literal::read(trimmed)? {
             Datum::Value(value) => value,
-            _ => return Err(format!("is a map, which no property can hold: {text}")),
+            _ => return Err(told!("is a map, which no property can hold: {text}")),
         },
         _ => PropertyValue::String(text.into()),
     })

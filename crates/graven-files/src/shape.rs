@@ -31,6 +31,10 @@ pub struct Shape {
     beyond: bool,
     /// The zone of all instants.
     pub(crate) zone: Option<Zoned>,
+    /// Bytes of the longest text.
+    longest: usize,
+    /// Bytes of the largest value, which is a text where the column becomes one of literals.
+    largest: usize,
 }
 
 /// Zones of a column.
@@ -51,6 +55,8 @@ impl Default for Shape {
             far: false,
             beyond: false,
             zone: None,
+            longest: 0,
+            largest: 0,
         }
     }
 }
@@ -83,12 +89,21 @@ impl Shape {
 
     /// Takes note of a value.
     pub fn see(&mut self, datum: &Datum) {
+        self.largest = self.largest.max(datum.bytes());
         if self.kind == Kind::Literal {
             return;
         }
         let kind = std::mem::replace(&mut self.kind, Kind::Null);
         self.kind = kind.with(Kind::of(datum));
         self.look(datum);
+    }
+
+    /// About how many bytes the longest text has that is written.
+    pub(crate) fn longest(&self) -> usize {
+        match self.kind() {
+            Kind::Literal => self.largest.max(self.longest),
+            _ => self.longest,
+        }
     }
 
     fn look(&mut self, datum: &Datum) {
@@ -102,6 +117,8 @@ impl Shape {
     fn look_at(&mut self, value: &PropertyValue) {
         match value {
             PropertyValue::List(items) => items.iter().for_each(|item| self.look_at(item)),
+            PropertyValue::String(text) => self.longest = self.longest.max(text.len()),
+            PropertyValue::Bytes(bytes) => self.longest = self.longest.max(bytes.len()),
             PropertyValue::Date(days) => self.far |= i32::try_from(*days).is_err(),
             PropertyValue::LocalDateTime(t) => self.time(t.seconds, t.nanoseconds),
             PropertyValue::DateTime(t) => {
@@ -166,7 +183,8 @@ fn is_one(kind: &Kind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Goal: milliseconds are promised only where every time and date comes back from them.
+    //! Goal: milliseconds are promised only where every time and date comes back from them; what
+    //! becomes a text later is counted as one.
 
     use graven_types::LocalDateTime;
 
@@ -195,5 +213,19 @@ mod tests {
         assert!(!milliseconds(&[time(COARSE_MAX, 0)]));
         assert!(milliseconds(&[PropertyValue::Date(19_000)]));
         assert!(!milliseconds(&[PropertyValue::Date(i64::MAX)]));
+    }
+
+    #[test]
+    fn values_that_become_texts_later_are_long() {
+        let mut shape = Shape::default();
+        let one = Datum::Value(PropertyValue::Integer(1));
+        shape.see(&Datum::list(vec![one.clone(); 1000]));
+        assert_eq!(
+            (shape.kind(), shape.longest()),
+            (Kind::List(Box::new(Kind::Integer)), 0)
+        );
+        shape.see(&one);
+        assert_eq!(shape.kind(), Kind::Literal);
+        assert!(shape.longest() >= 1000, "{}", shape.longest());
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! # How it works
 //! The types of the columns are known before the first row ([`Shape`]). Parquet's row groups end
-//! after so many rows or bytes, so that a sink holds one group at most; text goes through a buffer.
+//! after so many rows, or as many bytes as the options say, so that a sink holds one group at most
+//! ([`Sink::held`]); text goes through a buffer.
 //! CSV that is written here is read back as it was with the declared kinds: a null is empty, an
 //! empty text has quotes.
 //!
 //! # Invariants
 //! * FI-9 What a [`Sink`] writes is read back equal with the kinds that the shapes say, in every
 //!   format, for all storable values.
+//! * FI-19 A sink holds what [`Sink::held`] says, at most about [`Options::group_bytes`], and while
+//!   rows are written as many copies of them as [`Format::copies_written`].
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -18,10 +21,12 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::vector::Number;
-use parquet::arrow::ArrowWriter;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::arrow_out::{array, data_type, items, text_of};
@@ -31,9 +36,11 @@ use crate::kind::Kind;
 use crate::options::{Format, Options};
 use crate::shape::Shape;
 
-/// Bytes after which a row group ends.
-const GROUP_BYTES: usize = 16 << 20;
-/// Rows after which it does.
+/// Bytes of a text from which on it is long.
+const LONG_TEXT: usize = 64 << 10;
+/// Bytes of text that wait to be written.
+const BUFFER: usize = 256 << 10;
+/// Rows after which a row group ends.
 const GROUP_ROWS: usize = 122_880;
 /// Bytes that the texts of one of Arrow's arrays can take: their places are signed 32-bit numbers.
 const ARRAY_BYTES: usize = i32::MAX as usize;
@@ -83,13 +90,41 @@ pub struct Sink {
     name: String,
     columns: Vec<(String, Kind, Shape)>,
     to: To,
+    /// Bytes after which a row group ends.
+    group_bytes: usize,
     rows: u64,
+}
+
+/// How columns are written to Parquet. Of long texts there is neither a dictionary nor are there
+/// statistics: these copy them, and say little about them.
+fn properties(
+    schema: &Schema,
+    columns: &[(String, Kind, Shape)],
+) -> Result<WriterProperties, ParquetError> {
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(GROUP_ROWS));
+    if columns
+        .iter()
+        .any(|(.., shape)| shape.longest() > LONG_TEXT)
+    {
+        let leaves = ArrowSchemaConverter::new().convert(schema)?;
+        for (at, leaf) in leaves.columns().iter().enumerate() {
+            let (.., shape) = &columns[leaves.get_column_root_idx(at)];
+            if shape.longest() > LONG_TEXT {
+                properties = properties
+                    .set_column_dictionary_enabled(leaf.path().clone(), false)
+                    .set_column_statistics_enabled(leaf.path().clone(), EnabledStatistics::None);
+            }
+        }
+    }
+    Ok(properties.build())
 }
 
 fn failed(name: &str, why: impl std::fmt::Display) -> Error {
     Error::File {
         file: name.to_owned(),
-        why: format!("cannot be written: {why}"),
+        why: told!("cannot be written: {why}"),
     }
 }
 
@@ -118,11 +153,8 @@ impl Sink {
         let file: Out = Box::new(file);
         let to = match format {
             Some(Format::Parquet) => {
-                let properties = WriterProperties::builder()
-                    .set_compression(Compression::ZSTD(ZstdLevel::default()))
-                    .set_max_row_group_row_count(Some(GROUP_ROWS))
-                    .build();
                 let schema = schema();
+                let properties = properties(&schema, &columns).map_err(|e| failed(name, e))?;
                 let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
                 To::Parquet(Box::new(writer.map_err(|e| failed(name, e))?), schema)
             }
@@ -142,7 +174,7 @@ impl Sink {
                     quote,
                     escape: options.escape.unwrap_or(quote),
                 };
-                let mut file = BufWriter::with_capacity(256 << 10, file);
+                let mut file = BufWriter::with_capacity(BUFFER, file);
                 if options.header != Some(false) {
                     let mut line = String::new();
                     for (at, (name, ..)) in columns.iter().enumerate() {
@@ -157,13 +189,13 @@ impl Sink {
                 }
                 To::Csv(file, marks)
             }
-            Some(Format::Json) => To::Json(BufWriter::with_capacity(256 << 10, file)),
+            Some(Format::Json) => To::Json(BufWriter::with_capacity(BUFFER, file)),
             Some(Format::Npy) => {
-                let message = format!("{name}: NumPy arrays are read, not written; write Parquet");
+                let message = told!("{name}: NumPy arrays are read, not written; write Parquet");
                 return Err(Error::Option(message));
             }
             None => {
-                return Err(Error::Option(format!(
+                return Err(Error::Option(told!(
                     "{name}: the name does not say what to write; end it in .parquet, .csv, .json \
                         or .arrow, or write (FORMAT = 'PARQUET')"
                 )));
@@ -173,6 +205,7 @@ impl Sink {
             name: name.to_owned(),
             columns,
             to,
+            group_bytes: options.group_bytes,
             rows: 0,
         })
     }
@@ -211,7 +244,7 @@ impl Sink {
             To::Parquet(writer, schema) => {
                 let batch = batch(schema)?;
                 writer.write(&batch).map_err(|e| failed(name, e))?;
-                if writer.in_progress_size() > GROUP_BYTES {
+                if writer.memory_size() > self.group_bytes {
                     writer.flush().map_err(|e| failed(name, e))?;
                 }
             }
@@ -245,6 +278,15 @@ impl Sink {
             }
         }
         Ok(())
+    }
+
+    /// About how many bytes it holds of rows that were written.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        match &self.to {
+            To::Parquet(writer, _) => writer.memory_size(),
+            To::Arrow(..) | To::Csv(..) | To::Json(_) => BUFFER,
+        }
     }
 
     /// Ends the file and brings it to where it lasts; how many rows it has.
@@ -291,6 +333,7 @@ fn field(line: &mut String, text: &str, marks: Marks) {
     let special = |c: char| {
         matches!(c, '"' | '\n' | '\r') || [marks.delimiter, marks.quote, marks.escape].contains(&c)
     };
+    line.reserve(text.len() + 2);
     let plain = !text.is_empty() && !text.contains(special) && text.trim() == text;
     if plain {
         return line.push_str(text);
@@ -307,11 +350,11 @@ fn field(line: &mut String, text: &str, marks: Marks) {
 
 fn csv_value(line: &mut String, datum: &Datum, kind: &Kind, marks: Marks) {
     let text = match (datum, kind) {
-        (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_nan() => "NaN".to_owned(),
+        (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_nan() => "NaN".into(),
         (Datum::Value(PropertyValue::Float(x)), Kind::Float) if x.is_infinite() => {
-            if *x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+            if *x > 0.0 { "Infinity" } else { "-Infinity" }.into()
         }
-        (Datum::Value(PropertyValue::Integer(i)), Kind::Integer) => i.to_string(),
+        (Datum::Value(PropertyValue::Integer(i)), Kind::Integer) => i.to_string().into(),
         (datum, kind) => text_of(datum, kind),
     };
     field(line, &text, marks);

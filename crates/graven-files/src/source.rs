@@ -23,6 +23,7 @@ use crate::datum::{Cells, Datum};
 use crate::error::{Error, Fault, Result};
 use crate::json;
 use crate::kind::Kind;
+use crate::literal;
 use crate::npy;
 use crate::npy_columns::Beside;
 use crate::options::{Format, Options};
@@ -30,6 +31,7 @@ use crate::ranges::Input;
 use crate::tables::{Frame, Tables};
 use describe::skipped;
 pub use describe::{Description, describe};
+use graven_types::told;
 
 /// Faults that are kept.
 pub const FAULTS_MAX: usize = 1000;
@@ -101,7 +103,7 @@ impl Reader {
         let place = |name: &String| {
             let at = description.columns.iter().position(|c| c.name == *name);
             at.ok_or_else(|| {
-                Error::Option(format!("there is no column {name} in the source any more"))
+                Error::Option(told!("there is no column {name} in the source any more"))
             })
         };
         // The names that the files have for them; a bound on a column that is cast holds for other
@@ -199,7 +201,7 @@ impl Reader {
                         if columns.len() != self.description.columns.len() {
                             return Err(Error::File {
                                 file: name.clone(),
-                                why: format!(
+                                why: told!(
                                     "has {} columns, the first file had {}",
                                     columns.len(),
                                     self.description.columns.len()
@@ -374,12 +376,10 @@ impl Reader {
             for row in 0..len {
                 let datum = cells[slot].get(row);
                 let shown = |datum: &Datum| {
-                    let mut text = String::new();
-                    match datum {
-                        Datum::Value(graven_types::PropertyValue::String(s)) => text.push_str(s),
-                        other => crate::literal::write(&mut text, other),
-                    }
-                    Fault::shown(&text)
+                    Fault::shown(&match datum {
+                        Datum::Value(graven_types::PropertyValue::String(s)) => told!("{s}"),
+                        other => told!("{}", literal::Shown(other)),
+                    })
                 };
                 match cast(datum.clone(), &column.kind) {
                     Ok(value) => data.push(value),

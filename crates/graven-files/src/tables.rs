@@ -21,13 +21,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
+use graven_types::told;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::ParquetMetaData;
 
 use crate::arrow_in;
@@ -184,7 +186,7 @@ fn ipc(
 fn not_ipc(name: &str, error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => file_error(name, error),
-        other => file_error(name, format!("is no Arrow IPC file: {other}")),
+        other => file_error(name, told!("is no Arrow IPC file: {other}")),
     }
 }
 
@@ -283,7 +285,7 @@ impl Tables {
         let places = places(name, found.schema(), wanted)?;
         let fields = places.iter().map(|(at, _)| found.schema().field(*at));
         pages.nested = fields.into_iter().any(|it| it.data_type().is_nested());
-        let views = ArrowReaderOptions::new().with_schema(with_views(found.schema()));
+        let views = ArrowReaderOptions::new().with_schema(read_as(&found));
         let metadata = ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), views);
         let metadata = metadata.map_err(failed)?;
         let announced = pages.clone();
@@ -395,7 +397,7 @@ impl Tables {
                 if takes > most {
                     return Err(file_error(
                         &self.name,
-                        format!(
+                        told!(
                             "row {}: its values take about {takes} bytes, and with this memory \
                                 limit at most {most} are read; read fewer columns, or raise the \
                                 memory limit",
@@ -435,7 +437,7 @@ fn places(name: &str, schema: &SchemaRef, wanted: &[String]) -> Result<Vec<(usiz
             let names: Vec<_> = schema.fields().iter().map(|f| f.name().as_str()).collect();
             file_error(
                 name,
-                format!("has no column {column}; it has {}", names.join(", ")),
+                told!("has no column {column}; it has {}", names.join(", ")),
             )
         })?;
         Ok((at, field.extension_type_name() == Some("arrow.uuid")))
@@ -443,23 +445,49 @@ fn places(name: &str, schema: &SchemaRef, wanted: &[String]) -> Result<Vec<(usiz
     wanted.iter().map(place).collect()
 }
 
-/// The schema with texts that stay in the pages they stand in.
-fn with_views(schema: &SchemaRef) -> SchemaRef {
-    fn view(field: &FieldRef) -> FieldRef {
-        let ty = match field.data_type() {
-            DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
-            DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
-            DataType::List(item) => DataType::List(view(item)),
-            DataType::LargeList(item) => DataType::LargeList(view(item)),
-            DataType::FixedSizeList(item, width) => DataType::FixedSizeList(view(item), *width),
-            DataType::Struct(fields) => DataType::Struct(fields.iter().map(view).collect()),
-            DataType::Map(entries, sorted) => DataType::Map(view(entries), *sorted),
-            _ => return Arc::clone(field),
-        };
-        Arc::new(Field::clone(field).with_data_type(ty))
-    }
-    let fields: Vec<FieldRef> = schema.fields().iter().map(view).collect();
+/// For each leaf whether it has the old times of 96 bits, and Spark wrote the file. Their
+/// nanoseconds reach from 1677 to 2262 only, and what lies beyond comes out as another time;
+/// Spark's times have microseconds at most, and these reach all of its days. Other programs write
+/// nanoseconds, which are kept.
+fn times_of_spark(file: &ParquetMetaData) -> impl Iterator<Item = bool> {
+    let file = file.file_metadata();
+    let mut notes = file.key_value_metadata().into_iter().flatten();
+    let by_spark = notes.any(|note| note.key.starts_with("org.apache.spark."));
+    let leaves = file.schema_descr().columns().iter();
+    leaves.map(move |leaf| by_spark && leaf.physical_type() == PhysicalType::INT96)
+}
+
+/// The schema by which a file is read: texts stay in the pages they stand in.
+fn read_as(found: &ArrowReaderMetadata) -> SchemaRef {
+    let (schema, mut coarse) = (found.schema(), times_of_spark(found.metadata()));
+    let fields = schema.fields().iter();
+    let fields: Vec<FieldRef> = fields.map(|field| view_of(field, &mut coarse)).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// A field as it is read; the leaves of the file come in the order of the fields.
+fn view_of(field: &FieldRef, coarse: &mut dyn Iterator<Item = bool>) -> FieldRef {
+    let ty = match field.data_type() {
+        DataType::List(item) => DataType::List(view_of(item, coarse)),
+        DataType::LargeList(item) => DataType::LargeList(view_of(item, coarse)),
+        DataType::FixedSizeList(item, width) => {
+            DataType::FixedSizeList(view_of(item, coarse), *width)
+        }
+        DataType::Struct(fields) => {
+            let fields = fields.iter().map(|field| view_of(field, coarse));
+            DataType::Struct(fields.collect())
+        }
+        DataType::Map(entries, sorted) => DataType::Map(view_of(entries, coarse), *sorted),
+        leaf => match (leaf, coarse.next()) {
+            (DataType::Utf8 | DataType::LargeUtf8, _) => DataType::Utf8View,
+            (DataType::Binary | DataType::LargeBinary, _) => DataType::BinaryView,
+            (DataType::Timestamp(TimeUnit::Nanosecond, None), Some(true)) => {
+                DataType::Timestamp(TimeUnit::Microsecond, None)
+            }
+            _ => return Arc::clone(field),
+        },
+    };
+    Arc::new(Field::clone(field).with_data_type(ty))
 }
 
 /// The column chunks that are read of each row group.

@@ -12,6 +12,7 @@ mod path;
 
 use std::sync::Arc;
 
+use graven_types::told;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
@@ -61,7 +62,7 @@ impl Document {
                         return Err("there is more than one element at the top".to_owned());
                     }
                     if open.len() == DEPTH_MAX {
-                        return Err(format!("elements lie more than {DEPTH_MAX} deep"));
+                        return Err(told!("elements lie more than {DEPTH_MAX} deep"));
                     }
                     let at = document.elements.len();
                     let parent = open.last().copied();

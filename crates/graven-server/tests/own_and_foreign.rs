@@ -211,14 +211,28 @@ fn files_of_the_server_stay_closed() {
     client.rows("COPY (RETURN 1 AS x) TO 'open.csv'");
 }
 
-/// What is wrong with a number of rows that the text alone tells is told otherwise than what is
-/// wrong with one that is computed.
+/// What the text, or the kind of a parameter, tells to be wrong is told otherwise than what is
+/// wrong with a value that is computed.
 #[test]
-fn wrong_numbers_of_rows_have_codes_of_their_own() {
+fn what_the_text_tells_has_codes_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = served(folder.path(), |_| ());
     let mut client = Client::of(&server, "app", "p");
+    // Parameters of a kind that their places do not take are told as what the text is.
     for (text, code) in [
+        ("UNWIND [1] AS x RETURN x LIMIT $name", "SyntaxError"),
+        ("UNWIND [1] AS x RETURN x SKIP $name", "SyntaxError"),
+        ("UNWIND [1] AS x RETURN x IN $name", "SyntaxError"),
+        ("RETURN -$name", "SyntaxError"),
+        ("RETURN $name.x", "SyntaxError"),
+        ("CREATE (n $name)", "SyntaxError"),
+        ("MATCH (n) WHERE $name RETURN n", "SyntaxError"),
+        (
+            "UNWIND [1] AS x RETURN x LIMIT toInteger($name)",
+            "TypeError",
+        ),
+        ("UNWIND [null, $name] AS n SET n.x = 1", "ArgumentError"),
+        ("UNWIND [null, $name] AS n SET n:X", "TypeError"),
         ("UNWIND [1] AS x RETURN x LIMIT -1", "SyntaxError"),
         ("UNWIND [1] AS x RETURN x LIMIT 1.5", "SyntaxError"),
         (
@@ -230,7 +244,7 @@ fn wrong_numbers_of_rows_have_codes_of_their_own() {
             "ArgumentError",
         ),
     ] {
-        client.send(&run(text));
+        client.send(&run_with_name(text, "x"));
         client.send(PULL_ALL);
         let mut told = String::new();
         for _ in 0..2 {

@@ -3,6 +3,7 @@
 use crate::transaction::options::Durable;
 use graven_pagecache::PageRef;
 use graven_types::PropertyValue;
+use graven_types::told;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
@@ -570,7 +571,7 @@ fn what_to_do(found: u32, known: u32) -> &'static str {
 /// `graven` knows how.
 fn shown(values: &[PropertyValue]) -> String {
     let one = |value: &PropertyValue| match value {
-        PropertyValue::String(text) => format!("\"{text}\""),
+        PropertyValue::String(text) => told!("\"{text}\""),
         PropertyValue::Integer(number) => number.to_string(),
         PropertyValue::Float(number) => format!("{number:?}"),
         PropertyValue::Boolean(truth) => truth.to_string(),

@@ -2,6 +2,7 @@
 
 use graven_types::Duration;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::calendar::{add_months, in_range};
 use crate::duration::nanos;
@@ -18,7 +19,7 @@ use crate::{DAY, Error, Result, SECOND};
 /// A value without day and time; a result beyond the calendar ([`Error::Arithmetic`]).
 pub fn add(value: &PropertyValue, duration: &Duration, sign: i64) -> Result<PropertyValue> {
     let kind = Kind::of(value)
-        .ok_or_else(|| Error::Field(format!("{} is no date or time", value.type_name())))?;
+        .ok_or_else(|| Error::Field(told!("{} is no date or time", value.type_name())))?;
     let out = || Error::Arithmetic("the result is beyond the calendar");
     let nanos = nanos(duration) * i128::from(sign);
     let mut parts = Parts::of(value).unwrap_or_default();

@@ -7,6 +7,7 @@
 
 use graven_types::Duration;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::calendar::{add_months, civil};
 use crate::duration::of_parts;
@@ -33,7 +34,7 @@ pub enum Measure {
 pub fn between(measure: Measure, from: &PropertyValue, to: &PropertyValue) -> Result<Duration> {
     let parts = |value: &PropertyValue| {
         Parts::of(value)
-            .ok_or_else(|| Error::Field(format!("{} is no date or time", value.type_name())))
+            .ok_or_else(|| Error::Field(told!("{} is no date or time", value.type_name())))
     };
     let (mut from, mut to) = (parts(from)?, parts(to)?);
     if matches!(measure, Measure::Days | Measure::Months) {
@@ -50,6 +51,10 @@ pub fn between(measure: Measure, from: &PropertyValue, to: &PropertyValue) -> Re
     }
     if measure == Measure::All && months != 0 {
         from.date = from.date.map(|days| add_months(days, months)).transpose()?;
+        // The days are counted from there, with the offset that holds then.
+        if let Some(zone) = from.zone.clone() {
+            from = from.same_instant(zone);
+        }
     }
     if has_days && matches!(measure, Measure::All | Measure::Days) {
         days = days_between(&from, &to);

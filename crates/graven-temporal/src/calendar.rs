@@ -5,6 +5,7 @@
 //! days), so that the leap day is the last day of a year.
 
 use crate::{Error, Result};
+use graven_types::told;
 
 /// Smallest and largest year (TM-1).
 pub const YEAR_MAX: i64 = 999_999_999;
@@ -70,7 +71,7 @@ pub fn check(name: &str, value: i64, min: i64, max: i64) -> Result<()> {
     if (min..=max).contains(&value) {
         return Ok(());
     }
-    Err(Error::Field(format!(
+    Err(Error::Field(told!(
         "{name} is {value}, must be {min} to {max}"
     )))
 }

@@ -11,6 +11,7 @@
 //! Neo4j 5 for the order of these steps, on which the last digits depend.
 
 use graven_types::Duration;
+use graven_types::told;
 
 use crate::calendar::check;
 use crate::{Error, Result, SECOND};
@@ -314,7 +315,7 @@ pub fn text(duration: &Duration) -> String {
 pub fn parse(text: &str) -> Result<Duration> {
     let wrong = || Error::Text {
         what: "duration",
-        text: text.to_owned(),
+        text: told!("{text}"),
     };
     let (sign, body) = match text.as_bytes() {
         [b'-', b'P' | b'p', ..] => (-1, &text[2..]),
@@ -386,15 +387,19 @@ fn units(body: &str) -> Result<Option<Sum>> {
     Ok((!is_empty).then_some(sum))
 }
 
-/// The form of a date and time: `2012-02-02T14:37:21.545` or `20120202T143721`, the time cut short
-/// from the right.
+/// The form of a date and time: `2012-02-02T14:37:21.545`, `20120202T143721` or `T14:37`, the time
+/// cut short from the right.
 fn date_form(body: &str) -> Result<Option<Sum>> {
     let (date, time) = match body.split_once(['T', 't']) {
         Some((date, time)) => (date, Some(time)),
         None => (body, None),
     };
-    let Some(date) = pieces(date, '-', [4, 2, 2]).filter(|date| date.len() == 3) else {
-        return Ok(None);
+    let date = match (date, time) {
+        ("", Some(_)) => Vec::new(),
+        _ => match pieces(date, '-', [4, 2, 2]).filter(|date| date.len() == 3) {
+            Some(date) => date,
+            None => return Ok(None),
+        },
     };
     let mut amounts: Vec<(&str, i64, &str)> = Vec::new();
     for ((unit, most), digits) in [("years", 9999), ("months", 12), ("days", 31)]
@@ -481,6 +486,9 @@ mod tests {
             ("PT0,5S", "PT0.5S"),
             ("P0D", "PT0S"),
             ("PT100H", "PT100H"),
+            ("PT14:37", "PT14H37M"),
+            ("PT143721.5", "PT14H37M21.5S"),
+            ("-PT14", "PT-14H"),
         ] {
             let read = parse(form).unwrap_or_else(|e| panic!("{form}: {e}"));
             assert_eq!(text(&read), expected, "{form}");
@@ -511,6 +519,9 @@ mod tests {
             "P2012-13-02",
             "P2012-02-32",
             "P2012-02-02T25",
+            "PT25:00",
+            "PT14:",
+            "PT123",
             "P2012-02-02T14:61",
             "P2012-02-02T14:37:21.0123456789",
             "PT1.0123456789S",

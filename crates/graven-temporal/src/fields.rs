@@ -10,6 +10,7 @@
 //! unit: the first day, the hour 0.
 
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::calendar::{
     self, check, civil, day_of_week, month_length, quarter_from, week, week_from, weeks_in,
@@ -160,7 +161,7 @@ impl Fields {
         for (place, (name, _)) in self.0.iter().enumerate() {
             let name = name.as_str();
             if canonical(name).is_none() {
-                return Err(Error::Field(format!("{} has no field {name}", kind.name())));
+                return Err(Error::Field(told!("{} has no field {name}", kind.name())));
             }
             let known = (kind.has_date() && DATE_FIELDS.contains(&name))
                 || (kind.has_time() && TIME_FIELDS.contains(&name))
@@ -168,11 +169,11 @@ impl Fields {
                 || (kind == Kind::DateTime && matches!(name, "epochSeconds" | "epochMillis"))
                 || (kind.has_zone() && name == "timezone");
             if !known {
-                let message = format!("{} has no field {name}", kind.name());
+                let message = told!("{} has no field {name}", kind.name());
                 return Err(Error::Lacks(message));
             }
             if self.0[..place].iter().any(|(before, _)| before == name) {
-                return Err(Error::Field(format!("{name} is given twice")));
+                return Err(Error::Field(told!("{name} is given twice")));
             }
         }
         Ok(())
@@ -184,9 +185,9 @@ impl Fields {
             .iter()
             .filter(|(_, names)| names.iter().any(|name| self.has(name)));
         match (used.next(), used.next()) {
-            (Some((a, _)), Some((b, _))) => Err(Error::Lacks(format!(
-                "{a} cannot be given together with {b}"
-            ))),
+            (Some((a, _)), Some((b, _))) => {
+                Err(Error::Lacks(told!("{a} cannot be given together with {b}")))
+            }
             _ => Ok(()),
         }
     }
@@ -208,7 +209,7 @@ fn wrong(name: &str, wanted: &str, got: &Field) -> Error {
         Field::Null => "null",
         Field::Other(name) => name,
     };
-    Error::Field(format!("{name} must be {wanted}, it is {got}"))
+    Error::Field(told!("{name} must be {wanted}, it is {got}"))
 }
 
 /// The value of that type with these fields.
@@ -237,7 +238,7 @@ struct Base {
 }
 
 fn base(kind: Kind, fields: &Fields, clock: &Clock) -> Result<Base> {
-    let conflict = |a, b| Error::Field(format!("{a} and {b} cannot be given together"));
+    let conflict = |a, b| Error::Field(told!("{a} and {b} cannot be given together"));
     if let Some(epoch) = epoch(fields)? {
         if let Some(other) = ["date", "time", "datetime"].iter().find(|n| fields.has(n)) {
             return Err(conflict("an epoch", other));
@@ -387,7 +388,7 @@ fn assemble_date(date: i64, has_base: bool, fields: &Fields) -> Result<i64> {
         ["ordinalDay", "dayOfQuarter", "dayOfWeek", "day"].map(|n| fields.integer(n));
     let (year, quarter, month, week_number) = (year?, quarter?, month?, week_number?);
     let (ordinal, quarter_day, week_day, day) = (ordinal?, quarter_day?, week_day?, day?);
-    let need = |larger: &str, smaller: &str| Error::Field(format!("{smaller} needs {larger}"));
+    let need = |larger: &str, smaller: &str| Error::Field(told!("{smaller} needs {larger}"));
     if !has_base {
         let year = year.ok_or_else(|| Error::Field("year is missing".to_owned()))?;
         if day.is_some() && month.is_none() {
@@ -472,7 +473,7 @@ fn assemble_time(nanos: i64, is_start: bool, has_base: bool, fields: &Fields) ->
         let names = ["hour", "minute", "second", "a part of a second"];
         for (n, name) in names.iter().enumerate().skip(1) {
             if given[n] && !given[n - 1] {
-                return Err(Error::Field(format!("{name} needs {}", names[n - 1])));
+                return Err(Error::Field(told!("{name} needs {}", names[n - 1])));
             }
         }
         if !given[0] {
@@ -528,7 +529,7 @@ pub fn convert(kind: Kind, from: &Field, clock: &Clock) -> Result<PropertyValue>
             let parts = Parts::of(value)
                 .ok_or_else(|| wrong(kind.name(), "made of a date or time", from))?;
             if kind.has_time() && parts.nanos.is_none() {
-                let message = format!("a {} needs a time of day", kind.name());
+                let message = told!("a {} needs a time of day", kind.name());
                 return Err(Error::Lacks(message));
             }
             let mut parts = parts.select(kind)?;

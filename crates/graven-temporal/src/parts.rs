@@ -1,6 +1,7 @@
 //! A temporal value taken apart into day, time of day and zone, and put together again.
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::{DateTime, LocalDateTime, Time};
 
 use crate::calendar::in_range;
@@ -221,7 +222,7 @@ impl Parts {
     /// nothing else.
     pub fn select(&self, kind: Kind) -> Result<Parts> {
         let missing = |what| {
-            Error::Lacks(format!(
+            Error::Lacks(told!(
                 "a {} cannot be made of a value without {what}",
                 kind.name()
             ))

@@ -19,6 +19,7 @@ mod read;
 mod write;
 
 use graven_types::Duration;
+use graven_types::told;
 
 use crate::parts::Parts;
 use crate::{Error, Result, Zone};
@@ -149,7 +150,7 @@ impl Pattern {
             .filter(|_| at == chars.len())
             .ok_or_else(|| Error::Text {
                 what: "pattern of dates and times, such as yyyy-MM-dd HH:mm:ss",
-                text: text.to_owned(),
+                text: told!("{text}"),
             })?;
         Ok(Pattern {
             text: text.to_owned(),
@@ -184,7 +185,7 @@ impl Pattern {
 
     fn lacks(&self, letter: char) -> Error {
         let pattern = &self.text;
-        Error::Lacks(format!(
+        Error::Lacks(told!(
             "the pattern {pattern} has `{letter}`, which the value lacks"
         ))
     }
@@ -217,8 +218,8 @@ impl Pattern {
 
     fn wrong(&self, text: &str) -> Error {
         Error::Content {
-            text: text.to_owned(),
-            why: format!("it is no text of the pattern {}", self.text),
+            text: told!("{text}"),
+            why: told!("it is no text of the pattern {}", self.text),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! capitals.
 
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::calendar::{civil, date, ordinal_date, quarter_date, week_date, weeks_in};
 use crate::parts::{Kind, Parts};
@@ -23,7 +24,7 @@ use crate::{Error, Result, SECOND, Zone, duration};
 pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
     read(kind, text, zone).map_err(|error| match error {
         Error::Field(why) => Error::Content {
-            text: text.to_owned(),
+            text: told!("{text}"),
             why,
         },
         other => other,
@@ -33,7 +34,7 @@ pub fn parse(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
 fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
     let wrong = || Error::Text {
         what: kind.name(),
-        text: text.to_owned(),
+        text: told!("{text}"),
     };
     let has_case = matches!(kind, Kind::Date | Kind::LocalTime);
     if has_case && text.bytes().any(|b| b.is_ascii_lowercase()) {
@@ -63,7 +64,7 @@ fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
         parts.offset = offset.map(offset_seconds).transpose()?;
         parts.zone = match name {
             Some(name) if parts.date.is_none() => {
-                return Err(Error::Mismatch(format!(
+                return Err(Error::Mismatch(told!(
                     "a time without a day has an offset such as +01:00, not the zone [{name}]"
                 )));
             }
@@ -73,7 +74,7 @@ fn read(kind: Kind, text: &str, zone: &Zone) -> Result<PropertyValue> {
         if let (Some(offset), Some(zone)) = (parts.offset, &parts.zone)
             && !zone.allows(parts.local_seconds().0, offset)
         {
-            return Err(Error::Mismatch(format!(
+            return Err(Error::Mismatch(told!(
                 "{zone} does not have the offset {} at that time",
                 offset_text(offset)
             )));
@@ -117,7 +118,7 @@ fn split_zone(text: &str) -> Option<(&str, Option<&str>, Option<&str>)> {
 /// Seconds of an offset in one of the forms.
 fn offset_seconds(text: &str) -> Result<i32> {
     parse_offset(text)
-        .ok_or_else(|| Error::Mismatch(format!("no clock has the offset {text}: -18:00 to +18:00")))
+        .ok_or_else(|| Error::Mismatch(told!("no clock has the offset {text}: -18:00 to +18:00")))
 }
 
 /// `HH[:mm[:ss[.fraction]]]`, colons or not, in nanoseconds since midnight.
@@ -227,14 +228,14 @@ fn existing_week(year: i64, week: i64, day: i64) -> Result<i64> {
     let is_there = week != 53 || weeks_in(year) == 53;
     week_date(year, week, day).map_err(|error| match is_there {
         true => error,
-        false => Error::Mismatch(format!("the year {year} has no week {week}")),
+        false => Error::Mismatch(told!("the year {year} has no week {week}")),
     })
 }
 
 /// The day of a quarter that may have 90 days only.
 fn existing_quarter(year: i64, quarter: i64, day: i64) -> Result<i64> {
     quarter_date(year, quarter, day).map_err(|error| match (1..=4).contains(&quarter) && day > 90 {
-        true => Error::Mismatch(format!("quarter {quarter} of {year} has no day {day}")),
+        true => Error::Mismatch(told!("quarter {quarter} of {year} has no day {day}")),
         false => error,
     })
 }

@@ -2,6 +2,7 @@
 //! that a value lies in.
 
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::calendar::{civil, date, day_of_week, quarter_start, week, week_year_start};
 use crate::fields::{Clock, Field, Fields, make};
@@ -36,7 +37,7 @@ fn unit(name: &str) -> Result<Unit> {
         "second" => Unit::Nanos(SECOND),
         "millisecond" => Unit::Nanos(1_000_000),
         "microsecond" => Unit::Nanos(1000),
-        _ => return Err(Error::Field(format!("`{name}` is no unit to truncate to"))),
+        _ => return Err(Error::Field(told!("`{name}` is no unit to truncate to"))),
     })
 }
 
@@ -53,12 +54,8 @@ pub fn truncate(
 ) -> Result<PropertyValue> {
     let unit = unit(unit_name)?;
     let parts = Parts::of(value)
-        .ok_or_else(|| Error::Field(format!("{} cannot be truncated", value.type_name())))?;
-    let lacks = |what| {
-        Error::Lacks(format!(
-            "truncating to {unit_name} needs a value with {what}"
-        ))
-    };
+        .ok_or_else(|| Error::Field(told!("{} cannot be truncated", value.type_name())))?;
+    let lacks = |what| Error::Lacks(told!("truncating to {unit_name} needs a value with {what}"));
     let is_clock_unit = matches!(unit, Unit::Nanos(n) if n < DAY);
     let lacks_time = parts.nanos.is_none();
     if is_clock_unit && (lacks_time || !kind.has_time()) || !kind.has_date() && lacks_time {
@@ -67,6 +64,11 @@ pub fn truncate(
     if !matches!(unit, Unit::Nanos(_)) && (parts.date.is_none() || !kind.has_date()) {
         return Err(lacks("a day"));
     }
+    // A time of day has the offset of the value, not of the midnight before it.
+    let zone = match kind {
+        Kind::Time => (parts.zone.as_ref()).map(|_| Zone::Offset(parts.offset_seconds())),
+        _ => parts.zone.clone(),
+    };
     let mut cut = Parts {
         nanos: Some(match unit {
             Unit::Nanos(n) => parts.nanos.map_or(0, |nanos| nanos / n * n),
@@ -76,7 +78,7 @@ pub fn truncate(
             .date
             .map(|days| truncate_days(unit, days))
             .transpose()?,
-        zone: parts.zone,
+        zone,
         // A moment is found anew by its local time: of an hour that comes twice it is the first.
         offset: parts.offset.filter(|_| kind != Kind::DateTime),
     }

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::calendar::{civil, day_of_week, days_of, is_leap, month_length};
 use crate::{Error, Result};
+use graven_types::told;
 
 /// Where a clock stands.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ impl Zone {
         // Names are also written with the blanks that their underscores stand for.
         named(&text.replace(' ', "_")).ok_or_else(|| Error::Text {
             what: "time zone",
-            text: text.to_owned(),
+            text: told!("{text}"),
         })
     }
 

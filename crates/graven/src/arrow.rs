@@ -17,13 +17,14 @@
 //!   literals of the language, and its field says so.
 //!
 //! # Cost
-//! All rows that are left, and one batch besides. The memory limit holds for rows of this process;
+//! All rows that are left, and the largest batch besides; both are charged before the first batch
+//! is made. The memory limit holds for rows of this process;
 //! rows of another process are outside of it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use graven_files::{ArrowRows, Datum, RecordBatchReader, Shape};
+use graven_files::{ArrowRows, Datum, Kind, RecordBatchReader, Shape};
 use graven_storage::PropertyValue;
 
 use crate::error::Error;
@@ -153,6 +154,19 @@ fn bytes(rows: &Rows) -> usize {
     (0..rows.names().len()).map(column).sum()
 }
 
+/// Bytes that the rows take as a batch, about; a null among vectors takes as much as one of them.
+fn batch_bytes(rows: &Rows, columns: &[(&Keys, Kind)]) -> usize {
+    let mut taken = bytes(rows);
+    for (column, (keys, kind)) in columns.iter().enumerate() {
+        if kind.has_vectors() {
+            each(rows, column, |value| {
+                taken = taken.saturating_add(kind.bytes_of_nulls(&keys.datum(value)));
+            });
+        }
+    }
+    taken
+}
+
 impl QueryResult {
     /// The rows that are left as a stream of Arrow's batches. Runs the statement to its end: a
     /// column's type is what all of its values have in common. `graven_files::ffi_stream` hands
@@ -212,6 +226,15 @@ impl QueryResult {
             }
             columns.push((name, shape));
             keys.push(of);
+        }
+        if let Some(memory) = &mut memory {
+            let columns: Vec<(&Keys, Kind)> = (keys.iter().zip(&columns))
+                .map(|(keys, (_, shape))| (keys, shape.kind()))
+                .collect();
+            let batches = parts.iter().map(|rows| batch_bytes(rows, &columns) as u64);
+            memory
+                .grow(batches.max().unwrap_or(0))
+                .map_err(Error::of_kept_rows)?;
         }
         let parts = parts.into_iter().map(move |rows| {
             let values = keys.iter().enumerate().map(|(column, keys)| {

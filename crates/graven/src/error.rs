@@ -14,6 +14,7 @@ use graven_exec::ExecError;
 use graven_io::OwnerProcess;
 use graven_pagecache::BudgetError;
 use graven_storage::Durable;
+use graven_types::told;
 
 /// What went wrong. The message is for people and may change; programs look at [`Error::code`].
 ///
@@ -142,7 +143,7 @@ impl Error {
     pub(crate) fn with_retry(code: &'static str, message: impl Into<String>, retry: Retry) -> Self {
         Error(Box::new(Inner {
             code: Cow::Borrowed(code),
-            message: message.into(),
+            message: told::cut(message.into()),
             retry,
             place: None,
             durable: None,
@@ -215,6 +216,7 @@ impl Error {
         let ExecError::At { place, error } = error else {
             return error.into();
         };
+        let of_text = matches!(*error, ExecError::ParameterKind { .. });
         let mut placed = Error::from(*error);
         let excerpt = Excerpt::of(text, place);
         let name = placed.code().split_once('.').unwrap_or((placed.code(), ""));
@@ -222,7 +224,7 @@ impl Error {
             line: excerpt.line,
             column: excerpt.column,
             rendered: excerpt.render(name, placed.message(), None),
-            of_text: false,
+            of_text,
         });
         placed
     }
@@ -249,8 +251,8 @@ impl Error {
         self.0.place.as_ref().map(|p| (p.line, p.column))
     }
 
-    /// Whether the text of a statement and the names of its parameters were enough to find the
-    /// error: nothing of it has run.
+    /// Whether the text of a statement and the names and kinds of its parameters were enough to
+    /// find the error: nothing of it has run.
     #[must_use]
     pub fn is_of_text(&self) -> bool {
         self.0.place.as_ref().is_some_and(|p| p.of_text)
@@ -545,6 +547,7 @@ impl From<ExecError> for Error {
                 named.0.code = Cow::Owned(code.clone());
                 return named;
             }
+            Exec::ParameterKind { .. } => "SyntaxError.InvalidArgumentType",
             Exec::Argument { .. } => "ArgumentError.InvalidArgumentValue",
             Exec::PropertyType { .. } => "TypeError.InvalidPropertyType",
             Exec::DeletedEntity { .. } => "EntityNotFound.DeletedEntityAccess",

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use graven_cypher::statement;
 use graven_exec::{Deadline, FileAccess, Opened, Refused, sources};
-use graven_files::{Cells, Datum, Format, Options, Shape, Sink, literal};
+use graven_files::{Cells, Datum, Format, Kind, Options, Shape, Sink, literal};
 use graven_pagecache::{BudgetError, Reservation};
 use graven_storage::PropertyValue;
 
@@ -266,6 +266,7 @@ impl Export<'_> {
             header: Some(true),
             ..self.options.clone()
         };
+        let options = options.written_within(self.work.memory.budget().limit());
         let given = columns
             .iter()
             .cloned()
@@ -274,11 +275,13 @@ impl Export<'_> {
         let told = |error: graven_files::Error| wrong(error.to_string());
         let mut sink = Sink::create(&name, file, &options, given).map_err(told)?;
         let copies = self.format.copies_written() as u64;
-        let null_bytes = shapes.iter().map(|shape| match self.format.has_columns() {
-            true => shape.kind().null_bytes() as u64,
-            false => 0,
+        let kinds = shapes.iter().map(|shape| match self.format.has_columns() {
+            true => shape.kind(),
+            false => Kind::Null,
         });
-        let null_bytes: Vec<u64> = null_bytes.collect();
+        let kinds: Vec<Kind> = kinds.collect();
+        // Between parts what the sink keeps of the rows stays charged.
+        let (before, mut kept) = (self.work.memory.bytes(), 0);
         let mut result = self.work.read(query)?;
         while let Some(batch) = result.next_rows()? {
             let mut at = 0;
@@ -288,23 +291,24 @@ impl Export<'_> {
                 while at < batch.len() && bytes < PART_BYTES {
                     for (column, cells) in cells.iter_mut().enumerate() {
                         let value = batch.value(at, column).unwrap_or(Value::Null);
-                        bytes += value.bytes() as u64;
-                        if value.is_null() {
-                            bytes += null_bytes[column];
-                        }
-                        cells.push(datum(&value));
+                        let datum = datum(&value);
+                        bytes += (value.bytes() + kinds[column].bytes_of_nulls(&datum)) as u64;
+                        cells.push(datum);
                     }
                     at += 1;
                 }
-                let held = self.work.memory.bytes();
-                (self.work.memory.grow(copies * bytes)).map_err(|error| self.no_room(error))?;
+                let wanted = copies * bytes + (sink.held() as u64).saturating_sub(kept);
+                (self.work.memory.grow(wanted)).map_err(|error| self.no_room(error))?;
                 let cells: Vec<Cells> = cells.into_iter().map(Cells::Data).collect();
                 sink.write(&cells, at - from).map_err(told)?;
-                self.work.memory.shrink(self.work.memory.bytes() - held);
+                let held = self.work.memory.bytes() - before;
+                kept = held.min(sink.held() as u64);
+                self.work.memory.shrink(held - kept);
             }
         }
         drop(result);
         let count = sink.finish().map_err(told)?;
+        self.work.memory.shrink(kept);
         let mut source = String::from("LOAD FROM ");
         literal::quoted(&mut source, &name);
         let declared = columns.iter().zip(&shapes);

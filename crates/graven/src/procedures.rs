@@ -40,6 +40,7 @@ use graven_exec::{
     Refused, Value,
 };
 use graven_files::{Datum, Fault};
+use graven_types::told;
 
 use crate::access::Access;
 use crate::bytes::parse_bytes;
@@ -215,7 +216,7 @@ impl DatabaseProcedures {
             return Ok(());
         }
         let user = || self.access().listed_user(&self.database.store);
-        let what = format!("the procedure {name}");
+        let what = told!("the procedure {name}");
         let checked = self.access().check(user, (right, false), &what);
         checked.map_err(|error| {
             let message = error.message().to_owned();
@@ -244,7 +245,7 @@ impl DatabaseProcedures {
         let rows = (found.body)(&args).map_err(failed)?;
         let width = found.view.columns.len();
         if let Some(row) = rows.iter().find(|row| row.len() != width) {
-            return Err(failed(format!(
+            return Err(failed(told!(
                 "gave a row of {} values, not {width}",
                 row.len()
             )));
@@ -291,9 +292,9 @@ fn backup(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
         let name = name.to_owned();
         move |refused: Refused| match refused {
             Refused::Policy(why) => ExecError::Forbidden {
-                message: format!("graven.backup: {name}: {why}"),
+                message: told!("graven.backup: {name}: {why}"),
             },
-            Refused::System(why) => failed(format!("{name} cannot be read: {why}")),
+            Refused::System(why) => failed(told!("{name} cannot be read: {why}")),
         }
     };
     let to = files.new_file(Path::new(&**file)).map_err(refused(file))?;
@@ -386,7 +387,7 @@ fn export_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
                 options
                     .set(name, &value)
                     .map_err(|why| ExecError::Argument {
-                        message: format!("EXPORT DATABASE: {why}"),
+                        message: told!("EXPORT DATABASE: {why}"),
                     })?;
             }
             folder
@@ -416,13 +417,13 @@ fn import_database(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, 
 }
 
 fn no_folder(what: &str) -> ExecError {
-    let message = format!("{what}: give the folder as text");
+    let message = told!("{what}: give the folder as text");
     ExecError::Argument { message }
 }
 
 fn inner_connection(caller: &DatabaseProcedures, what: &str) -> Result<Connection, ExecError> {
     inner::own_connection(caller).map_err(|why| ExecError::Argument {
-        message: format!("{what}: {why}"),
+        message: told!("{what}: {why}"),
     })
 }
 
@@ -432,7 +433,7 @@ fn inside(caller: &DatabaseProcedures, what: &str, error: &Error) -> ExecError {
     if let Err(stopped) = graven_exec::Deadline::check(context.deadline, &context.cancel) {
         return stopped;
     }
-    let message = format!("{what}: {}", error.message());
+    let message = told!("{what}: {}", error.message());
     ExecError::Statement {
         code: error.code().to_owned(),
         message,

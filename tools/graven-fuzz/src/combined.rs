@@ -6,6 +6,8 @@
 //! and which ones are is what the statements are for. There is no second answer to them here; they
 //! are printed for a comparison with another system.
 
+use serde_json::{Value, json};
+
 /// The graph of all of them.
 pub(crate) const GRAPH: &str = "CREATE (a:A {i: 1, s: 'x', l: [1, 2], d: date('2020-01-01')}), \
      (b:A:B {i: 2, s: 'y'}), (c:B {i: 3}), (a)-[:R {w: 1}]->(b), (b)-[:R {w: 2}]->(c), \
@@ -34,6 +36,11 @@ const KINDS: &[&str] = &[
     "WITH duration('P1D') AS v",
     "WITH point({x: 1, y: 2}) AS v",
     "UNWIND [1] AS v",
+    "UNWIND [null, 1] AS v",
+    "UNWIND [null, 'a'] AS v",
+    "UNWIND [null, {a: 1}] AS v",
+    "MATCH (q:A {i: 1}) UNWIND [null, q] AS v",
+    "MATCH ()-[q:S]->() UNWIND [null, q] AS v",
 ];
 
 /// Places for `v`.
@@ -59,10 +66,13 @@ const PLACES: &[&str] = &[
     "SET v.x = 1",
     "SET v['x'] = 1",
     "SET (v).x = 1",
+    "SET coalesce(v, null).x = 1",
+    "SET v.x = null, v.y = null",
     "SET v:L",
     "SET v = {x: 1}",
     "SET v += {x: 1}",
     "REMOVE v.x",
+    "REMOVE coalesce(v, null).x",
     "REMOVE v:L",
     "DELETE v",
     "DETACH DELETE v",
@@ -322,6 +332,26 @@ const ASKING: &[&str] = &[
     "MATCH (n:A) RETURN n.i LIMIT {}",
 ];
 
+/// Every place, for a parameter `v` of every kind, and the value of it.
+pub(crate) fn with_parameters() -> Vec<(String, Value)> {
+    let kinds = [
+        json!(1),
+        json!(1.5),
+        json!("a"),
+        json!(true),
+        json!(null),
+        json!([1]),
+        json!({"a": 1}),
+    ];
+    let mut all = Vec::new();
+    for place in PLACES {
+        // Behind a clause: some places begin with what needs one before it.
+        let statement = format!("MATCH (q:A) {}", place.replace('v', "$v"));
+        all.extend(kinds.iter().map(|kind| (statement.clone(), kind.clone())));
+    }
+    all
+}
+
 /// All of them.
 pub(crate) fn statements() -> Vec<String> {
     let mut all = Vec::new();
@@ -342,6 +372,14 @@ pub(crate) fn statements() -> Vec<String> {
             ["[1]", "[2]", "[[1]]"],
         ] {
             all.push(of_n(format!("{a} {first} {b} {second} {c}")));
+        }
+    }
+    for relationship in RELATIONSHIPS {
+        for function in ["shortestPath", "allShortestPaths"] {
+            let path = format!("p = {function}((a){relationship}(b))");
+            all.push(format!(
+                "MATCH (a:A)-[q]->(b), {path} RETURN count(length(p))"
+            ));
         }
     }
     for clause in CLAUSES {

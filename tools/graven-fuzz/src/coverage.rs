@@ -190,7 +190,7 @@ impl Visitor for Coverage {
 }
 
 /// Kinds of expression.
-pub(crate) const KINDS: [&str; 31] = [
+pub(crate) const KINDS: [&str; 32] = [
     "literal",
     "variable",
     "property",
@@ -214,6 +214,7 @@ pub(crate) const KINDS: [&str; 31] = [
     "temporal arithmetic",
     "hidden type",
     "not computed",
+    "random value",
     "map",
     "map projection",
     "pattern comprehension",
@@ -252,6 +253,7 @@ pub(crate) fn kind(expr: &Expr) -> &'static str {
         Expr::Later(..) | Expr::Shifted(..) | Expr::DaysBetween(..) => "temporal arithmetic",
         Expr::Hidden(..) => "hidden type",
         Expr::Poison(_) => "not computed",
+        Expr::Random(_) => "random value",
         Expr::Map(_) => "map",
         Expr::MapOf(..) => "map projection",
         Expr::PatternComprehension(..) => "pattern comprehension",
@@ -275,6 +277,7 @@ pub(crate) fn misplaced(kind: &str, place: Place) -> Option<&'static str> {
     match (kind, place) {
         ("aggregate", Place::WithItem | Place::ReturnItem) => None,
         ("aggregate", _) => Some("aggregates stand in projections"),
+        ("random value", Place::Aggregate) => Some("no aggregate is taken over a random value"),
         ("EXISTS" | "COUNT" | "COLLECT" | "pattern", Place::MergeProperty) => {
             Some("MERGE takes no subquery but a pattern comprehension")
         }

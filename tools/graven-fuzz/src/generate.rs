@@ -85,6 +85,8 @@ pub(crate) struct Generator<'a> {
     disguises: bool,
     /// Expressions have no subqueries.
     plain: bool,
+    /// Expressions have no random values: no aggregate is taken over one.
+    settled: bool,
     /// Columns get names that nothing has had.
     fresh: bool,
     /// The graph has nodes enough for plans that pay with many rows.
@@ -131,6 +133,7 @@ impl<'a> Generator<'a> {
             known: None,
             disguises: false,
             plain: false,
+            settled: false,
             fresh: false,
             large: graph.node_places().count() >= LARGE,
             indexes: graph.indexed(),

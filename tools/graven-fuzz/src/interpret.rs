@@ -16,6 +16,7 @@ use crate::graph::{Graph, Node, Rel};
 use crate::query::{
     Call, Change, Clause, Direction, Import, Labels, NodePattern, Path, Query, RelPattern,
 };
+use crate::random::Random;
 use crate::value::V;
 
 pub(crate) type Row = BTreeMap<String, V>;
@@ -60,14 +61,22 @@ pub(crate) struct Interpreter {
     deleted: Vec<usize>,
     /// Nodes and relationships that the running statement has looked at.
     looked_at: usize,
+    /// Where random values come from.
+    random: Random,
 }
 
 impl Interpreter {
     pub(crate) fn new(graph: Graph) -> Self {
+        Self::drawing(graph, 0)
+    }
+
+    /// As [`Self::new`], with the random values of this number.
+    pub(crate) fn drawing(graph: Graph, draw: u64) -> Self {
         Interpreter {
             graph,
             deleted: Vec::new(),
             looked_at: 0,
+            random: Random::new(draw),
         }
     }
 

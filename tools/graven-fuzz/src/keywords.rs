@@ -198,6 +198,40 @@ const VARIABLES: &[(&str, &str)] = &[
         "WITH 1 AS WORD, 2 AS b WHERE WORD < b AND b > WORD RETURN WORD AS one",
     ),
     (
+        "variable of a node before IS",
+        "CREATE (:Named {a: 1}) WITH 1 AS x MATCH (WORD IS Named) RETURN WORD.a AS one LIMIT 1",
+    ),
+    (
+        "variable of a node before WHERE",
+        "CREATE (:Named {a: 1}) WITH 1 AS x MATCH (WORD WHERE WORD.a = 1) RETURN WORD.a AS one \
+            LIMIT 1",
+    ),
+    (
+        "variable of a relationship before IS and WHERE",
+        "CREATE ()-[:NAMED {a: 1}]->() WITH 1 AS x MATCH ()-[WORD IS NAMED WHERE WORD.a = 1]->() \
+            RETURN WORD.a AS one LIMIT 1",
+    ),
+    (
+        "variable before END",
+        "WITH 1 AS WORD RETURN CASE WHEN true THEN WORD END AS one",
+    ),
+    (
+        "variable behind ELSE",
+        "WITH 1 AS WORD RETURN CASE WHEN false THEN 2 ELSE WORD END AS one",
+    ),
+    (
+        "variable before UNION",
+        "WITH 1 AS one WITH one AS WORD RETURN WORD UNION RETURN 1 AS WORD",
+    ),
+    (
+        "variable before a list",
+        "WITH 1 AS WORD RETURN CASE WHEN WORD IN [WORD] THEN 1 END AS one",
+    ),
+    (
+        "variable before a clause",
+        "WITH true AS WORD CREATE () WITH WORD WHERE WORD OPTIONAL MATCH (m:Nothing) RETURN 1 AS one",
+    ),
+    (
         "variable as an argument",
         "WITH 1 AS WORD RETURN abs(WORD) AS one",
     ),
@@ -218,12 +252,17 @@ pub fn keywords() -> Result<Findings, String> {
             };
             for (position, form) in ANY_WORD.iter().chain(variables) {
                 let statement = form.replace("WORD", &word);
-                // `NOT + 1` denies a number, `CASE WHEN` has no subject, and `CASE END` ends at
-                // once.
+                // `NOT + 1` denies a number, `NOT END` what is called `END`, `CASE WHEN` has no
+                // subject, `CASE IN` a subject, and `CASE END` ends at once.
                 let other = [
+                    ("CASE", "variable before a list"),
+                    ("NOT", "variable before END"),
+                    ("NOT", "variable behind ELSE"),
                     ("END", "variable as the subject of CASE"),
                     ("NOT", "variable first in a sum"),
                     ("NOT", "variable in a branch of CASE"),
+                    ("NOT", "variable before a list"),
+                    ("NOT", "variable before a clause"),
                     ("WHEN", "variable as the subject of CASE"),
                 ];
                 if other.contains(&(word.to_ascii_uppercase().as_str(), position)) {

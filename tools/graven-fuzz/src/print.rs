@@ -33,6 +33,11 @@ pub fn print(seed: u64, queries: u64, out: &mut impl Write) -> io::Result<()> {
         let line = json!({"setup": [graph], "statement": statement});
         writeln!(out, "{line}")?;
     }
+    for (statement, value) in combined::with_parameters() {
+        let params = json!({"v": value});
+        let line = json!({"setup": [combined::GRAPH], "statement": statement, "params": params});
+        writeln!(out, "{line}")?;
+    }
     Ok(())
 }
 

@@ -78,6 +78,8 @@ pub(crate) enum Expr {
     Hidden(Box<Expr>, u8),
     /// Fails where it is computed; the number chooses how.
     Poison(u8),
+    /// Another value each time; the number chooses the function.
+    Random(u8),
     Map(Vec<(&'static str, Expr)>),
     /// `var {parts}`: of a node, a relationship or a map.
     MapOf(Name, Vec<Part>),

@@ -290,6 +290,11 @@ pub(crate) fn expr(e: &Expr) -> String {
             1 => "date('x').year".to_owned(),
             _ => "(1 % toInteger('0'))".to_owned(),
         },
+        Expr::Random(form) => match form {
+            0 => "rand()".to_owned(),
+            1 => "randomUUID()".to_owned(),
+            _ => "apoc.create.uuid()".to_owned(),
+        },
         Expr::Map(entries) => match entries.is_empty() {
             true => "{}".to_owned(),
             false => map(entries).trim_start().to_owned(),

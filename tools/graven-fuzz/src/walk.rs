@@ -174,7 +174,7 @@ fn paths(paths: &mut [Path], filter: &mut Option<Box<Expr>>, v: &mut dyn Visitor
 fn expr(e: &mut Expr, place: Place, v: &mut dyn Visitor) {
     let each = Place::EachItem;
     match e {
-        Expr::Literal(_) | Expr::Var(_) | Expr::Poison(_) => {}
+        Expr::Literal(_) | Expr::Var(_) | Expr::Poison(_) | Expr::Random(_) => {}
         Expr::Property(a, _)
         | Expr::Not(a)
         | Expr::IsNull(a)

@@ -1,4 +1,5 @@
-//! Rules on single files: header, ASCII, unfinished marks, length, paths of one machine.
+//! Rules on single files: header, ASCII, unfinished marks, length, paths of one machine, messages
+//! that quote values.
 
 use super::SourceFile;
 
@@ -22,6 +23,28 @@ const MARKS: &[&str] = &[
 /// Folders that exist on one machine only.
 const MACHINE_PATHS: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/")];
 
+/// Code with messages that quote values of statements and files, which may be long.
+const QUOTING: &[&str] = &[
+    "crates/graven-exec/src/",
+    "crates/graven-files/src/",
+    "crates/graven-temporal/src/",
+    "crates/graven/src/procedures",
+];
+
+/// Beginnings of messages that are not cut.
+const UNCUT: &[&str] = &[
+    "message: format!(",
+    "message = format!(",
+    "why: format!(",
+    "why = format!(",
+    "Err(format!(",
+    "refused(format!(",
+    "failed(format!(",
+    "argument(format!(",
+    "wrong(format!(",
+    "let told = format!(",
+];
+
 pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
     for file in files {
         for (number, line) in (1..).zip(file.text.lines()) {
@@ -44,6 +67,7 @@ pub(super) fn check(files: &[SourceFile], findings: &mut Vec<String>) {
         if rust {
             header(file, findings);
             length(file, findings);
+            messages(file, findings);
         }
     }
 }
@@ -70,6 +94,23 @@ fn header(file: &SourceFile, findings: &mut Vec<String>) {
     let test = file.path.ends_with("/tests.rs") || file.path.contains("/tests/");
     if !test && !file.text.starts_with("//!") {
         findings.push(format!("{}:1: no `//!` header", file.path));
+    }
+}
+
+/// Messages that quote values are written with `told!`, which cuts them.
+fn messages(file: &SourceFile, findings: &mut Vec<String>) {
+    if !QUOTING.iter().any(|part| file.path.starts_with(part)) {
+        return;
+    }
+    let code = file.text.split("#[cfg(test)]\nmod tests {").next();
+    let code = code.unwrap_or_default();
+    for (number, line) in (1..).zip(code.lines()) {
+        if UNCUT.iter().any(|begin| line.contains(begin)) {
+            let path = &file.path;
+            findings.push(format!(
+                "{path}:{number}: a message is written with told!(...)"
+            ));
+        }
     }
 }
 
@@ -115,6 +156,11 @@ mod tests {
         assert!(findings("a.rs", "//! `\\uXXXX` is an escape\n").is_empty());
         assert_eq!(findings("a.md", concat!("see /ro", "ot/x\n")).len(), 1);
         assert!(findings("a.md", concat!("see http://x/ro", "ot/x\n")).is_empty());
+        let exec = "crates/graven-exec/src/a.rs";
+        let message = "//! x\nlet message = format!(\"{value}\");\n";
+        assert_eq!(findings(exec, message).len(), 1);
+        assert!(findings(exec, &message.replace("format!", "told!")).is_empty());
+        assert!(findings("a.rs", message).is_empty());
         let long = "//! x\n".repeat(LINES_MAX + 1);
         assert_eq!(findings("a.rs", &long).len(), 1);
     }

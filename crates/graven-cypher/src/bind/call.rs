@@ -220,6 +220,7 @@ impl Binder<'_> {
             bound.push(expr);
         }
         self.guards.truncate(guards);
+        self.differing += usize::from(!function.deterministic);
         let of = match function.name {
             one @ ("abs" | "floor" | "ceil") => self.declared_of_one(one, &args[0]),
             _ => None,
@@ -252,6 +253,7 @@ impl Binder<'_> {
             self.require(ty, *wanted, arg.span, &what)?;
             bound.push(expr);
         }
+        self.differing += 1;
         Ok((call(name, bound), Type::of(function.returns)))
     }
 

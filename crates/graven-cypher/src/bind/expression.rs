@@ -455,6 +455,9 @@ impl Binder<'_> {
             match item {
                 MapItem::All => takes_all = true,
                 MapItem::Property(key) => {
+                    if ty.set.is(TypeSet::ENTITY) {
+                        self.notice_unknown_key(key);
+                    }
                     let value = Expr::Property {
                         base: Box::new(subject.clone()),
                         key: key.text.clone(),

@@ -14,7 +14,7 @@ use super::scope::Record;
 use crate::diagnostic::Notice;
 use crate::plan::expression::{Quantifier, UnaryOp};
 use crate::plan::schema::SchemaCommand;
-use crate::plan::variables::substitute;
+use crate::plan::variables::{is_volatile, substitute};
 use crate::plan::{
     AggregateCall, ColumnBound, Creation, Direction, ExpectedParameter, Expr, InTransactions,
     LoadSource, OptionValue, PlanMode, SetItem, SortOrder, VarId, Variable,
@@ -247,6 +247,10 @@ impl QueryGraph {
         else {
             return false;
         };
+        // What differs each time is decided for each match, not once for each relationship.
+        if is_volatile(predicate) {
+            return false;
+        }
         let list = match &**list {
             Expr::Variable(list) => *list,
             // The relationships of a path that is one variable-length relationship.
@@ -395,6 +399,8 @@ pub(crate) struct Subquery {
     pub imports: Vec<VarId>,
     /// Where this is not true the value is not asked for, and the query does not run.
     pub guard: Option<Expr>,
+    /// It may have another value each time, for the same row.
+    pub differs: bool,
 }
 
 /// What a subquery's variable holds.

@@ -90,7 +90,7 @@ impl Binder<'_> {
     ) -> Result<()> {
         let text = |binder: &mut Self, expr: &ast::Expr, what: &str| -> Result<Expr> {
             let (bound, ty) = binder.expression(expr)?;
-            binder.require(ty, TypeSet::STRING, expr.span, what)?;
+            binder.require_of(expr, ty, TypeSet::STRING, what)?;
             Ok(bound)
         };
         let place = url.span;

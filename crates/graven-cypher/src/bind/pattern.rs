@@ -224,6 +224,15 @@ impl Binder<'_> {
         for pattern in patterns {
             declared.push(self.declare_path(graph, pattern, predicate, earlier)?);
         }
+        // What `shortestPath()` looks for may be a relationship of the pattern beside it.
+        for (pattern, declared) in patterns.iter().zip(&declared) {
+            if pattern.shortest.is_some_and(|shortest| shortest.tested) {
+                self.groups += 1;
+                for edge in &declared.edges {
+                    graph.edges[*edge].group = self.groups;
+                }
+            }
+        }
         for (pattern, declared) in patterns.iter().zip(&declared) {
             self.bind_node(graph, &pattern.first, declared.nodes[0])?;
             for (step, (relationship, node)) in pattern.steps.iter().enumerate() {

@@ -57,6 +57,7 @@ impl Binder<'_> {
             .iter()
             .map(|(_, var)| (self.variables[var.0 as usize].name.clone(), *var))
             .collect();
+        self.differing += 1;
         steps.push(Step::Procedure {
             name: call.name.text.clone(),
             args,

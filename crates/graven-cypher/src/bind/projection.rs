@@ -521,6 +521,7 @@ impl Binder<'_> {
         self.constant_only = None;
         self.scope = before;
         let (bound, ty) = bound?;
+        self.expect_parameter(expr, TypeSet::INTEGER, what);
         let is_null = matches!(bound, Expr::Literal(Literal::Null));
         if is_null || !ty.set.may_be(TypeSet::INTEGER) {
             let message = format!("{what} needs an integer, this is {}", ty.set);

@@ -25,6 +25,7 @@ impl Binder<'_> {
         query: &ast::Query,
         written: bool,
     ) -> Result<Typed> {
+        let before = self.differing;
         let mark = self.enter_subquery();
         self.scope.keeps_outer = written;
         let result = self.query(query);
@@ -48,16 +49,17 @@ impl Binder<'_> {
                 )
             }
         };
-        let var = self.register(value, query, imports)?;
+        let var = self.register(value, query, imports, before)?;
         Ok((Expr::Variable(var), ty))
     }
 
     pub(super) fn pattern_predicate(&mut self, pattern: &ast::PathPattern) -> Result<Expr> {
+        let before = self.differing;
         let mark = self.enter_subquery();
         let result = self.pattern_graph(pattern, None, true);
         let imports = self.leave_subquery(mark);
         let query = single_match(result?);
-        let var = self.register(SubqueryValue::Exists, query, imports)?;
+        let var = self.register(SubqueryValue::Exists, query, imports, before)?;
         Ok(Expr::Variable(var))
     }
 
@@ -69,13 +71,15 @@ impl Binder<'_> {
     ) -> Result<Typed> {
         self.bound_ends(pattern)?;
         self.notice_shortest(pattern, None);
+        let before = self.differing;
         let mark = self.enter_subquery();
         let result = self
             .pattern_graph(pattern, filter, false)
             .and_then(|graph| Ok((graph, self.expression(map)?)));
         let imports = self.leave_subquery(mark);
         let (graph, (value, ty)) = result?;
-        let var = self.register(SubqueryValue::Collect(value), single_match(graph), imports)?;
+        let query = single_match(graph);
+        let var = self.register(SubqueryValue::Collect(value), query, imports, before)?;
         Ok((Expr::Variable(var), Type::list_of(ty.set)))
     }
 
@@ -121,11 +125,13 @@ impl Binder<'_> {
         self.subqueries.contains_key(&var) && columns().all(|entry| entry.var != var)
     }
 
-    pub(super) fn register(
+    /// The variable of a subquery; `before` it there were so many calls that differ each time.
+    fn register(
         &mut self,
         kind: SubqueryValue,
         query: BoundQuery,
         mut imports: Vec<VarId>,
+        before: usize,
     ) -> Result<VarId> {
         if let Some(local) = imports.iter().find(|var| self.scope.is_local(**var)) {
             let name = &self.variables[local.0 as usize].name;
@@ -186,6 +192,8 @@ impl Binder<'_> {
         imports.dedup();
         // A chain of subqueries names those before it again and again.
         imports.shrink_to_fit();
+        let mut of_others = imports.iter().filter_map(|var| self.subqueries.get(var));
+        let differs = self.differing > before || of_others.any(|it| it.differs);
         let var = self.new_variable("  subquery", VarKind::Value);
         self.uses.extend(imports.iter().copied());
         self.subqueries.insert(
@@ -195,6 +203,7 @@ impl Binder<'_> {
                 query,
                 imports,
                 guard,
+                differs,
             },
         );
         Ok(var)

@@ -421,7 +421,7 @@ fn plain_kind(name: &str) -> String {
         .split_once('(')
         .map_or(name, |(head, _)| head.trim_end());
     match head {
-        "DECIMAL" | "NUMERIC" => "FLOAT",
+        "DECIMAL" | "NUMERIC" | "DEC" => name,
         "INT128" | "HUGEINT" | "UINT64" => "ANY",
         other => other,
     }

@@ -304,7 +304,11 @@ impl Parser<'_> {
                 | TokenKind::Dollar
         );
         let expects = super::JOINING.iter().chain(&["ORDER"]).any(is_keyword);
-        expects && begins_operand && !self.follows_operand(1)
+        // `in IN [1]`, `unwind UNWIND [1] AS x`.
+        let joins_list = self.is_joining(1) && self.peek(2) == TokenKind::OpenBracket;
+        // `THEN then END`.
+        let ends_case = self.is_word_at(1, "END");
+        expects && begins_operand && !joins_list && !ends_case && !self.follows_operand(1)
     }
 
     pub(super) fn constant(&mut self, kind: ExprKind) -> Result<ExprKind> {

@@ -288,7 +288,7 @@ impl Parser<'_> {
 
     fn node(&mut self) -> Result<NodePattern> {
         let open = self.expect(TokenKind::OpenParen, "a node pattern such as `(n:Label)`")?;
-        let name = match self.at_name() && !self.is_inline_filter() && !self.at_is_label() {
+        let name = match self.at_element_name() {
             true => Some(self.name("a variable")?),
             false => None,
         };
@@ -307,18 +307,6 @@ impl Parser<'_> {
             filter,
             span: open.span.to(last.span),
         })
-    }
-
-    /// `WHERE` inside a node or relationship pattern, and not a variable of that name.
-    fn is_inline_filter(&self) -> bool {
-        self.is_word("WHERE")
-            && !matches!(
-                self.peek(1),
-                TokenKind::CloseParen
-                    | TokenKind::CloseBracket
-                    | TokenKind::Colon
-                    | TokenKind::OpenBrace
-            )
     }
 
     fn inline_filter(&mut self) -> Result<Option<Box<crate::ast::Expr>>> {
@@ -381,7 +369,7 @@ impl Parser<'_> {
     }
 
     fn relationship_detail(&mut self, pattern: &mut RelationshipPattern) -> Result<()> {
-        if self.at_name() && !self.is_inline_filter() && !self.at_is_label() {
+        if self.at_element_name() {
             pattern.name = Some(self.name("a variable")?);
         }
         if self.kind() == TokenKind::Colon || self.at_is_label() {

@@ -151,8 +151,7 @@ fn by_computed_label(
 ) -> Option<Candidate> {
     /// Share of all nodes that a label, and then a value, is taken to have.
     const SHARE: f64 = 0.1;
-    let ready =
-        |value: &Expr| value.variables().is_subset(bound) && !super::variables::is_volatile(value);
+    let ready = |value: &Expr| value.variables().is_subset(bound);
     let names = conditions.iter().find_map(|condition| match condition {
         Expr::Call { name, args, .. } if **name == *functions::HAS_ALL_LABELS => match &args[..] {
             [Expr::Variable(var), names] if *var == node && ready(names) => Some(names.clone()),

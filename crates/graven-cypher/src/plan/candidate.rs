@@ -120,8 +120,7 @@ pub(super) fn comparison(
         },
         _ => None,
     };
-    let ready =
-        |value: &Expr| value.variables().is_subset(bound) && !super::variables::is_volatile(value);
+    let ready = |value: &Expr| value.variables().is_subset(bound);
     if let Some(found) = subject(left)
         && ready(right)
     {

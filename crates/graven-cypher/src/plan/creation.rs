@@ -61,18 +61,21 @@ pub struct CreateRelationship {
 #[expect(missing_docs, reason = "fields are explained by the variant")]
 #[derive(Clone, Debug)]
 pub enum SetItem {
-    /// `target.key = value`; null removes the property.
+    /// `target.key = value`; null removes the property. `sets` tells `SET` from `REMOVE`, which
+    /// counts only what was there.
     Property {
         target: Expr,
         key: Arc<str>,
         value: Expr,
+        sets: bool,
         at: Span,
     },
-    /// `target[key] = value`.
+    /// `target[key] = value`, with `sets` as above.
     Element {
         target: Expr,
         key: Expr,
         value: Expr,
+        sets: bool,
         at: Span,
     },
     /// `target = value` (all other properties are removed) or, with `keep`, `target += value`; the

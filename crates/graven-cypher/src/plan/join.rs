@@ -34,6 +34,10 @@ use crate::bind::graph::QueryGraph;
 pub(super) struct Pending {
     pub(super) conditions: Vec<Option<Expr>>,
     pub(super) needs: Vec<BTreeSet<VarId>>,
+    /// Rows that the subqueries of each make for one row.
+    pub(super) works: Vec<f64>,
+    /// Those that could be decided, and wait for a later step.
+    pub(super) deferred: BTreeSet<usize>,
 }
 
 impl Pending {

@@ -87,13 +87,19 @@ pub enum Mutant {
     IdSeekAnyComparison,
     /// Any comparison with an id finds the relationship of that id.
     RelationshipSeekAnyComparison,
+    /// A condition that differs each time is decided as soon as its variables are there.
+    ConditionsDifferEarly,
+    /// CY-54: rows below a random value need not keep their number.
+    ReachabilityRandom,
+    /// Groups by a random key are those of the rows that stay.
+    AggregatePushDownRandomKeys,
     /// `SHORTEST` selects after the conditions behind it.
     ConditionsBeforeShortest,
 }
 
 impl Mutant {
     /// All of them, with the rule that each belongs to.
-    pub const ALL: [(Mutant, Rule); 35] = [
+    pub const ALL: [(Mutant, Rule); 38] = [
         (
             Mutant::InterestingOrdersWithoutSkip,
             Rule::InterestingOrders,
@@ -167,6 +173,9 @@ impl Mutant {
             Mutant::RelationshipSeekAnyComparison,
             Rule::RelationshipSeek,
         ),
+        (Mutant::ConditionsDifferEarly, Rule::RelationshipConditions),
+        (Mutant::ReachabilityRandom, Rule::Reachability),
+        (Mutant::AggregatePushDownRandomKeys, Rule::AggregatePushDown),
         (
             Mutant::ConditionsBeforeShortest,
             Rule::RelationshipConditions,

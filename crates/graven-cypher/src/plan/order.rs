@@ -8,6 +8,9 @@
 //! large ones fast. A node in no connection with what is solved is scanned only when nothing else
 //! is left or a seek finds it.
 //!
+//! A condition with a subquery is decided as soon as it can be, or waits for a later step
+//! (`order/finish.rs`).
+//!
 //! A node that is found by itself and joined to what was found before by an equality begins a
 //! *part* (`plan/join.rs`): its steps cost what they cost alone, once.
 //!
@@ -16,6 +19,7 @@
 //! something for each look-up, and of what subqueries of conditions do.
 
 mod at_random;
+mod finish;
 mod part;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,11 +31,13 @@ use super::{Direction, VarId, forced};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::cost::{Cost, Hop};
 use crate::plan::candidate::{Access, Candidate};
-use crate::stop;
 use part::{Found, Part};
 
-/// States kept per size, for patterns of up to 12 and [`SMALL`] parts, and larger ones.
+/// States kept per size, for patterns of up to [`EXACT`] and [`SMALL`] parts, and larger ones.
 const BEAM: [usize; 3] = [64, 12, 2];
+
+/// Largest pattern whose orders are nearly all looked at.
+const EXACT: usize = 12;
 
 /// Largest pattern in which seeks are tried in the middle.
 const SMALL: usize = 40;
@@ -78,6 +84,8 @@ pub(crate) struct Ordered {
     pub alone: Option<(f64, f64)>,
     /// The part that it belongs to is joined right behind it: fewer rows go on from there.
     pub ends_part: bool,
+    /// Conditions that could be decided now, and wait for a later step.
+    pub deferred: BTreeSet<usize>,
 }
 
 /// What a condition waits for.
@@ -135,6 +143,10 @@ struct Search<'p> {
     info: BTreeMap<VarId, NodeInfo>,
     /// Small enough to try seeks anywhere.
     small: bool,
+    /// Small enough to let conditions with subqueries wait.
+    defers: bool,
+    /// Nodes and relationships of the pattern.
+    goal: usize,
 }
 
 #[derive(Clone)]
@@ -145,6 +157,8 @@ struct State {
     cost: f64,
     way: Vec<Ordered>,
     part: Option<Part>,
+    /// Conditions that could be decided, and wait.
+    deferred: BTreeSet<usize>,
 }
 
 impl Problem<'_> {
@@ -157,10 +171,13 @@ impl Problem<'_> {
             .iter()
             .map(|node| (*node, self.info(*node)))
             .collect();
+        let goal = self.graph.nodes.len() + self.graph.edges.len();
         let search = Search {
             problem: self,
             info,
-            small: self.graph.nodes.len() + self.graph.edges.len() <= SMALL,
+            small: goal <= SMALL,
+            defers: goal <= EXACT,
+            goal,
         };
         let nodes: BTreeSet<VarId> = self
             .graph
@@ -177,16 +194,12 @@ impl Problem<'_> {
             cost: 0.0,
             way: Vec::new(),
             part: None,
+            deferred: BTreeSet::new(),
         };
-        let goal = self.graph.nodes.len() + self.graph.edges.len();
         if let Some(dice) = forced::dice() {
-            return search.walk(start, goal, dice);
+            return search.walk(start, dice);
         }
-        let beam = match goal {
-            0..=12 => BEAM[0],
-            13..=SMALL => BEAM[1],
-            _ => BEAM[2],
-        };
+        let beam = BEAM[usize::from(goal > EXACT) + usize::from(goal > SMALL)];
         let mut by_size: BTreeMap<usize, Vec<State>> = BTreeMap::new();
         by_size.insert(start.nodes.len() + start.edges.len(), vec![start]);
         while let Some((size, mut states)) = by_size.pop_first() {
@@ -194,11 +207,13 @@ impl Problem<'_> {
             if size == goal {
                 return states.into_iter().next().map(|s| s.way);
             }
-            // What a part costs is known behind it.
-            let mut seen: BTreeSet<(BTreeSet<VarId>, BTreeSet<usize>, bool)> = BTreeSet::new();
+            // What a part costs is known behind it, and so is what conditions cost that wait.
+            // A state that defers a condition looks cheap until it pays: it displaces no other one.
+            let mut seen = [BTreeSet::new(), BTreeSet::new()];
             for state in states {
-                let apart = state.part.is_some();
-                let key = (state.nodes.clone(), state.edges.clone(), apart);
+                let seen = &mut seen[usize::from(!state.deferred.is_empty())];
+                let found = (state.nodes.clone(), state.edges.clone());
+                let key = (found, state.part.is_some(), state.deferred.clone());
                 if seen.len() >= beam || !seen.insert(key) {
                     continue;
                 }
@@ -297,10 +312,10 @@ impl Search<'_> {
                 state.nodes.contains(&edge.from),
                 state.nodes.contains(&edge.to),
             ) {
-                (true, true) => next.push(self.check(state, idx, &available)),
+                (true, true) => self.check(state, idx, &available, &mut next),
                 (true, false) | (false, true) if edge.shortest.is_some() => {}
-                (true, false) => next.push(self.follow(state, idx, true, &available)),
-                (false, true) => next.push(self.follow(state, idx, false, &available)),
+                (true, false) => self.follow(state, (idx, true), &available, &mut next),
+                (false, true) => self.follow(state, (idx, false), &available, &mut next),
                 (false, false) => {}
             }
         }
@@ -316,11 +331,11 @@ impl Search<'_> {
                 let joins = self.may_begin_part(&candidate, &available);
                 if joins {
                     let by = candidate.clone();
-                    next.push(self.find(state, node, by, Found::Once, &available));
+                    self.find(state, (node, by, Found::Once), &available, &mut next);
                 }
                 if (stuck || few) && !(joins && self.always()) {
                     let how = if joins { Found::Again } else { Found::Unjoined };
-                    next.push(self.find(state, node, candidate, how, &available));
+                    self.find(state, (node, candidate, how), &available, &mut next);
                 }
             }
         }
@@ -356,11 +371,10 @@ impl Search<'_> {
     fn find(
         &self,
         state: &State,
-        node: VarId,
-        by: Candidate,
-        how: Found,
+        (node, by, how): (VarId, Candidate, Found),
         before: &BTreeSet<VarId>,
-    ) -> State {
+        out: &mut Vec<State>,
+    ) {
         let rows = state.rows * by.rows.max(0.01);
         let mut next = state.clone();
         next.nodes.insert(node);
@@ -382,10 +396,16 @@ impl Search<'_> {
             node,
             by: Box::new(by),
         };
-        self.finish(next, step, (rows, work), before, &covered)
+        self.finish(next, (step, &covered), (rows, work), before, out);
     }
 
-    fn follow(&self, state: &State, idx: usize, forward: bool, before: &BTreeSet<VarId>) -> State {
+    fn follow(
+        &self,
+        state: &State,
+        (idx, forward): (usize, bool),
+        before: &BTreeSet<VarId>,
+        out: &mut Vec<State>,
+    ) {
         let edge = &self.problem.graph.edges[idx];
         let (near, far) = if forward {
             (edge.from, edge.to)
@@ -400,7 +420,7 @@ impl Search<'_> {
         self.leave_part(&mut next, idx, &[near]);
         let work = rows + state.rows * LOOK_UP;
         let step = OrderStep::Follow { edge: idx, forward };
-        self.finish(next, step, (rows, work), before, &covered)
+        self.finish(next, (step, &covered), (rows, work), before, out);
     }
 
     /// How many relationships lead from `near` to `far`, as a node with many is reached more often,
@@ -446,7 +466,7 @@ impl Search<'_> {
         }
     }
 
-    fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>) -> State {
+    fn check(&self, state: &State, idx: usize, before: &BTreeSet<VarId>, out: &mut Vec<State>) {
         let edge = &self.problem.graph.edges[idx];
         let rows = state.rows * self.share_checked(state, edge);
         // One look at the shorter list for a single relationship, half a search for a longer one.
@@ -460,82 +480,7 @@ impl Search<'_> {
         next.edges.insert(idx);
         self.leave_part(&mut next, idx, &[edge.from, edge.to]);
         let step = OrderStep::Check { edge: idx };
-        self.finish(next, step, (rows, work), before, &[])
-    }
-
-    /// The state after a step, which has the rows of the one before it: these become `rows`, by so
-    /// much `work`, before conditions are applied.
-    fn finish(
-        &self,
-        mut next: State,
-        step: OrderStep,
-        (rows, work): (f64, f64),
-        before: &BTreeSet<VarId>,
-        covered: &[usize],
-    ) -> State {
-        stop::ask();
-        let came = next.rows;
-        let handed_in = self.handed_in();
-        let begins_part = next.part.as_ref().is_some_and(Part::is_new);
-        let alone = next.part.as_ref().map_or(1.0, |part| {
-            // As many times less as it is done.
-            part.rows / came / handed_in
-        });
-        let mut done = work * alone;
-        let after = self.available(&next);
-        // Of the part itself, and of what it is joined to.
-        let (mut own, mut share) = (1.0, 1.0);
-        let mut joined = false;
-        for asks in [false, true] {
-            for (idx, waiting) in self.problem.waiting.iter().enumerate() {
-                let decidable = waiting.variables.is_subset(&after)
-                    && !waiting.variables.is_subset(before)
-                    && (waiting.work > 0.0) == asks;
-                if !decidable || covered.contains(&idx) {
-                    continue;
-                }
-                let asked = rows * own * share * waiting.work;
-                let crosses = |part: &&Part| !waiting.variables.is_disjoint(&part.before);
-                if let Some(part) = next.part.as_ref().filter(crosses) {
-                    next.cost += asked;
-                    share *= waiting.share;
-                    joined |= self.joins(part, &waiting.variables);
-                } else {
-                    done += asked * alone;
-                    own *= waiting.share;
-                }
-            }
-        }
-        next.cost += done;
-        next.rows = (rows * own * share).max(1e-3);
-        let mut of_part = None;
-        if let Some(part) = &mut next.part {
-            let found = part.rows * (rows / came);
-            part.rows = (found * own).max(1e-3);
-            of_part = Some((found, part.rows));
-            part.joined |= joined;
-            part.work += done * handed_in;
-            if joined {
-                next.cost += next.rows;
-            }
-        }
-        let fewer = |part: &mut Part| part.joined && next.rows * handed_in < part.rows;
-        let found = next.nodes.len() + next.edges.len();
-        let goal = self.problem.graph.nodes.len() + self.problem.graph.edges.len();
-        let ended = next.part.take_if(|part| fewer(part) || found == goal);
-        let ends_part = ended.is_some();
-        if let Some(ended) = ended {
-            self.settle(&mut next, &ended);
-        }
-        next.way.push(Ordered {
-            step,
-            rows,
-            left: next.rows,
-            begins_part,
-            alone: of_part,
-            ends_part,
-        });
-        next
+        self.finish(next, (step, &[]), (rows, work), before, out);
     }
 
     /// Whether `known`, one of whose ends is `near`, is like the relationships of `hop` there.

@@ -3,8 +3,9 @@
 //! # How it works
 //! A relationship that is bound already gives its ends first. Then every step of the order becomes
 //! one operator ([`relationships`] for those that follow one), and every condition is put right
-//! after the step that makes it decidable. Shortest paths that must pass conditions come last
-//! ([`tested`]).
+//! after the step that makes it decidable, or after a later one where the order says that its
+//! subquery waits. What differs each time is decided for each match, on top of all. Shortest paths
+//! that must pass conditions come last ([`tested`]).
 //!
 //! # Invariants
 //! * CY-69 Every condition of a pattern is applied by its end: none waits for what never comes.
@@ -26,19 +27,25 @@ use super::{Operator, VarId, VarKind};
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::unary;
 use crate::plan::candidate::Access;
-use crate::plan::variables::is_volatile;
 
 impl Builder<'_> {
     /// Puts the operators that find a pattern on top.
     pub(crate) fn pattern(&mut self, partial: &mut Partial, mut graph: QueryGraph) {
         each_conditions(&mut graph);
-        // What differs from row to row is decided for each match.
-        let volatile = graph.predicates.extract_if(.., |it| is_volatile(it));
-        let volatile: Vec<_> = volatile.collect();
         let tested = tested::take(&mut graph, &|condition| self.needs(condition));
+        // What differs each time is decided for each match.
+        let differs =
+            |it: &mut Expr| self.differs(it) && !mutant::active(Mutant::ConditionsDifferEarly);
+        let differing: Vec<_> = graph.predicates.extract_if(.., differs).collect();
+        let works = self.cheap_first(&mut graph);
         let needs: Vec<BTreeSet<VarId>> = graph.predicates.iter().map(|p| self.needs(p)).collect();
         let conditions = graph.predicates.iter().cloned().map(Some).collect();
-        let mut pending = Pending { conditions, needs };
+        let mut pending = Pending {
+            conditions,
+            needs,
+            works,
+            deferred: BTreeSet::new(),
+        };
         let mut solved: Vec<usize> = Vec::new();
         self.bound_alone(partial, &graph);
         self.decidable(partial, &mut pending);
@@ -64,9 +71,6 @@ impl Builder<'_> {
             pending.conditions.iter().all(Option::is_none),
             "CY-69: a condition of a pattern is lost"
         );
-        for condition in volatile {
-            self.filter(partial, condition);
-        }
         for node in &graph.nodes {
             let labels = order::label_conditions(&graph.predicates, *node)
                 .into_iter()
@@ -76,6 +80,9 @@ impl Builder<'_> {
         self.followed.extend(graph.edges);
         for tested in tested {
             self.tested(partial, tested);
+        }
+        for condition in differing {
+            self.filter(partial, condition);
         }
     }
 
@@ -166,7 +173,11 @@ impl Builder<'_> {
         pending: &mut Pending,
     ) {
         for Ordered {
-            step, rows, left, ..
+            step,
+            rows,
+            left,
+            deferred,
+            ..
         } in way
         {
             match step {
@@ -190,6 +201,7 @@ impl Builder<'_> {
                     solved.push(edge);
                 }
             }
+            pending.deferred = deferred;
             self.decidable(partial, pending);
             // Conditions taken one by one do not know what the step has counted already.
             partial.root.estimated_rows = left;
@@ -224,11 +236,11 @@ impl Builder<'_> {
         let waiting: Vec<Waiting> = shares(&self.cost, &owners, &graph.predicates)
             .into_iter()
             .zip(&pending.needs)
-            .zip(&graph.predicates)
-            .map(|((share, needs), condition)| Waiting {
+            .zip(&pending.works)
+            .map(|((share, needs), work)| Waiting {
                 variables: needs.clone(),
                 share,
-                work: self.work_of_subqueries(condition),
+                work: *work,
             })
             .collect();
         let always = joins == Joins::Always;
@@ -273,7 +285,8 @@ impl Builder<'_> {
         // Plain conditions first: they are cheaper than subqueries.
         for with_subquery in [false, true] {
             for idx in 0..pending.conditions.len() {
-                let ready = pending.needs[idx].is_subset(&partial.bound);
+                let ready = pending.needs[idx].is_subset(&partial.bound)
+                    && !pending.deferred.contains(&idx);
                 let Some(condition) = pending.conditions[idx].as_ref().filter(|_| ready) else {
                     continue;
                 };

@@ -8,16 +8,27 @@
 //! comprehension must not. A subquery of a branch that not every row takes begins with a filter by
 //! its guard, so that it does not run, nor fail, for the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::builder::{Builder, Partial, aggregate_call, node};
 use super::expression::{AggregateFunction, BinaryOp, Expr, Literal, UnaryOp};
+use super::order::{Ordered, Problem, Waiting, label_conditions};
+use super::share::{Owners, Pattern, shares};
 use super::{Operator, VarId, VarKind};
 use crate::bind::binary;
-use crate::bind::graph::{BoundQuery, Step, Subquery, SubqueryValue};
-use crate::cost::Hop;
-use crate::plan::Direction;
+use crate::bind::graph::{Edge, QueryGraph, Step, Subquery, SubqueryValue};
+use crate::cost::Cost;
+use crate::plan::variables::is_volatile;
 use crate::token::Span;
+
+/// What is known of the row around a subquery.
+struct Around {
+    /// Labels of its nodes.
+    labels: BTreeMap<VarId, Vec<Arc<str>>>,
+    /// Relationships that they were found by.
+    followed: Vec<Edge>,
+}
 
 impl Builder<'_> {
     /// Variables that must be there before an expression can be computed: those it reads, and for
@@ -46,35 +57,123 @@ impl Builder<'_> {
             .any(|var| self.subqueries.contains_key(var))
     }
 
-    /// Rows that the subqueries of a condition are expected to find for one row, along each
-    /// relationship from what is known.
-    pub(crate) fn work_of_subqueries(&self, condition: &Expr) -> f64 {
-        let variables = condition.variables();
-        let asked = variables.iter().filter_map(|var| self.subqueries.get(var));
-        asked.map(|subquery| self.work_of(&subquery.query)).sum()
+    /// Whether it may have another value each time, also because of a subquery.
+    pub(crate) fn differs(&self, expr: &Expr) -> bool {
+        let variables = expr.variables();
+        let mut asked = variables.iter().filter_map(|var| self.subqueries.get(var));
+        is_volatile(expr) || asked.any(|subquery| subquery.differs)
     }
 
-    fn work_of(&self, query: &BoundQuery) -> f64 {
+    /// Puts the conditions of a pattern in the order of what their subqueries are expected to do
+    /// for a row of it, which it gives.
+    pub(crate) fn cheap_first(&self, graph: &mut QueryGraph) -> Vec<f64> {
+        if !graph.predicates.iter().any(|it| self.has_subquery(it)) {
+            return vec![0.0; graph.predicates.len()];
+        }
+        let around = Around {
+            labels: self.labels_with(graph),
+            followed: self.followed.iter().chain(&graph.edges).cloned().collect(),
+        };
+        let conditions = std::mem::take(&mut graph.predicates).into_iter();
+        let mut weighed: Vec<(f64, Expr)> = conditions
+            .map(|condition| (self.work_of_subqueries(&condition, &around), condition))
+            .collect();
+        weighed.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (works, conditions) = weighed.into_iter().unzip();
+        graph.predicates = conditions;
+        works
+    }
+
+    /// Labels that nodes are known to have, also by this pattern.
+    fn labels_with(&self, graph: &QueryGraph) -> BTreeMap<VarId, Vec<Arc<str>>> {
+        let mut labels = self.labels.clone();
+        for node in &graph.nodes {
+            let own = label_conditions(&graph.predicates, *node).into_iter();
+            labels
+                .entry(*node)
+                .or_default()
+                .extend(own.map(|(_, label)| label));
+        }
+        labels
+    }
+
+    /// Rows that the subqueries of a condition are expected to make for one row.
+    fn work_of_subqueries(&self, condition: &Expr, around: &Around) -> f64 {
+        let variables = condition.variables();
+        let asked = variables.iter().filter_map(|var| self.subqueries.get(var));
+        asked.map(|subquery| self.work_of(subquery, around)).sum()
+    }
+
+    /// Rows of all steps by which the patterns of a subquery are found for one row. Subqueries in
+    /// it count as one row each.
+    fn work_of(&self, subquery: &Subquery, around: &Around) -> f64 {
         /// No subquery is taken for more expensive.
-        const WORK_MAX: f64 = 1000.0;
-        let steps = query.branches.iter().flat_map(|branch| &branch.steps);
+        const WORK_MAX: f64 = 1e6;
         let mut work = 1.0;
-        for step in steps {
-            let (Step::Match(graph) | Step::OptionalMatch(graph)) = step else {
-                continue;
-            };
-            let mut rows = 1.0;
-            for edge in &graph.edges {
-                rows *= self.cost.fanout(Hop {
-                    types: &edge.types,
-                    direction: Direction::Both,
-                    near: None,
-                    far: None,
-                });
-                work += rows;
+        for branch in &subquery.query.branches {
+            let mut bound: BTreeSet<VarId> = subquery.imports.iter().copied().collect();
+            let mut rows: f64 = 1.0;
+            for step in &branch.steps {
+                let (Step::Match(graph) | Step::OptionalMatch(graph)) = step else {
+                    continue;
+                };
+                let way = self.way_of(graph, &bound, rows, around);
+                work += way.iter().map(|ordered| ordered.rows).sum::<f64>();
+                rows = way.last().map_or(rows, |last| last.left).max(1.0);
+                bound.extend(graph.variables());
             }
         }
         work.min(WORK_MAX)
+    }
+
+    /// The cheapest way to find a pattern of a subquery; none where a pattern waits for what is not
+    /// known here.
+    fn way_of(
+        &self,
+        graph: &QueryGraph,
+        bound: &BTreeSet<VarId>,
+        rows: f64,
+        around: &Around,
+    ) -> Vec<Ordered> {
+        let needs: Vec<BTreeSet<VarId>> = graph.predicates.iter().map(|p| self.needs(p)).collect();
+        let found = graph.variables();
+        let mut bound = bound.clone();
+        // What other clauses make is there.
+        bound.extend(needs.iter().flatten().filter(|var| !found.contains(*var)));
+        let edges = graph.edges.iter().enumerate();
+        let solved: Vec<usize> = edges.filter(|(_, e)| e.bound).map(|(idx, _)| idx).collect();
+        let ends = solved.iter().map(|idx| &graph.edges[*idx]);
+        bound.extend(ends.flat_map(|edge| [edge.from, edge.to]));
+        let owners = Owners {
+            variables: &self.variables,
+            labels: &around.labels,
+            pattern: Some(Pattern::of(graph)),
+        };
+        let waiting = shares(&self.cost, &owners, &graph.predicates)
+            .into_iter()
+            .zip(needs);
+        let waiting = waiting.map(|(share, variables)| Waiting {
+            variables,
+            share,
+            work: 0.0,
+        });
+        let waiting: Vec<Waiting> = waiting.collect();
+        let inside = vec![BTreeSet::new(); graph.edges.len()];
+        let problem = Problem {
+            cost: Cost {
+                schema: self.cost.schema,
+            },
+            graph,
+            waiting: &waiting,
+            bound: &bound,
+            known_labels: &around.labels,
+            followed: &around.followed,
+            inside: &inside,
+            solved_edges: &solved,
+            rows,
+            joinable: None,
+        };
+        problem.solve().unwrap_or_default()
     }
 
     /// Handles a condition that is `EXISTS` or `NOT EXISTS` alone.
@@ -137,6 +236,7 @@ impl Builder<'_> {
             query,
             imports,
             guard,
+            ..
         } = subquery;
         self.attach_imports(partial, &imports);
         let mut inner = self.for_rows(partial.rows(), |own| own.query(query, &imports));

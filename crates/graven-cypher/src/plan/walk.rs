@@ -1,6 +1,7 @@
 //! Walking a plan: inputs, expressions, variables read.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::mutant::{self, Mutant};
 use super::variables::is_volatile;
@@ -176,6 +177,26 @@ impl Operator {
             | Operator::VarExpand { pattern, .. }
             | Operator::ReachableCount { pattern, .. } => Some(pattern),
             _ => None,
+        }
+    }
+
+    /// Visits every relationship pattern of the operator, of counted and joined ones each within
+    /// the others, with the labels that it asks of the other end.
+    pub fn for_each_rel_pattern(&self, visit: &mut dyn FnMut(&RelPattern, &[Arc<str>])) {
+        match self {
+            Operator::CountMatches { patterns, .. } => {
+                let trees = patterns.iter().map(|(_, tree)| tree);
+                trees.for_each(|tree| tree.for_each_rel_pattern(visit));
+            }
+            Operator::ReachableCount {
+                pattern,
+                end_labels,
+                ..
+            } => pattern.and_joined(end_labels, visit),
+            op => {
+                let own = op.rel_pattern().into_iter();
+                own.for_each(|pattern| pattern.and_joined(&[], visit));
+            }
         }
     }
 
@@ -356,7 +377,23 @@ impl ExpandFilter {
     }
 }
 
+impl RelPattern {
+    /// Visits it and the patterns that its ends are joined with.
+    fn and_joined(&self, labels: &[Arc<str>], visit: &mut dyn FnMut(&RelPattern, &[Arc<str>])) {
+        visit(self, labels);
+        let groups = self.ends.semi_join_groups.iter().flatten();
+        let joined = self.ends.joins.iter().chain(groups);
+        joined.for_each(|join| join.pattern.and_joined(&[], visit));
+    }
+}
+
 impl CountTree {
+    fn for_each_rel_pattern(&self, visit: &mut dyn FnMut(&RelPattern, &[Arc<str>])) {
+        self.pattern.and_joined(&self.labels, visit);
+        let branches = self.branches.iter();
+        branches.for_each(|branch| branch.for_each_rel_pattern(visit));
+    }
+
     /// Variables of the row that the pattern looks at besides the node it hangs on.
     #[must_use]
     pub fn reads(&self) -> BTreeSet<VarId> {

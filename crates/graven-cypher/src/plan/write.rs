@@ -88,10 +88,11 @@ impl WrittenNames {
         }
         op.for_each_expr(&mut |expr| of_expr(self, expr));
         self.labels.extend(op.found_label().cloned());
-        if let Some(pattern) = op.rel_pattern() {
+        op.for_each_rel_pattern(&mut |pattern, end_labels| {
             self.types.extend(pattern.types.iter().cloned());
-            self.labels.extend(pattern.ends.labels.iter().cloned());
-        }
+            let labels = pattern.ends.labels.iter().chain(end_labels);
+            self.labels.extend(labels.cloned());
+        });
     }
 }
 
@@ -107,7 +108,7 @@ impl Operator {
         }
     }
 
-    /// Whether this operator alone writes labels or types that it computes.
+    /// Whether this operator alone writes labels or types that the text does not tell.
     fn computes_names(&self) -> bool {
         let item = |item: &SetItem| matches!(item, SetItem::AddLabels { computed, .. } if !computed.is_empty());
         match self {
@@ -119,6 +120,7 @@ impl Operator {
                 ..
             } => creation.computes_names() || on_create.iter().chain(on_match).any(item),
             Operator::Set { items, .. } => items.iter().any(item),
+            Operator::Procedure { writes, .. } => *writes,
             _ => false,
         }
     }
@@ -209,7 +211,7 @@ impl Plan {
 
 impl PlanNode {
     /// Labels, types and keys that this operator and those below it may write. Where names of
-    /// labels or types are computed, they may be any that the text reads.
+    /// labels or types are computed, or a procedure writes, they may be any that the text reads.
     #[must_use]
     pub fn written_names(&self) -> WrittenNames {
         let mut names = WrittenNames::default();

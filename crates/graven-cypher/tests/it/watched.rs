@@ -280,6 +280,18 @@ const DECIDED: &[(Mutant, &str)] = &[
         "MATCH (p:Person {id: 1, age: 3}) RETURN p",
     ),
     (
+        Mutant::ConditionsDifferEarly,
+        "MATCH (p:Person) WHERE rand() < 0.5 RETURN p",
+    ),
+    (
+        Mutant::ReachabilityRandom,
+        "MATCH (a:Person)-[:KNOWS*1..2]->(b) RETURN DISTINCT rand() AS r",
+    ),
+    (
+        Mutant::AggregatePushDownRandomKeys,
+        "MATCH (a:Person)-[:KNOWS]->(b) RETURN rand() AS r, count(*) AS c",
+    ),
+    (
         Mutant::ConditionsBeforeShortest,
         "MATCH SHORTEST 1 (a:Person {id: 1})-[r:KNOWS*]->(b:Person {id: 2}) WHERE all(x IN r WHERE \
             x.age > 1) RETURN r",

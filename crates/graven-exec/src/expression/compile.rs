@@ -5,6 +5,7 @@ use std::sync::Arc;
 use graven_cypher::Span;
 use graven_cypher::plan::expression::{Expr, Literal};
 use graven_cypher::plan::{UnaryOp, VarId};
+use graven_types::told;
 
 use super::{Compiled, ListScope, function};
 use crate::error::{ExecError, Result};
@@ -185,13 +186,13 @@ impl<'a> Compiler<'a> {
         let Some(function) = function::lookup(name) else {
             let own = self.rt.functions.as_ref().and_then(|known| known.get(name));
             let own = own.ok_or_else(|| ExecError::Plan {
-                message: format!("unknown function {name}"),
+                message: told!("unknown function {name}"),
             })?;
             return Ok(Compiled::UserCall(Arc::clone(own), self.all(args)?, at));
         };
         if args.len() < function.arity.0 || args.len() > function.arity.1 {
             let error = ExecError::Argument {
-                message: format!(
+                message: told!(
                     "{name} takes {} to {} arguments, {} were given",
                     function.arity.0,
                     function.arity.1,
@@ -222,7 +223,7 @@ impl<'a> Compiler<'a> {
             return Ok(self.layout.width() + i);
         }
         self.layout.slot(var).ok_or_else(|| ExecError::Plan {
-            message: format!("variable {} is not produced below its use (CY-1)", var.0),
+            message: told!("variable {} is not produced below its use (CY-1)", var.0),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::ExecError;
 use crate::value::Value;
+use graven_types::told;
 
 pub(super) mod apoc;
 pub(super) mod blob;
@@ -29,7 +30,7 @@ pub(super) mod wide;
 /// The error of a function that got a value it does not take.
 fn wrong(function: &str, wanted: &str, got: &Value) -> ExecError {
     ExecError::Value {
-        message: format!(
+        message: told!(
             "{function}() needs {wanted}, got {}: {got}",
             got.type_name()
         ),

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use graven_cypher::plan::expression::Quantifier;
+use graven_types::told;
 
 use super::rows::{as_list, row_number, truth};
 use super::{Compiled, ListScope, Rows, lazy};
@@ -327,7 +328,7 @@ fn accumulated(value: &Value, limit: usize) -> Result<usize> {
         }
         if depth == DEPTH_MAX {
             return Err(ExecError::Argument {
-                message: format!("the accumulator of reduce() nests more than {DEPTH_MAX} deep"),
+                message: told!("the accumulator of reduce() nests more than {DEPTH_MAX} deep"),
             });
         }
         let mut each = |value: &Value, own: usize| {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use graven_storage::{KeyId, LabelId, NodeId, NodeRanges, PropertyValue, TypeId};
 use graven_temporal::component::{Component, component};
+use graven_types::told;
 
 use super::rows::{as_list, values};
 use crate::column::{Column, NULL_ID};
@@ -54,7 +55,7 @@ fn of_value(value: &Value, key: &str, key_id: Option<KeyId>, rt: &QueryContext) 
         Value::Relationship(id) => Ok(rt.relationship_properties(&[id.0], key_id)?.value(0)),
         Value::Stored(stored) => of_stored(stored, key),
         other => Err(ExecError::Type {
-            message: format!(
+            message: told!(
                 "{} has no property {key}: expected a Node, Relationship or Map",
                 other.type_name()
             ),
@@ -71,7 +72,7 @@ fn of_stored(stored: &PropertyValue, key: &str) -> Result<Value> {
         Some(Component::Integer(i)) => Ok(Value::Integer(i)),
         Some(Component::Text(text)) => Ok(Value::text(&text)),
         None => Err(ExecError::Value {
-            message: format!("{} has no part {key}", stored.type_name()),
+            message: told!("{} has no part {key}", stored.type_name()),
         }),
     }
 }
@@ -90,7 +91,7 @@ pub(super) fn index(base: &Value, index: &Value, rt: &QueryContext) -> Result<Va
         (Value::Map(_) | Value::Node(_) | Value::Relationship(_), other) => Err(ExecError::Named {
             kind: "TypeError",
             detail: "MapElementAccessByNonString",
-            message: format!(
+            message: told!(
                 "a {} is accessed by a String, got {}: {other}",
                 base.type_name(),
                 other.type_name()
@@ -102,7 +103,7 @@ pub(super) fn index(base: &Value, index: &Value, rt: &QueryContext) -> Result<Va
                 None => "",
             };
             Err(ExecError::Type {
-                message: format!(
+                message: told!(
                     "cannot take element {index} ({}) of {}{instead}",
                     index.type_name(),
                     base.type_name()
@@ -133,7 +134,7 @@ pub(super) fn slice(base: &Value, from: Option<Value>, to: Option<Value>) -> Res
         Some(value) => match as_integer(&value) {
             Some(i) => Ok(if i < 0 { (i + len).max(0) } else { i.min(len) }),
             None => Err(ExecError::Type {
-                message: format!("a slice needs Integer bounds, got {}", value.type_name()),
+                message: told!("a slice needs Integer bounds, got {}", value.type_name()),
             }),
         },
     };
@@ -221,7 +222,7 @@ pub(super) fn has_labels(
             other => {
                 // Labels are known here by their numbers, which what stands for a node has not.
                 return Err(ExecError::Type {
-                    message: format!("{} has no labels", other.type_name()),
+                    message: told!("{} has no labels", other.type_name()),
                 });
             }
         });

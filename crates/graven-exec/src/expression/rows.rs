@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::growth;
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 use std::sync::Arc;
 
 /// Columns of more rows than these are charged for their rows, whatever they hold.
@@ -28,7 +29,7 @@ pub(super) fn truth(column: &Column, row: usize) -> Result<Option<bool>> {
         Value::List(items) => Ok(Some(!items.is_empty())),
         Value::Map(_) => Ok(Some(true)),
         other => Err(ExecError::Type {
-            message: format!("expected a Boolean, got {}: {other}", other.type_name()),
+            message: told!("expected a Boolean, got {}: {other}", other.type_name()),
         }),
     }
 }

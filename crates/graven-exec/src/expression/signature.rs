@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use graven_cypher::functions::{self, Argument, Kind};
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::growth::Items;
@@ -81,12 +82,12 @@ impl Callable {
             if arg.is_null() && !argument.takes_null {
                 return Err(ExecError::Function {
                     name: self.display.to_owned(),
-                    message: format!("argument `{}` is null", argument.name),
+                    message: told!("argument `{}` is null", argument.name),
                 });
             }
             if let Some(made) = made(rt, argument.kind, arg).map_err(|got| match got {
                 Refusal::Of(got) => ExecError::Type {
-                    message: format!(
+                    message: told!(
                         "argument `{}` of {}() is {}, this is {}: {got}",
                         argument.name,
                         self.display,

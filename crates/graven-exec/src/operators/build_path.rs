@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use graven_storage::NodeId;
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::column::Column;
@@ -58,7 +59,7 @@ impl BuildPath {
 
 fn no_part(value: &Value) -> ExecError {
     ExecError::Plan {
-        message: format!("{} cannot be part of a path", value.type_name()),
+        message: told!("{} cannot be part of a path", value.type_name()),
     }
 }
 

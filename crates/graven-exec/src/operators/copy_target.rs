@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use graven_files::Output;
 use graven_objects::{ObjectUrl, PART_BYTES_MIN, Upload, is_url};
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::file_access::{NamedFile, Refused};
@@ -66,7 +67,7 @@ impl Target {
 
     fn object(name: &str, rt: &QueryContext) -> Result<(Target, Box<dyn Output>)> {
         let failed = |error: graven_objects::Error| {
-            let message = format!("COPY: {error}");
+            let message = told!("COPY: {error}");
             match error {
                 graven_objects::Error::Forbidden { .. } => ExecError::Forbidden { message },
                 _ => ExecError::Argument { message },
@@ -98,7 +99,7 @@ impl Target {
     fn file(name: String, rt: &QueryContext) -> Result<(Target, Box<dyn Output>)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let told = |refused: Refused| {
-            let message = format!("COPY: {name}: {refused}");
+            let message = told!("COPY: {name}: {refused}");
             match refused {
                 Refused::Policy(_) => ExecError::Forbidden { message },
                 Refused::System(_) => ExecError::Argument { message },
@@ -147,7 +148,7 @@ impl Target {
 
 fn cannot_write(name: &str, error: &std::io::Error) -> ExecError {
     ExecError::Argument {
-        message: format!("COPY: {name}: cannot be written: {error}"),
+        message: told!("COPY: {name}: cannot be written: {error}"),
     }
 }
 

@@ -3,15 +3,16 @@
 //! # How it works
 //! All rows are taken in first, spilled where they do not fit, for the types of a file's columns
 //! are known when the last value is. As many rows go to the file at a time as there is room for
-//! what they take there, where a text is written once for each list that has it, and a null among
-//! vectors takes the room of a vector in some formats. The file is there as a whole or not at all
-//! ([`Target`], FI-8). Nodes, relationships and paths become maps when their rows are taken in, as
-//! many rows at a time as a batch has room for.
+//! what they take there, beside what the file holds of those before. A text is written once for
+//! each list that has it, and a null among vectors takes the room of a vector in some formats. The
+//! file is there as a whole or not at all ([`Target`], FI-8). Nodes, relationships and paths become
+//! maps when their rows are taken in, as many rows at a time as a batch has room for.
 
 use std::sync::Arc;
 
 use graven_cypher::Span;
 use graven_files::{Cells, Format, Kind, Options, Shape, Sink};
+use graven_types::told;
 
 use super::copy_target::Target;
 use super::entity_data::{as_data, holds_entity};
@@ -24,9 +25,6 @@ use crate::query_context::QueryContext;
 use crate::sources::{self, WrittenBytes};
 use crate::spill::RowBuffer;
 use crate::value::Value;
-
-/// Bytes that a file being written takes at most: a row group, as columns and packed.
-const SINK_BYTES: usize = 4 << 20;
 
 /// See the file header.
 pub(crate) struct CopyTo {
@@ -85,20 +83,21 @@ impl CopyTo {
     }
 
     /// Hands the values of a batch to `work`, some rows at a time, charged as so many copies beside
-    /// so many `bytes`; the columns of a file are of these kinds.
+    /// so many `bytes`, which are as many as `work` says afterwards; the columns of a file are of
+    /// these kinds.
     fn in_parts(
         &mut self,
         (batch, kinds): (&Batch, &[Kind]),
-        (copies, bytes): (usize, usize),
+        (copies, mut bytes): (usize, usize),
         rt: &QueryContext,
-        mut work: impl FnMut(Vec<Cells>, usize) -> Result<()>,
+        mut work: impl FnMut(Vec<Cells>, usize) -> Result<usize>,
     ) -> Result<()> {
         let mut from = 0;
         for (part, to) in self.cuts(batch, kinds, rt) {
             rt.check_cancelled()?;
             self.memory
                 .set(part.saturating_mul(copies).saturating_add(bytes))?;
-            work(self.cells(&batch.slice(from, to))?, to - from)?;
+            bytes = work(self.cells(&batch.slice(from, to))?, to - from)?;
             from = to;
         }
         self.memory.set(bytes)
@@ -110,7 +109,7 @@ impl CopyTo {
             let data = (0..batch.len()).map(|row| {
                 let value = column.get(row);
                 sources::datum(&value).ok_or_else(|| ExecError::Argument {
-                    message: format!(
+                    message: told!(
                         "COPY: the column {heading} holds {}, which is no value that a file can \
                             hold; return parts of it, such as n.name or properties(n)",
                         value.type_name()
@@ -157,10 +156,10 @@ impl CopyTo {
     fn run(&mut self, rt: &QueryContext) -> Result<()> {
         let format = self.options.format.or_else(|| Format::of_name(&self.file));
         if self.file.ends_with(".gz") || self.file.ends_with(".zst") {
-            let message = format!("COPY: {}: packed text is read, not written", self.file);
+            let message = told!("COPY: {}: packed text is read, not written", self.file);
             return Err(ExecError::Argument { message });
         }
-        let mut options = self.options.clone();
+        let mut options = self.options.clone().written_within(rt.budget.limit());
         options.format = format;
         // Refused before the rows are computed.
         let (target, output) = Target::begin(&self.file, rt)?;
@@ -176,7 +175,7 @@ impl CopyTo {
                     for (shape, cells) in shapes.iter_mut().zip(columns) {
                         (0..cells.len()).for_each(|row| shape.see(&cells.get(row)));
                     }
-                    Ok(())
+                    Ok(held)
                 })?;
                 self.rows.push(part)?;
                 self.memory.clear();
@@ -184,8 +183,6 @@ impl CopyTo {
             }
         }
         self.rows.finish()?;
-        let sink_bytes = SINK_BYTES.min(rt.batch_bytes() * 8);
-        self.memory.set(sink_bytes)?;
         let kinds = match format {
             Some(format) if format.has_columns() => shapes.iter().map(Shape::kind).collect(),
             _ => unknown,
@@ -195,12 +192,11 @@ impl CopyTo {
         let mut sink = Sink::create(&self.file, output, &options, columns)?;
         let copies = format.map_or(1, Format::copies_written);
         while let Some(batch) = self.rows.next(rt)? {
-            self.in_parts(
-                (&batch, &kinds),
-                (copies, sink_bytes),
-                rt,
-                |columns, rows| rt.unless_ended(sink.write(&columns, rows)),
-            )?;
+            let held = sink.held();
+            self.in_parts((&batch, &kinds), (copies, held), rt, |columns, rows| {
+                rt.unless_ended(sink.write(&columns, rows))?;
+                Ok(sink.held())
+            })?;
         }
         rt.unless_ended(sink.finish())?;
         target.appear()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use graven_cypher::Span;
 use graven_cypher::plan::{self, Expr, VarId};
 use graven_storage::{KeyId, LabelId, NodeId, PropertyValue, RelId, TypeId};
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::column::{Column, NULL_ID};
@@ -183,7 +184,7 @@ impl Creation {
                 .slot(var)
                 .map(End::Column)
                 .ok_or_else(|| ExecError::Plan {
-                    message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                    message: told!("variable {} is not produced below its use (CY-1)", var.0),
                 }),
         };
         let mut relationships = Vec::with_capacity(creation.relationships.len());
@@ -303,13 +304,13 @@ impl Creation {
                 End::Column(slot) => match &*batch.column(slot).get(row) {
                     Value::Node(id) => Ok(*id),
                     Value::Null => Err(ExecError::Argument {
-                        message: format!(
+                        message: told!(
                             "the {which} of the new relationship :{type_name} is missing: its \
                                 variable is null"
                         ),
                     }),
                     other => Err(ExecError::Type {
-                        message: format!(
+                        message: told!(
                             "the {which} of the new relationship :{} is {}, not a Node",
                             type_name,
                             other.type_name()
@@ -437,7 +438,7 @@ impl RelType {
         match (found.pop(), found.is_empty()) {
             (Some(name), true) => Ok((rt.writer()?.rel_type(&name, &rt.snapshot)?, name)),
             _ => Err(ExecError::Argument {
-                message: format!(
+                message: told!(
                     "a relationship has exactly one type, this is a list of {}",
                     computed_names(&names[0].get(row))?.len()
                 ),

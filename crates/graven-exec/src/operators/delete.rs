@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use graven_cypher::Span;
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -51,7 +52,7 @@ impl Delete {
                 })
             }
             other => Err(ExecError::Type {
-                message: format!(
+                message: told!(
                     "only nodes, relationships and paths can be deleted, this is {}: {other}",
                     other.type_name()
                 ),

@@ -1,6 +1,7 @@
 //! The type of the column of a table that is made of a query: that of its values.
 
 use graven_storage::PropertyValue;
+use graven_types::told;
 
 /// What the values so far have in common.
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl InferredType {
                 items.iter().try_for_each(|item| element.see(item))
             }
             (InferredType::Plain(known), value) if *known == name(value) => Ok(()),
-            (known, value) => Err(format!("{} and {}", known.text(), name(value))),
+            (known, value) => Err(told!("{} and {}", known.text(), name(value))),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::expression::Compiled;
 use crate::operator::{BoxedOperator, PhysicalOperator};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 
 /// The row count that a constant expression gives.
 ///
@@ -19,12 +20,15 @@ pub(crate) fn row_count(what: &'static str, count: &Compiled, rt: &QueryContext)
         Value::Integer(n) => ExecError::Named {
             kind: "SyntaxError",
             detail: "NegativeIntegerArgument",
-            message: format!("{what} needs a non-negative number of rows, got {n}"),
+            message: told!("{what} needs a non-negative number of rows, got {n}"),
+        },
+        Value::Null => ExecError::Type {
+            message: told!("{what} needs an Integer, got null"),
         },
         other => ExecError::Named {
             kind: "SyntaxError",
             detail: "InvalidArgumentType",
-            message: format!(
+            message: told!(
                 "{what} needs an Integer, got {}: {other}",
                 other.type_name()
             ),

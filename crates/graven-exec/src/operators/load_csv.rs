@@ -14,6 +14,7 @@ use std::sync::Arc;
 use graven_cypher::Span;
 use graven_files::{Cursor, Error, Format, Input};
 use graven_import::unpacked;
+use graven_types::told;
 
 use super::row_expander::{RowExpander, gather_with};
 use crate::batch::Batch;
@@ -89,7 +90,7 @@ impl LoadCsv {
                 text.chars().next().expect("one")
             }
             Some(other) => {
-                let message = format!("FIELDTERMINATOR is one character, not {other}");
+                let message = told!("FIELDTERMINATOR is one character, not {other}");
                 return Err(ExecError::Argument { message });
             }
         };
@@ -101,7 +102,7 @@ impl LoadCsv {
                 rt.unless_ended(opened)
             }
             other => Err(ExecError::Type {
-                message: format!("LOAD CSV reads a file named by a String, not {other}"),
+                message: told!("LOAD CSV reads a file named by a String, not {other}"),
             }),
         }
     }
@@ -232,7 +233,7 @@ impl Records {
                 },
                 Error::Io { file, source } => unreadable(cannot(&file, &source)),
                 Error::File { file, why } => unreadable(cannot(&file, &why)),
-                other => unreadable(format!("LOAD CSV: {other}")),
+                other => unreadable(told!("LOAD CSV: {other}")),
             })?;
         let file = unpacked(Cursor::new(input.clone(), 0));
         let file = file.map_err(|e| unreadable(cannot(&path, &e)))?;
@@ -266,7 +267,7 @@ impl Records {
 
     fn fault(&self, what: &str) -> ExecError {
         ExecError::Argument {
-            message: format!("LOAD CSV: {}, line {}: {what}", self.path, self.line),
+            message: told!("LOAD CSV: {}, line {}: {what}", self.path, self.line),
         }
     }
 

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use graven_cypher::Span;
+use graven_types::told;
 
 use super::aggregate::columns;
 use super::row_expander::{RowExpander, gather_with};
@@ -101,7 +102,7 @@ impl Procedure {
             .position(|c| **c == *name)
             .ok_or_else(|| ExecError::Procedure {
                 name: self.name.to_string(),
-                message: format!(
+                message: told!(
                     "it has no result column {name}; it has {:?}",
                     result.columns
                 ),

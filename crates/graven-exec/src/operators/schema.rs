@@ -6,6 +6,7 @@ use graven_cypher::plan::schema::{IndexKind, SchemaCommand, SchemaName, SchemaSu
 use graven_storage::{
     self as storage, ConstraintSpec, Error, IndexSpec, KeyId, SchemaClash, SchemaEntity,
 };
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -55,7 +56,7 @@ impl Schema {
                 SchemaName::Parameter(name) => match rt.parameter(name)? {
                     Value::String(text) if !text.is_empty() => Ok(text.to_string()),
                     other => Err(ExecError::Type {
-                        message: format!(
+                        message: told!(
                             "the name of an index or constraint is a String, ${name} is {}",
                             other.type_name()
                         ),

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::{IdForm, Inclusion};
 use graven_storage::{FoundEach, KeyId, LabelId};
+use graven_types::told;
 
 use super::row_expander::RowExpander;
 use crate::batch::{BATCH_ROWS, Batch};
@@ -360,7 +361,7 @@ fn wanted(value: Value, any: bool) -> Result<Vec<Value>> {
         Value::Null => Ok(Vec::new()),
         Value::List(items) if any => Ok(items.iter().filter(|v| !v.is_null()).cloned().collect()),
         other if any => Err(ExecError::Type {
-            message: format!("IN needs a List on its right, got {}", other.type_name()),
+            message: told!("IN needs a List on its right, got {}", other.type_name()),
         }),
         other => Ok(vec![other]),
     }

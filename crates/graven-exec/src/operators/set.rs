@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use graven_cypher::{Span, plan};
 use graven_storage::{KeyId, LabelId, PropertyValue};
+use graven_types::told;
 
 use super::portions::in_portions;
 use crate::batch::Batch;
@@ -57,6 +58,8 @@ struct Item {
     at: Span,
     /// It is computed with the item before it.
     joins: bool,
+    /// It is one property of a `SET`, and not of a `REMOVE`.
+    sets: bool,
 }
 
 /// Items of one clause.
@@ -114,6 +117,10 @@ impl Items {
                 change,
                 at: item.place(),
                 joins: before.is_some_and(|before: &plan::SetItem| before.is_with(item)),
+                sets: matches!(
+                    item,
+                    S::Property { sets: true, .. } | S::Element { sets: true, .. }
+                ),
             });
             before = Some(item);
         }
@@ -183,7 +190,7 @@ fn apply_together(
     rt: &QueryContext,
 ) -> Result<()> {
     let mut items = items.iter().zip(computed);
-    let counts = computed.len() > 1 && items.clone().any(|(item, _)| item.may_set());
+    let counts = computed.len() > 1 && items.clone().any(|(item, _)| item.sets);
     if !counts || computed[0].target.get(row).is_null() {
         return items.try_for_each(|(item, computed)| {
             rt.check_cancelled()?;
@@ -234,15 +241,6 @@ impl Item {
         own.chain(labels)
     }
 
-    /// Whether it is more than what `REMOVE` does.
-    fn may_set(&self) -> bool {
-        let removes = |value: &Compiled| matches!(value, Compiled::Constant(Value::Null));
-        match &self.change {
-            Change::Property { value, .. } | Change::Element { value, .. } => !removes(value),
-            _ => false,
-        }
-    }
-
     /// Does it for one row.
     fn apply(&self, computed: &Computed, row: usize, rt: &QueryContext) -> Result<()> {
         let done = computed.apply(&self.change, row, rt);
@@ -275,7 +273,15 @@ impl Computed {
     }
 
     fn apply(&self, change: &Change, row: usize, rt: &QueryContext) -> Result<()> {
-        let Some(entity) = Entity::of(&self.target.get(row))? else {
+        let labels = matches!(
+            change,
+            Change::AddLabels { .. } | Change::RemoveLabels { .. }
+        );
+        let entity = Entity::of(&self.target.get(row)).map_err(|error| match error {
+            ExecError::Type { message } if !labels => ExecError::Argument { message },
+            other => other,
+        });
+        let Some(entity) = entity? else {
             return Ok(());
         };
         let value = || match &self.value {
@@ -296,10 +302,7 @@ impl Computed {
                         set(entity, key, &name, &value, rt)
                     }
                     other => Err(ExecError::Type {
-                        message: format!(
-                            "a property key is a String, this is {}",
-                            other.type_name()
-                        ),
+                        message: told!("a property key is a String, this is {}", other.type_name()),
                     }),
                 }
             }

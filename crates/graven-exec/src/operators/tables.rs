@@ -18,6 +18,7 @@ use graven_storage::{
     NodeId, NoteKind, PropertyType, PropertyValue, RelId, RelationshipEnds, SchemaClash,
     SchemaEntity, Snapshot, Transaction, TypeId,
 };
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::operators::inferred_type::InferredType;
@@ -261,7 +262,7 @@ impl Tables<'_> {
             all.any(|it| it.kind == storage::ConstraintKind::NodeKey && it.keys.contains(&key));
         match is_key {
             true => Err(Error::InvalidSchema {
-                what: format!("{name} is the primary key of its table and cannot be dropped"),
+                what: told!("{name} is the primary key of its table and cannot be dropped"),
             }
             .into()),
             false => Ok(()),
@@ -321,7 +322,7 @@ impl Tables<'_> {
                 if let storage::ConstraintKind::Ends(ends) = &other.kind
                     && ends.pairs.iter().any(|(a, b)| *a == label || *b == label)
                 {
-                    let what = format!(
+                    let what = told!(
                         "relationships of the table that {} is about join nodes of {name}: drop \
                             that table first",
                         other.name
@@ -498,7 +499,7 @@ impl Tables<'_> {
         self.each(entity, &mut |id| {
             let value = self.value(entity, id, key)?;
             of.see(&value).map_err(|what| {
-                let what = format!(
+                let what = told!(
                     "the values of the column {name} are of several types, {what}: cast them"
                 );
                 Error::InvalidSchema { what }.into()

@@ -33,6 +33,7 @@ use crate::query_context::QueryContext;
 use graven_cypher::plan::{
     Expr, InTransactions, Operator as P, Plan, PlanNode, Repeat as PlanRepeat, VarId,
 };
+use graven_types::told;
 
 mod files;
 mod graph;
@@ -522,7 +523,7 @@ fn project(input: Node, items: Arc<[Compiled]>, layout: Layout) -> Made {
 
 fn slot(layout: &Layout, var: VarId) -> Result<usize> {
     layout.slot(var).ok_or_else(|| ExecError::Plan {
-        message: format!("variable {} is not produced below its use (CY-1)", var.0),
+        message: told!("variable {} is not produced below its use (CY-1)", var.0),
     })
 }
 

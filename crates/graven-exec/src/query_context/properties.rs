@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graven_storage::{KeyId, NodeId, RelId, TypeId};
+use graven_types::told;
 
 use super::QueryContext;
 use crate::column::{Column, NULL_ID};
@@ -24,7 +25,7 @@ impl QueryContext {
             Value::Relationship(id) => self.all_relationship_properties(id.0)?,
             other => {
                 return Err(ExecError::Type {
-                    message: format!(
+                    message: told!(
                         "properties come from a Map, Node or Relationship, this is {}: {other}",
                         other.type_name()
                     ),

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use graven_storage::{Adjacency, NodeId, NodeSet, Sweep};
+use graven_types::told;
 
 use super::node_order::Nodes;
 use super::scan_direction;
@@ -246,7 +247,7 @@ impl<'a> FilteredNeighbors<'a> {
         let inconsistent = graven_storage::Error::Inconsistent {
             path: self.rt.snapshot.path().to_path_buf(),
             store: "adjacency".to_owned(),
-            what: format!(
+            what: told!(
                 "a relationship of nodes {node} and {other} is in the list of one of them only; \
                     run graven check"
             ),

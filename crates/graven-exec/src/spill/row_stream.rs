@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use graven_pagecache::{Budget, Reservation, SizeClass, TemporaryPage, TemporaryPages};
+use graven_types::told;
 
 use super::row_format::{Out, Take, put_column_value, put_number};
 use super::spill_error;
@@ -382,7 +383,7 @@ impl RowReader {
 
 fn damaged(operator: &'static str) -> ExecError {
     ExecError::Plan {
-        message: format!("{operator} read back other rows than it wrote"),
+        message: told!("{operator} read back other rows than it wrote"),
     }
 }
 

@@ -7,6 +7,7 @@ use graven_temporal::between::{Measure, between};
 use graven_temporal::duration::{self, Number};
 use graven_types::Duration;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use super::Value;
 use crate::error::{ExecError, Result};
@@ -14,13 +15,13 @@ use crate::growth;
 
 fn overflow(what: &str, a: i64, b: i64) -> ExecError {
     ExecError::Arithmetic {
-        message: format!("integer overflow: {a} {what} {b} does not fit in 64 bits"),
+        message: told!("integer overflow: {a} {what} {b} does not fit in 64 bits"),
     }
 }
 
 fn mismatch(what: &'static str, a: &Value, b: &Value) -> ExecError {
     ExecError::Type {
-        message: format!("cannot {what} {} and {}", a.type_name(), b.type_name()),
+        message: told!("cannot {what} {} and {}", a.type_name(), b.type_name()),
     }
 }
 
@@ -148,7 +149,7 @@ pub fn multiply(a: &Value, b: &Value) -> Result<Value> {
 pub fn divide(a: &Value, b: &Value) -> Result<Value> {
     match (a, b) {
         (Value::Integer(x), Value::Integer(0)) => Err(ExecError::Arithmetic {
-            message: format!("division by zero: {x} / 0"),
+            message: told!("division by zero: {x} / 0"),
         }),
         (Value::Integer(x), Value::Integer(y)) => x
             .checked_div(*y)
@@ -182,7 +183,7 @@ pub(crate) fn mean(sum: &Value, count: i64) -> Result<Value> {
 pub fn modulo(a: &Value, b: &Value) -> Result<Value> {
     match (a, b) {
         (Value::Integer(x), Value::Integer(0)) => Err(ExecError::Arithmetic {
-            message: format!("division by zero: {x} % 0"),
+            message: told!("division by zero: {x} % 0"),
         }),
         (Value::Integer(x), Value::Integer(y)) => Ok(Value::Integer(x.wrapping_rem(*y))),
         _ => floats(a, b, "take the remainder of", |x, y| x % y),
@@ -212,7 +213,7 @@ pub fn negate(a: &Value) -> Result<Value> {
             i.checked_neg()
                 .map(Value::Integer)
                 .ok_or_else(|| ExecError::Arithmetic {
-                    message: format!("integer overflow: -({i}) does not fit in 64 bits"),
+                    message: told!("integer overflow: -({i}) does not fit in 64 bits"),
                 })
         }
         Value::Float(f) => Ok(Value::Float(-f)),
@@ -220,7 +221,7 @@ pub fn negate(a: &Value) -> Result<Value> {
             multiply(a, &Value::Integer(-1))
         }
         _ => Err(ExecError::Type {
-            message: format!("cannot negate {}", a.type_name()),
+            message: told!("cannot negate {}", a.type_name()),
         }),
     }
 }

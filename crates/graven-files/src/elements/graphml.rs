@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
@@ -258,7 +259,7 @@ impl Document {
                     return Ok(None);
                 };
                 let value = plain::read(&key.kind, &text)
-                    .map_err(|why| wrong(line, format!("the default of {} {why}", key.name)))?;
+                    .map_err(|why| wrong(line, told!("the default of {} {why}", key.name)))?;
                 if let Some(key) = self.key.as_ref().and_then(|key| self.keys.get_mut(key)) {
                     key.default = Some(value);
                 }
@@ -303,7 +304,7 @@ impl Document {
             }
             _ => {
                 let value = plain::read(&kind, &text)
-                    .map_err(|why| wrong(line, format!("the property {name} {why}")))?;
+                    .map_err(|why| wrong(line, told!("the property {name} {why}")))?;
                 self.properties.push((name, value));
             }
         }
@@ -367,13 +368,13 @@ fn attribute(start: &BytesStart<'_>, name: &str, line: u64) -> Result<Option<Str
 fn needed(start: &BytesStart<'_>, name: &str, line: u64) -> Result<String> {
     attribute(start, name, line)?.ok_or_else(|| {
         let element = start.local_name();
-        wrong(line, format!("<{}> has no {name}", element.as_ref()))
+        wrong(line, told!("<{}> has no {name}", element.as_ref()))
     })
 }
 
 fn kind_of(start: &BytesStart<'_>, line: u64) -> Result<Kind> {
     if let Some(kind) = attribute(start, "graven.kind", line)? {
-        let unknown = || wrong(line, format!("has the unknown kind {kind}"));
+        let unknown = || wrong(line, told!("has the unknown kind {kind}"));
         return match kind.as_str() {
             "LITERAL" => Ok(Kind::Literal),
             kind => Kind::parse(kind).ok_or_else(unknown),

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Lines};
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use serde_json::Value;
 
 use super::{Element, Properties, Wrong};
@@ -37,7 +38,7 @@ impl<R: BufRead> Iterator for Json<R> {
             let told = |message| Wrong { line, message };
             let text = match text {
                 Ok(text) => text,
-                Err(error) => return Some(Err(told(format!("cannot be read: {error}")))),
+                Err(error) => return Some(Err(told(told!("cannot be read: {error}")))),
             };
             let text = text.trim().trim_start_matches(['[', ',']).trim_start();
             let text = match text.starts_with('{') {
@@ -49,7 +50,7 @@ impl<R: BufRead> Iterator for Json<R> {
             }
             let object: Result<Value, _> = serde_json::from_str(text);
             let object = object.map_err(|error| {
-                format!(
+                told!(
                     "is no JSON object: {error}; export with jsonFormat 'JSON_LINES', one object \
                         a line"
                 )
@@ -64,13 +65,13 @@ fn element(object: &Value) -> Result<Element, String> {
     let text = |of: &Value, key: &str| match &of[key] {
         Value::String(text) => Ok(text.clone()),
         Value::Number(number) => Ok(number.to_string()),
-        _ => Err(format!("has no {key}")),
+        _ => Err(told!("has no {key}")),
     };
     let properties = match &object["properties"] {
         Value::Object(entries) => {
             let entries = entries.iter();
             let entries = entries.map(|(key, value)| {
-                let value = value_of(value).map_err(|why| format!("the property {key} {why}"))?;
+                let value = value_of(value).map_err(|why| told!("the property {key} {why}"))?;
                 Ok((key.clone(), value))
             });
             let mut all = entries.collect::<Result<Properties, String>>()?;
@@ -93,8 +94,8 @@ fn element(object: &Value) -> Result<Element, String> {
             })
         }
         Some("relationship") => Ok(Element::Relationship {
-            start: text(&object["start"], "id").map_err(|why| format!("the start {why}"))?,
-            end: text(&object["end"], "id").map_err(|why| format!("the end {why}"))?,
+            start: text(&object["start"], "id").map_err(|why| told!("the start {why}"))?,
+            end: text(&object["end"], "id").map_err(|why| told!("the end {why}"))?,
             name: text(object, "label")?,
             properties,
         }),
@@ -111,7 +112,7 @@ fn value_of(value: &Value) -> Result<PropertyValue, String> {
         Value::Number(number) => match number.as_i64() {
             Some(integer) => PropertyValue::Integer(integer),
             None if number.is_u64() => {
-                return Err(format!("is a whole number of more than 63 bits: {number}"));
+                return Err(told!("is a whole number of more than 63 bits: {number}"));
             }
             None => PropertyValue::Float(number.as_f64().ok_or("is a number that is too large")?),
         },
@@ -133,7 +134,7 @@ fn point(crs: &str, entries: &serde_json::Map<String, Value>) -> Result<Property
         "cartesian-3d" => 9157,
         "wgs-84" => 4326,
         "wgs-84-3d" => 4979,
-        _ => return Err(format!("is a point of an unknown system, {crs}")),
+        _ => return Err(told!("is a point of an unknown system, {crs}")),
     };
     let number = |names: [&str; 2]| {
         let mut found = names.iter().filter_map(|name| entries.get(*name)?.as_f64());

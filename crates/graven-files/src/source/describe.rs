@@ -15,6 +15,7 @@ use crate::npy;
 use crate::npy_columns::Beside;
 use crate::options::{Format, Options};
 use crate::tables::{self};
+use graven_types::told;
 
 /// What a source is.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +63,7 @@ fn format(names: &[String], options: &Options) -> Result<Format> {
     }
     let first = names.first().map_or("", String::as_str);
     Format::of_name(first).ok_or_else(|| {
-        Error::Option(format!(
+        Error::Option(told!(
             "{first}: the name does not say what the file is; write (FORMAT = 'CSV'), 'PARQUET', \
                 'JSON', 'ARROW' or 'NPY' after it"
         ))
@@ -100,7 +101,7 @@ pub fn describe(
                     described.0
                 }
                 _ if options.by_column => {
-                    return Err(Error::Option(format!(
+                    return Err(Error::Option(told!(
                         "BY COLUMN is for NumPy's arrays, and {name} is {}; leave it out",
                         format.name()
                     )));
@@ -129,7 +130,7 @@ pub fn describe(
     if found.len() > COLUMNS_MAX {
         return Err(Error::File {
             file: name.clone(),
-            why: format!(
+            why: told!(
                 "has {} columns, at most {COLUMNS_MAX} are read; {AS_LIST}",
                 found.len()
             ),
@@ -139,7 +140,7 @@ pub fn describe(
     if let Some(twice) = found.iter().find(|column| !seen.insert(&column.name)) {
         return Err(Error::File {
             file: name.clone(),
-            why: format!("has two columns of the name {}", twice.name),
+            why: told!("has two columns of the name {}", twice.name),
         });
     }
     let (columns, names) = match declared {
@@ -174,7 +175,7 @@ fn declare(
         if found.len() != declared.len() && !found.is_empty() {
             return Err(Error::File {
                 file: file.to_owned(),
-                why: format!(
+                why: told!(
                     "has {} column(s), and {} are declared",
                     found.len(),
                     declared.len()
@@ -194,7 +195,7 @@ fn declare(
             let has: Vec<_> = found.iter().map(|c| c.name.as_str()).collect();
             return Err(Error::File {
                 file: file.to_owned(),
-                why: format!("has no column {}; it has {}", column.name, has.join(", ")),
+                why: told!("has no column {}; it has {}", column.name, has.join(", ")),
             });
         }
     }

@@ -6,6 +6,7 @@
 //! of these with `=` or `!=` and a text in quotes.
 
 use super::{At, Document};
+use graven_types::told;
 
 /// What a step leads to.
 enum To<'a> {
@@ -42,7 +43,7 @@ impl Document {
     /// What is wrong with the path.
     pub fn at(&self, path: &str) -> Result<Vec<At>, String> {
         let steps = steps(path).ok_or_else(|| {
-            format!(
+            told!(
                 "`{path}` is no path: write steps such as /catalog/book[@id='1']/author, //author, \
                     * and .."
             )

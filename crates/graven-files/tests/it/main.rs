@@ -1,6 +1,7 @@
 //! Goal: rows come back from every format as they were written; what a file shows by itself is
 //! found out; what is wrong is named.
 
+mod declared;
 mod errors;
 mod found_out;
 mod round_trip;

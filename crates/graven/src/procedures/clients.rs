@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::told;
 
 use super::entry::{Body, Field, Procedure, procedure};
 use super::show::told_moment;
@@ -118,7 +119,7 @@ fn end(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError> {
     let mut rows = Rows::new();
     for id in ids {
         let Value::String(id) = id else {
-            let message = format!("the id of a connection is text, not {}", id.type_name());
+            let message = told!("the id of a connection is text, not {}", id.type_name());
             return Err(ExecError::Argument { message });
         };
         let known = seen.iter().find(|known| known.id == **id);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::Value;
+use graven_types::told;
 
 use super::entry::{Body, Field, Procedure};
 use crate::instance::Instance;
@@ -238,7 +239,7 @@ fn show_settings(db: &Arc<Instance>, args: &[Value]) -> Rows {
         for name in names.iter() {
             match name {
                 Value::String(name) => wanted.push(Arc::clone(name)),
-                other => return Err(format!("the name of a setting is text, not {other}")),
+                other => return Err(told!("the name of a setting is text, not {other}")),
             }
         }
     }

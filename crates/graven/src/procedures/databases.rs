@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::told;
 
 use super::entry::{Body, Field, Procedure, procedure};
 use super::{DatabaseProcedures, integer};
@@ -179,7 +180,7 @@ fn is_wanted(wanted: &[Value], own: &[Value]) -> Result<bool, String> {
         [Value::String(name)] => Ok(own
             .iter()
             .any(|own| matches!(own, Value::String(own) if is_same(own, name)))),
-        [other, ..] => Err(format!("the name of a database is text, not {other}")),
+        [other, ..] => Err(told!("the name of a database is text, not {other}")),
     }
 }
 
@@ -389,7 +390,7 @@ fn database_manager<'a>(
         ExecError::Named {
             kind: "NotAvailable",
             detail: "AdministrationCommand",
-            message: format!(
+            message: told!(
                 "{what} needs a server of several databases, and `{file}` is one database in one \
                     file: start `graven serve --databases DIR`"
             ),
@@ -404,7 +405,7 @@ fn change(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
     let database_manager = database_manager(caller, command)?;
     let text = |value: &Value| match value {
         Value::String(text) => Ok(text.to_string()),
-        other => Err(argument(format!(
+        other => Err(argument(told!(
             "{command}: the name of a database is text, not {other}"
         ))),
     };
@@ -457,7 +458,7 @@ fn change(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError
             name,
             if_exists: condition,
         },
-        other => return Err(argument(format!("there is no command {other}"))),
+        other => return Err(argument(told!("there is no command {other}"))),
     };
     database_manager.change(change).map_err(told)?;
     Ok(Vec::new())
@@ -482,7 +483,7 @@ fn check_home(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecE
         [Value::String(name)] => Err(ExecError::Named {
             kind: "NotAvailable",
             detail: "DatabaseNotFound",
-            message: format!(
+            message: told!(
                 "there is no database `{name}` on this server to be a home; SHOW DATABASES lists \
                     them"
             ),
@@ -506,14 +507,14 @@ fn check(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecError>
         Some(Value::String(name)) => Err(ExecError::Named {
             kind: "NotAvailable",
             detail: "DatabaseNotFound",
-            message: format!(
+            message: told!(
                 "there is no database `{name}` here to `USE`: give one of the names that SHOW \
                     DATABASES lists"
             ),
         }),
         other => {
             let given = other.unwrap_or(&Value::Null);
-            let message = format!("`USE graph.byName` takes the name as text, not {given}");
+            let message = told!("`USE graph.byName` takes the name as text, not {given}");
             Err(ExecError::Argument { message })
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, MoreRows, Value, of_element_id};
 use graven_storage::{NodeId, RelId, Store};
+use graven_types::told;
 
 use super::inner::Call;
 use super::{DatabaseProcedures, Rows};
@@ -137,10 +138,10 @@ impl Procedure {
             Value::Integer(id) => Ok(Value::Relationship(RelId(id.cast_unsigned()))),
             Value::Node(_) | Value::Relationship(_) => Ok(value.clone()),
             Value::String(text) => by_text(text).ok_or_else(|| ExecError::Argument {
-                message: format!("{}: `{text}` is no element id of this database", self.name),
+                message: told!("{}: `{text}` is no element id of this database", self.name),
             }),
             other => Err(ExecError::Argument {
-                message: format!(
+                message: told!(
                     "{}: `{name}` is a Node or Relationship, an id, or a list of them, not {}",
                     self.name,
                     other.type_name()

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use graven_exec::{Batch, Caller, ExecError, Execution, Map, MoreRows, Value, execute_kept};
 use graven_pagecache::{BudgetError, Reservation};
+use graven_types::told;
 
 use super::{DatabaseProcedures, Rows};
 use crate::connection::Connection;
@@ -99,7 +100,7 @@ impl Call<'_> {
         match given {
             None | Some(Value::Null) => Ok(Cow::Owned(Map::default())),
             Some(Value::Map(map)) => Ok(Cow::Borrowed(&**map)),
-            Some(other) => Err(self.failed(format!("config is a Map, not {}", other.type_name()))),
+            Some(other) => Err(self.failed(told!("config is a Map, not {}", other.type_name()))),
         }
     }
 
@@ -108,7 +109,7 @@ impl Call<'_> {
         match error.code() {
             READ_MODE => ExecError::ReadMode { message },
             "Security.Forbidden" => ExecError::Forbidden { message },
-            code => self.failed(format!("{code}: {message}")),
+            code => self.failed(told!("{code}: {message}")),
         }
     }
 

@@ -9,6 +9,7 @@ use graven_cypher::{TableView, TypeSet};
 use graven_exec::{ExecError, Value};
 use graven_files::literal;
 use graven_storage::{Catalog, MacroDescription, Note, NoteKind, SequenceDescription, StoreKind};
+use graven_types::told;
 
 use super::entry::{Body, Procedure, procedure};
 use super::inner::Call;
@@ -213,7 +214,7 @@ pub(super) fn setting(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError
             Value::text(&timeout.map_or(0, |timeout| timeout.as_millis()).to_string())
         }
         other if WITHOUT_VALUE.contains(&other) => Value::Null,
-        _ => return Err(call.failed(format!("there is no setting {name}"))),
+        _ => return Err(call.failed(told!("there is no setting {name}"))),
     };
     Ok(vec![vec![value]])
 }
@@ -230,7 +231,7 @@ fn storage_info(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     };
     let catalog = call.caller.snapshot.catalog();
     let Some((name, table)) = tables::called(catalog, name) else {
-        return Err(call.failed(format!("there is no table {name}")));
+        return Err(call.failed(told!("there is no table {name}")));
     };
     let mut quoted = String::new();
     literal::name(&mut quoted, &name);

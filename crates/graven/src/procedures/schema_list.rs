@@ -9,12 +9,12 @@ use graven_storage::{
     RelationshipEnds, SchemaEntity,
 };
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::inner::Call;
-use crate::instance::Instance;
 
 type Found = Vec<Vec<Value>>;
-type Rows = Result<Found, String>;
+type Rows = Result<Found, ExecError>;
 
 /// What answers for an index of this kind, as Neo4j names it: programs write the name into the
 /// statements by which they make an index again.
@@ -97,8 +97,8 @@ fn keys(catalog: &Catalog, keys: &[KeyId]) -> Value {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn indexes(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn indexes(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let rows = catalog.indexes().iter().map(|index| {
         let (kind, of) = entity(catalog, index.entity);
@@ -131,8 +131,8 @@ pub(super) fn indexes(db: &Arc<Instance>, _: &[Value]) -> Rows {
 
 /// Indexes and constraints of relationships: name, type, properties, status, relationship type.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn relationship_schema(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn relationship_schema(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let row = |name: &Arc<str>, kind: &str, of: SchemaEntity, own: &[KeyId], status: Value| {
         let SchemaEntity::Relationship(rel_type) = of else {
@@ -176,8 +176,8 @@ pub(super) fn relationship_schema(db: &Arc<Instance>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn constraints(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn constraints(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let mut id = 0;
     let rows = catalog.constraints().iter().map(|constraint| {
@@ -217,8 +217,8 @@ pub(super) fn constraints(db: &Arc<Instance>, _: &[Value]) -> Rows {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn indexes_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn indexes_described(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let rows = catalog.indexes().iter().map(|index| {
         let (kind, of) = entity(catalog, index.entity);
@@ -265,8 +265,8 @@ fn pattern(
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn constraints_described(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn constraints_described(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let rows = catalog.constraints().iter().map(|constraint| {
         let (subject, names) = pattern(catalog, constraint.entity, &constraint.keys, str::to_owned);
@@ -299,7 +299,7 @@ pub(super) fn known_index(call: &Call<'_>, args: &[Value]) -> Result<Found, Exec
         None => Err(ExecError::Named {
             kind: "Schema",
             detail: "NoSuchIndex",
-            message: format!("there is no index `{name}`"),
+            message: told!("there is no index `{name}`"),
         }),
     }
 }
@@ -319,8 +319,8 @@ pub(super) fn possible_name(_: &Call<'_>, args: &[Value]) -> Result<Found, ExecE
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every procedure")]
-pub(super) fn node_schema(db: &Arc<Instance>, _: &[Value]) -> Rows {
-    let snapshot = db.store.snapshot();
+pub(super) fn node_schema(call: &Call<'_>, _: &[Value]) -> Rows {
+    let snapshot = call.caller.snapshot;
     let catalog = snapshot.catalog();
     let of_nodes = catalog.indexes().iter().filter_map(|index| {
         let SchemaEntity::Node(label) = index.entity else {

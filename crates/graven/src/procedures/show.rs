@@ -10,6 +10,7 @@ use graven_cypher::TypeSet;
 use graven_cypher::functions::{self, Availability, FUNCTIONS};
 use graven_exec::{ExecError, Value};
 use graven_storage::{PropertyValue, Role};
+use graven_types::told;
 use graven_types::{DateTime, Duration};
 
 use super::databases::{id, name};
@@ -42,7 +43,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("options", TypeSet::MAP),
             ("createStatement", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(schema_list::constraints),
+        run: Body::OfCall(schema_list::constraints),
     },
     Procedure {
         name: "graven.show.currentUser",
@@ -109,7 +110,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("failureMessage", TypeSet::STRING),
             ("createStatement", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(schema_list::indexes),
+        run: Body::OfCall(schema_list::indexes),
     },
     Procedure {
         name: "graven.show.procedures",
@@ -247,7 +248,7 @@ fn ids(args: &[Value]) -> Result<Vec<Arc<str>>, String> {
         match arg {
             Value::String(id) => ids.push(Arc::clone(id)),
             Value::List(items) => ids.extend(self::ids(items)?),
-            other => return Err(format!("the id of a transaction is text, not {other}")),
+            other => return Err(told!("the id of a transaction is text, not {other}")),
         }
     }
     Ok(ids)
@@ -389,7 +390,7 @@ pub(super) fn terminate(
         return Err(ExecError::Named {
             kind: "ArgumentError",
             detail: "InvalidTransactionId",
-            message: format!("`{other}` is no id of a transaction: database-transaction-number"),
+            message: told!("`{other}` is no id of a transaction: database-transaction-number"),
         });
     }
     let told = ids.into_iter().map(|id| {
@@ -426,7 +427,7 @@ fn role_asked_for(caller: &DatabaseProcedures, args: &[Value]) -> Result<Option<
         ));
     };
     if access.user.as_ref() != Some(&name) && !access.is_admin(store) {
-        let message = format!("EXECUTABLE BY {name}: what others may do is listed for admins only");
+        let message = told!("EXECUTABLE BY {name}: what others may do is listed for admins only");
         return Err(ExecError::Forbidden { message });
     }
     let snapshot = access.users_of(store).snapshot();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::columns::{count_of, integer, labels, strings, types};
 use super::entry::{Body, Field, Procedure, procedure};
@@ -143,12 +144,12 @@ fn set_metadata(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, Exe
             Ok(Rows::new())
         }
         Some(Value::Map(_)) => {
-            let told = format!("a transaction is described by {SAID_MAX} characters at most");
+            let told = told!("a transaction is described by {SAID_MAX} characters at most");
             Err(failed(told))
         }
         other => {
             let kind = other.map_or("nothing", Value::type_name);
-            Err(failed(format!("the data is a Map, not {kind}")))
+            Err(failed(told!("the data is a Map, not {kind}")))
         }
     }
 }

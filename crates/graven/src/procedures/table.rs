@@ -38,7 +38,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("valuesSelectivity", TypeSet::FLOAT),
             ("userDescription", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(schema_list::node_schema),
+        run: Body::OfCall(schema_list::node_schema),
     },
     Procedure {
         name: "db.awaitIndex",
@@ -85,7 +85,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("description", TypeSet::STRING),
             ("details", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(schema_list::constraints_described),
+        run: Body::OfCall(schema_list::constraints_described),
     },
     Procedure {
         name: "db.createLabel",
@@ -132,7 +132,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("properties", TypeSet::LIST),
             ("provider", TypeSet::STRING),
         ],
-        run: Body::OfDatabase(schema_list::indexes_described),
+        run: Body::OfCall(schema_list::indexes_described),
     },
     Procedure {
         name: "db.info",

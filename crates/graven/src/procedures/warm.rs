@@ -4,6 +4,7 @@ use std::path::Path;
 
 use graven_exec::{ExecError, Refused, Value};
 use graven_storage::warm::{self, WarmSet};
+use graven_types::told;
 
 use super::{DatabaseProcedures, Rows, integer, maintenance};
 use crate::charged_text::{ChargedText, NoText};
@@ -18,7 +19,7 @@ fn failed(name: &str, message: String) -> ExecError {
 fn refused(name: &str, file: &str, refused: Refused) -> ExecError {
     match refused {
         Refused::Policy(why) => ExecError::Forbidden {
-            message: format!("{name}: {file}: {why}"),
+            message: told!("{name}: {file}: {why}"),
         },
         Refused::System(why) => failed(name, format!("{file}: {why}")),
     }

@@ -29,6 +29,7 @@ use graven_pagecache::Reservation;
 use graven_storage::{
     Adjacency, Column, Direction, Neighbour, NodeId, PropertyValue, RelId, TypeId,
 };
+use graven_types::told;
 
 use super::Rows;
 use super::entry::{Body, Procedure, procedure};
@@ -112,7 +113,7 @@ pub(super) fn node_of(
     match value {
         Value::Node(node) => Ok(Some(node.0)),
         Value::Null => Ok(None),
-        other => Err(call.failed(format!("{name} is a Node, not {}", other.type_name()))),
+        other => Err(call.failed(told!("{name} is a Node, not {}", other.type_name()))),
     }
 }
 
@@ -137,7 +138,7 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecError
         None | Some(Value::Null) => None,
         Some(Value::Integer(most)) => u32::try_from((*most).max(0)).ok(),
         Some(other) => {
-            let told = format!("most is an Integer, not {}", other.type_name());
+            let told = told!("most is an Integer, not {}", other.type_name());
             return Err(call.failed(told));
         }
     };
@@ -224,7 +225,7 @@ fn directed(
         Value::String(text) if **text == *"out" => &[Direction::Out],
         Value::String(text) if **text == *"in" => &[Direction::In],
         Value::String(text) if **text == *"both" => &[Direction::Out, Direction::In],
-        other => return Err(call.failed(format!("a direction is out, in or both, not {other}"))),
+        other => return Err(call.failed(told!("a direction is out, in or both, not {other}"))),
     };
     let both = |own: TypeId| directions.iter().map(move |to| (own, *to));
     Ok(wanted.into_iter().flat_map(both).collect())
@@ -382,7 +383,7 @@ impl Search<'_> {
             PropertyValue::Integer(cost) => cost as f64,
             PropertyValue::Float(cost) => cost,
             other => {
-                let told = format!("{} is a number, not {}", self.wanted.key, other.type_name());
+                let told = told!("{} is a number, not {}", self.wanted.key, other.type_name());
                 return Err(self.call.failed(told));
             }
         };
@@ -390,7 +391,7 @@ impl Search<'_> {
             // Also without the sign of a negative zero.
             return Ok(Some(cost.abs()));
         }
-        let told = format!(
+        let told = told!(
             "a relationship has {} = {cost}: a path of least cost needs costs from 0 on",
             self.wanted.key
         );

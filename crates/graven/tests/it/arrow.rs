@@ -87,6 +87,34 @@ fn rows_beyond_the_memory_limit_are_an_error() {
     assert_eq!(error.code(), "Memory.Limit", "{error}");
 }
 
+/// A null among vectors takes the room of one.
+#[test]
+fn nulls_among_vectors_are_charged_by_their_width() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = Config::default();
+    config.create = true;
+    config.memory = 16 << 20;
+    let db = Database::open(folder.path().join("small.graven"), config).expect("opens");
+    let batches = |rows: u32, value: &str| {
+        let vector = "vector([x IN range(1, 4096) | 1.0], 4096, FLOAT32)";
+        let text = format!(
+            "UNWIND range(1, {rows}) AS i WITH CASE i WHEN 1 THEN {vector} END AS v RETURN {value}"
+        );
+        let result = db.connect().query(&text, &Params::new()).expect(&text);
+        let stream = result.into_arrow()?;
+        Ok::<_, graven::Error>(
+            stream
+                .map(|batch| batch.expect("a batch").num_rows())
+                .sum::<usize>(),
+        )
+    };
+    for value in ["v", "[v, v] AS l", "{a: v} AS m"] {
+        assert_eq!(batches(50, value).expect("few rows"), 50);
+        let error = batches(3000, value).expect_err("32 MiB of zeros");
+        assert_eq!(error.code(), "Memory.Limit", "{error}");
+    }
+}
+
 #[test]
 fn rows_that_were_read_before_come_first() {
     let social = social();

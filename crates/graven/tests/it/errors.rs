@@ -195,7 +195,7 @@ fn run_time_errors_show_the_place() {
         ("RETURN 1 LIMIT $minus", "SyntaxError", "$minus"),
         (
             "RETURN 1 SKIP toInteger('x')",
-            "SyntaxError",
+            "TypeError",
             "toInteger('x')",
         ),
         (

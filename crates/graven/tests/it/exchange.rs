@@ -62,6 +62,58 @@ fn run(db: &Database, text: &str) -> Vec<String> {
         .collect()
 }
 
+/// More of them, beside those that are drawn.
+const RARE: &[&str] = &[
+    "9223372036854775807",
+    "-9223372036854775807 - 1",
+    "4.9e-324",
+    "1.7976931348623157e308",
+    "-1.0 / 0.0",
+    "0.1 + 0.2",
+    "9007199254740993",
+    "'\\u0000\\u0001\\u007f\\u0085'",
+    "'\\ufefftext'",
+    "'\\r'",
+    "'\\r\\n'",
+    "'\\t'",
+    "'\\\\'",
+    "'\\\\\"'",
+    "'\"'",
+    "'+5'",
+    "'1e5'",
+    "'1.50'",
+    "'9007199254740993.0'",
+    "'NaN'",
+    "'true'",
+    "'2024-01-01'",
+    "'[1, 2]'",
+    "'{a: 1}'",
+    "'\u{1f600}\u{e9}'",
+    "'#!|'",
+    "date('+999999999-12-31')",
+    "date('-999999999-01-01')",
+    "localtime('23:59:59.999999999')",
+    "time('10:00:00.000000001-18:00')",
+    "localdatetime('+999999999-12-31T23:59:59.999999999')",
+    "localdatetime('1677-09-21T00:12:43.145224191')",
+    "datetime('0001-01-01T00:00:00.000000001Z')",
+    "datetime('2024-10-27T02:30+01:00[Europe/Berlin]')",
+    "datetime('2024-10-27T02:30+02:00[Europe/Berlin]')",
+    "datetime('2024-01-01T10:00+05:45')",
+    "datetime('2024-01-01T10:00Z[UTC]')",
+    "duration('PT-0.000000001S')",
+    "duration('P-1M2DT-3.5S')",
+    "['']",
+    "['', 'null', 'a,b', '\"', '\\n']",
+    "[true, false]",
+    "[0.1, 1e300, -0.0]",
+    "[localtime('10:00'), localtime('23:59:59.999999999')]",
+    "[datetime('2024-01-01T10:00Z'), datetime('2024-01-01T10:00+01:00')]",
+    "[duration('P1D'), duration('PT1S')]",
+    "[point({x: 1, y: 2}), point({x: -0.0, y: 1e300})]",
+    "[1, 'a', true, 2.5]",
+];
+
 /// All of a graph, in an order that does not hang on ids.
 fn graph(db: &Database) -> Vec<String> {
     let mut all = run(db, "MATCH (n) RETURN labels(n), properties(n)");
@@ -162,6 +214,30 @@ fn an_exported_graph_comes_back() {
                 "{text}"
             );
         }
+    }
+}
+
+/// Goal: each value comes back alone in its column, and in one with all others.
+#[test]
+fn every_value_comes_back_alone_and_among_others() {
+    let (folder, db) = database();
+    for (nr, value) in VALUES.iter().chain(RARE).enumerate() {
+        let text = format!("CREATE (:V {{nr: {nr}, own{nr}: {value}, any: {value}}})");
+        run(&db, &text);
+        let twice = format!("CREATE (:W{nr} {{v: {value}}})-[:R{nr} {{v: {value}}}]->(:W{nr})");
+        run(&db, &twice);
+    }
+    let wanted = graph(&db);
+    for format in ["PARQUET", "CSV", "JSON"] {
+        let place = folder.path().join(format);
+        let place = place.display();
+        run(&db, &format!("EXPORT DATABASE '{place}' (FORMAT {format})"));
+        let (_other, back) = database();
+        run(&back, &format!("IMPORT DATABASE '{place}'"));
+        for (found, wanted) in graph(&back).iter().zip(&wanted) {
+            assert_eq!(found, wanted, "{format}");
+        }
+        assert_eq!(graph(&back).len(), wanted.len(), "{format}");
     }
 }
 

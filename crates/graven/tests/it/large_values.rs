@@ -142,6 +142,59 @@ fn values_of_the_file_are_charged_before_they_are_read() {
     assert!(db.check(&mut |_| {}).expect("checked").problems.is_empty());
 }
 
+/// Goal: an error about a long text quotes a part of it only, whatever is wrong.
+#[test]
+fn errors_quote_a_part_of_long_texts() {
+    let (_folder, _, db) = in_folder(64 * MIB);
+    let connection = db.connect();
+    let wrong = [
+        "RETURN abs(s)",
+        "RETURN s - 1",
+        "RETURN {a: 1}[s] + [1][s]",
+        "RETURN date(s)",
+        "RETURN datetime({epochSeconds: s})",
+        "RETURN datetime({timezone: s})",
+        "RETURN datetime.fromEpoch([1], s)",
+        "RETURN duration(s)",
+        "RETURN localtime(s)",
+        "RETURN point({x: 1, y: 2, crs: s})",
+        "RETURN cast(s AS INT64)",
+        "RETURN cast(1 AS DECIMAL(1, 0)) + cast(s AS DECIMAL(1, 0))",
+        "RETURN round(1.5, 1, s)",
+        "RETURN normalize('a', s)",
+        "RETURN 'a' =~ ('(' + s)",
+        "RETURN vector(s, 1, INTEGER)",
+        "RETURN vector([1], 1, s)",
+        "RETURN apoc.util.validatePredicate(true, '%s', [s])",
+        "RETURN apoc.util.validatePredicate(true, s, [])",
+        "RETURN apoc.convert.fromJsonMap(s)",
+        "RETURN apoc.date.format(1, s)",
+        "RETURN apoc.date.convertFormat(s, 'yyyy', 'MM')",
+        "RETURN apoc.util.compress('a', {compression: s})",
+        "RETURN apoc.map.get({}, s)",
+        "RETURN apoc.number.exact.add(s, 'x')",
+        "CALL apoc.atomic.remove({a: s}, s, 1, 1) YIELD oldValue RETURN oldValue",
+        "CALL apoc.create.node([s], s) YIELD node RETURN node",
+        "CALL apoc.path.subgraphNodes(s, {}) YIELD node RETURN node",
+        "CALL apoc.cypher.run(left(s, 50000), {}) YIELD value RETURN value",
+        "CALL apoc.load.json(s) YIELD value RETURN value",
+        "CALL graven.cache.resize(s) YIELD before RETURN before",
+        "CALL apoc.util.validate(true, s, [s])",
+        "LOAD CSV FROM s AS r RETURN r",
+        "UNWIND [1] AS x WITH x, s WHERE s RETURN x",
+        "RETURN 1 AS x LIMIT toInteger(s)",
+        "UNWIND [1] AS x CALL (s) { CREATE (:N {k: {a: s}}) } RETURN 1",
+        "CREATE (n:N) SET n[s] = {a: s}",
+    ];
+    for text in wrong {
+        let text = format!("{}{text}", with_text(20));
+        let error = value(&connection, &text).expect_err(&text);
+        let shown = error.to_string();
+        assert!(shown.len() < 20_000, "{text}: {} bytes", shown.len());
+        assert_ne!(error.code(), "Memory.Limit", "{text}: {error}");
+    }
+}
+
 /// A record, a packed file, a folder that stands for all that is no plain file.
 #[test]
 fn records_of_files_are_charged_while_they_are_read() {

@@ -32,6 +32,39 @@ fn the_cache_is_resized_and_its_policy_changed_by_call() {
     assert!(error.message().contains("3 apples"), "{error}");
 }
 
+/// What a transaction has made is in its own lists, and in no others before it commits.
+#[test]
+fn a_transaction_lists_its_own_indexes_and_constraints() {
+    let social = social();
+    let none = Params::new();
+    let lists = [
+        "SHOW INDEXES WHERE name = 'own'",
+        "SHOW CONSTRAINTS WHERE name = 'only'",
+        "CALL db.indexes() YIELD name WHERE name = 'own' RETURN name",
+        "CALL db.constraints() YIELD name WHERE name = 'only' RETURN name",
+    ];
+    let connection = social.db.connect();
+    let mut transaction = connection.begin().expect("a transaction");
+    for text in [
+        "CREATE INDEX own FOR (n:Fresh) ON (n.a)",
+        "CREATE CONSTRAINT only FOR (n:Fresh) REQUIRE n.b IS UNIQUE",
+    ] {
+        transaction.query(text, &none).expect(text);
+    }
+    for text in lists {
+        assert_eq!(
+            transaction.query(text, &none).expect(text).count(),
+            1,
+            "{text}"
+        );
+        assert!(social.rows(text).is_empty(), "{text}");
+    }
+    transaction.commit().expect("committed");
+    for text in lists {
+        assert_eq!(social.rows(text).len(), 1, "{text}");
+    }
+}
+
 #[test]
 fn names_are_listed() {
     let social = social();

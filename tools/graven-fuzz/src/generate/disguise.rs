@@ -18,7 +18,8 @@ impl Generator<'_> {
     pub(super) fn disguised(&mut self, kind: Kind, depth: usize) -> Expr {
         let poison = Expr::Poison(self.random.below(3) as u8);
         let form = self.random.below(4) as u8;
-        match self.random.below(8) {
+        match self.random.below(9) {
+            8 if !self.settled => self.beside_random(kind, depth),
             0..=2 => Expr::Hidden(boxed(self.bare_expression(kind, depth)), form),
             3 => {
                 let expr = self.bare_expression(kind, depth);
@@ -49,6 +50,49 @@ impl Generator<'_> {
                     Expr::Call("coalesce", items.to_vec())
                 }
             },
+        }
+    }
+
+    /// An expression of the kind with a random value that decides nothing of it.
+    pub(super) fn beside_random(&mut self, kind: Kind, depth: usize) -> Expr {
+        let number = || boxed(Expr::Random(0));
+        let float = |value: f64| boxed(Expr::Literal(V::Float(value)));
+        let any = Expr::Random(self.random.below(3) as u8);
+        let expr = self.bare_expression(kind, depth);
+        match self.random.below(7) {
+            0 => {
+                let always = Expr::Binary(Op::Less, number(), float(2.0));
+                let poison = Expr::Poison(self.random.below(3) as u8);
+                Expr::Case(boxed(always), boxed(expr), boxed(poison))
+            }
+            1 => {
+                let never = Expr::Binary(Op::Less, number(), float(0.0));
+                let poison = Expr::Poison(self.random.below(3) as u8);
+                Expr::Case(boxed(never), boxed(poison), boxed(expr))
+            }
+            2 => {
+                let items = Expr::List(vec![any, expr]);
+                Expr::Index(boxed(items), boxed(Expr::Literal(V::Int(1))))
+            }
+            3 => {
+                let map = Expr::Map(vec![("a", expr), ("x", any)]);
+                Expr::Property(boxed(map), "a")
+            }
+            4 if kind == Kind::Bool => {
+                let always = Expr::Binary(Op::GreaterOrEqual, number(), float(0.0));
+                Expr::Binary(Op::And, boxed(always), boxed(expr))
+            }
+            5 if kind == Kind::Bool => {
+                let differ = Expr::Binary(Op::Equal, boxed(any.clone()), boxed(any));
+                Expr::Binary(Op::Or, boxed(differ), boxed(expr))
+            }
+            4..=6 if kind == Kind::Int => {
+                Expr::Call("size", vec![Expr::Random(1 + self.random.below(2) as u8)])
+            }
+            _ => {
+                let never = Expr::IsNull(boxed(any));
+                Expr::Case(boxed(never), boxed(Expr::Literal(V::Null)), boxed(expr))
+            }
         }
     }
 

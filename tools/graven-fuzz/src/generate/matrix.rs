@@ -166,8 +166,9 @@ impl Generator<'_> {
         };
         // MERGE takes no subqueries.
         self.plain = place == Place::MergeProperty;
+        self.settled = place == Place::Aggregate;
         let drawn = self.of_kind(kind);
-        self.plain = false;
+        (self.plain, self.settled) = (false, false);
         let branches = match drawn {
             Some((expr, of)) => {
                 let mut clauses = vec![first];
@@ -209,6 +210,10 @@ impl Generator<'_> {
             "pattern comprehension" | "COLLECT" => {
                 let list = self.list_of_pattern(wanted == "COLLECT");
                 return Some((Expr::Call("size", vec![list]), Kind::Int));
+            }
+            "random value" => {
+                let kind = *self.random.pick(&GIVEN);
+                return Some((self.beside_random(kind, 2), kind));
             }
             "not computed" => {
                 let kind = *self.random.pick(&GIVEN);

@@ -154,6 +154,13 @@ impl Generator<'_> {
     }
 
     fn aggregate(&mut self, last: bool) -> (Expr, String, Kind, bool) {
+        let settled = std::mem::replace(&mut self.settled, true);
+        let column = self.aggregate_column(last);
+        self.settled = settled;
+        column
+    }
+
+    fn aggregate_column(&mut self, last: bool) -> (Expr, String, Kind, bool) {
         let name = self.name();
         let unique = self.random.chance(25);
         let make = |kind, of: Option<Expr>| Expr::Aggregate(kind, unique, of.map(Box::new));

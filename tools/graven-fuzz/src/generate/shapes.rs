@@ -7,6 +7,7 @@
 
 mod counts;
 mod finds;
+mod random;
 mod writes;
 
 use super::{Generator, bare, projection, single};
@@ -18,12 +19,16 @@ use crate::query::{
 use crate::value::V;
 
 /// Bodies and surroundings that there are, the bodies from which on they write, the one that needs
-/// certain rows, and the one that joins what it has written.
-pub(super) const BODIES: usize = 52;
+/// certain rows, the one that joins what it has written, and those with random values: the first
+/// one, the first one without a random condition of its own, and one that writes.
+pub(super) const BODIES: usize = RANDOM + random::FORMS;
 pub(super) const SURROUNDINGS: usize = 9;
 const WRITING: usize = 47;
 const ACCUMULATING: usize = 50;
 const JOINED_LATER: usize = 51;
+const RANDOM: usize = 52;
+const RANDOM_MADE: usize = RANDOM + random::DECIDING;
+const RANDOM_WRITTEN: usize = BODIES - 1;
 
 pub(super) fn var(name: &str) -> Expr {
     Expr::Var(name.to_owned())
@@ -91,7 +96,13 @@ impl Generator<'_> {
     pub(super) fn shape(&mut self) -> Query {
         let surrounding = self.random.below(SURROUNDINGS);
         let joins = self.large && self.random.chance(60);
-        let body = if joins { 20 } else { self.random.below(BODIES) };
+        // Those with random values have many rows, so they come less often.
+        let bodies = if self.random.chance(5) {
+            BODIES
+        } else {
+            RANDOM
+        };
+        let body = if joins { 20 } else { self.random.below(bodies) };
         self.shape_of(surrounding, body)
     }
 
@@ -100,7 +111,8 @@ impl Generator<'_> {
         // What writes stands alone, or below what may be null.
         let surrounding = match body {
             ACCUMULATING | JOINED_LATER => 0,
-            WRITING.. if surrounding != 5 => 0,
+            WRITING..RANDOM | RANDOM_WRITTEN if surrounding != 5 => 0,
+            RANDOM..RANDOM_MADE if surrounding == 5 => 0,
             _ => surrounding,
         };
         let branches = |clauses| Query {
@@ -344,7 +356,8 @@ impl Generator<'_> {
             44..=46 => self.closed(start, n),
             ACCUMULATING => self.accumulated(),
             JOINED_LATER => self.joined_later(),
-            WRITING.. => self.changed(start, n),
+            WRITING..RANDOM => self.changed(start, n),
+            RANDOM.. => self.drawn(number - RANDOM, start, n),
             0 | 1 => self.counted(start, n),
             2 | 3 => self.reached(start, n),
             4 => self.numbered(start, n),

@@ -143,6 +143,7 @@ impl Interpreter {
             }
             Expr::Hidden(of, _) => self.value(of, row)?,
             Expr::Poison(_) => return Err(Stop::Failed),
+            Expr::Random(form) => self.another(*form),
             Expr::Map(entries) => {
                 let mut map = BTreeMap::new();
                 for (key, e) in entries {
@@ -207,6 +208,15 @@ impl Interpreter {
             }
             Expr::Aggregate(..) => return Err(Stop::Senseless),
         })
+    }
+
+    /// A number from 0 up to 1, or a text of as many letters as a UUID, that was not there before.
+    fn another(&mut self, form: u8) -> V {
+        let bits = self.random.next() >> 11;
+        match form {
+            0 => V::Float(bits as f64 / (1_u64 << 53) as f64),
+            _ => V::Str(format!("{bits:036}")),
+        }
     }
 
     /// `of {parts}`: what is named wins over `.*`, wherever it stands.

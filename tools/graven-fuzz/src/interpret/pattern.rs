@@ -122,6 +122,8 @@ impl Interpreter {
         }
         state.nodes.clear();
         state.rels.clear();
+        // What a function finds may be a relationship of a path beside it.
+        let used = is_function(path).then(|| std::mem::take(&mut state.used));
         let mut states = Vec::new();
         for at in 0..self.graph.nodes.len() {
             states.extend(self.enter(&path.start, at, &state)?);
@@ -182,10 +184,13 @@ impl Interpreter {
                 states.truncate(1);
             }
         }
-        if let Some(var) = &path.var {
-            for state in &mut states {
+        for state in &mut states {
+            if let Some(var) = &path.var {
                 let value = path_of(state);
                 state.row.insert(var.clone(), value);
+            }
+            if let Some(used) = &used {
+                state.used.clone_from(used);
             }
         }
         Ok(states)

@@ -45,6 +45,14 @@ impl Binder<'_> {
         };
         self.require_access(index, place_ty, wanted, "the index")?;
         self.is_key(index)?;
+        if let ExprKind::String(text) = &index.kind
+            && ty.set.is(TypeSet::ENTITY)
+        {
+            self.notice_unknown_key(&Name {
+                text: text.clone(),
+                span: index.span,
+            });
+        }
         self.expect_parameter(index, wanted, "the index");
         let element = match ty.set.is(TypeSet::LIST) {
             true => Type::of(ty.element),

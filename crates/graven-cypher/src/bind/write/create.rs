@@ -24,11 +24,14 @@ use crate::types::{Type, TypeSet};
 struct Group {
     creation: Creation,
     paths: Vec<(VarId, Vec<VarId>)>,
+    /// Variables from this one on are those of the clause.
+    first: usize,
 }
 
 /// The creation so far as a step; the next one starts empty.
 fn flushed(group: &mut Group) -> Step {
-    let Group { creation, paths } = std::mem::take(group);
+    let creation = std::mem::take(&mut group.creation);
+    let paths = std::mem::take(&mut group.paths);
     Step::Create { creation, paths }
 }
 
@@ -44,13 +47,16 @@ pub(super) fn directed(direction: Direction, from: VarId, to: VarId) -> (VarId, 
 impl Binder<'_> {
     pub(super) fn create(&mut self, patterns: &[PathPattern], steps: &mut Vec<Step>) -> Result<()> {
         // Neighbouring creations are one: nothing can tell them apart.
-        let mut group = match steps.pop() {
-            Some(Step::Create { creation, paths }) => Group { creation, paths },
-            other => {
-                steps.extend(other);
-                Group::default()
-            }
+        let mut group = Group {
+            first: self.variables.len(),
+            ..Group::default()
         };
+        match steps.pop() {
+            Some(Step::Create { creation, paths }) => {
+                (group.creation, group.paths) = (creation, paths)
+            }
+            other => steps.extend(other),
+        }
         let created = self.created(patterns, &mut group, steps);
         self.created_later.clear();
         created?;
@@ -256,11 +262,17 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// Ends the creation so far if the expression reads a part of it.
-    fn split_at(&self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
+    /// Ends the creation so far if the expression reads a part of it; tells of it where that part
+    /// is of the same clause.
+    fn split_at(&mut self, expr: &Expr, group: &mut Group, steps: &mut Vec<Step>) {
         let read = self.read_by(expr);
         if read.is_empty() {
             return;
+        }
+        let mut named = self.scope.row.iter();
+        if named.any(|it| it.var.0 as usize >= group.first && read.contains(&it.var)) {
+            let message = "this CREATE reads what it creates: Neo4j is about to drop that";
+            self.notice_at(self.clause_span, "DeprecatedReferenceInCreate", message);
         }
         let paths = group.paths.iter().map(|(path, _)| *path);
         let reads_own = (group.creation.variables().chain(paths)).any(|own| read.contains(&own));

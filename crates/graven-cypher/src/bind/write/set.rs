@@ -105,12 +105,20 @@ impl Binder<'_> {
         Ok(match item {
             ast::SetItem::Property { target, value } => {
                 // A counter may begin with what is not there yet: `n.c = coalesce(n.c, 0) + 1`.
-                if let ExprKind::Property { key, .. } = &target.kind {
-                    self.written.insert(key.text.clone());
+                match &target.kind {
+                    ExprKind::Property { key, .. } => {
+                        self.written.insert(key.text.clone());
+                    }
+                    ExprKind::Index { index, .. } => {
+                        if let ExprKind::String(key) = &index.kind {
+                            self.written.insert(key.clone());
+                        }
+                    }
+                    _ => {}
                 }
                 let at = target.span.to(value.span);
                 let value = self.expression(&self.cast_to_column(target, value))?.0;
-                self.property_item(target, value, at)?
+                self.property_item(target, value, true, at)?
             }
             ast::SetItem::Replace { name, value } | ast::SetItem::Merge { name, value } => {
                 let target = self.entity(name)?;
@@ -151,7 +159,7 @@ impl Binder<'_> {
             .iter()
             .map(|item| match item {
                 RemoveItem::Property(target) => {
-                    self.property_item(target, Expr::Literal(Literal::Null), target.span)
+                    self.property_item(target, Expr::Literal(Literal::Null), false, target.span)
                 }
                 RemoveItem::Labels { name, labels } => {
                     let labels = self.plain_labels(Some(labels), name.span)?;
@@ -167,10 +175,18 @@ impl Binder<'_> {
     }
 
     /// `target.key` or `target[key]` as what is set.
-    fn property_item(&mut self, target: &ast::Expr, value: Expr, at: Span) -> Result<SetItem> {
+    fn property_item(
+        &mut self,
+        target: &ast::Expr,
+        value: Expr,
+        sets: bool,
+        at: Span,
+    ) -> Result<SetItem> {
         let holder = |binder: &mut Self, base: &ast::Expr| -> Result<Expr> {
             let (bound, ty) = binder.expression(base)?;
-            binder.require(ty, TypeSet::ENTITY, base.span, "what has properties to set")?;
+            let what = "what has properties to set";
+            binder.expect_parameter(base, TypeSet::WITH_KEYS, what);
+            binder.require(ty, TypeSet::ENTITY, base.span, what)?;
             Ok(bound)
         };
         Ok(match &target.kind {
@@ -178,6 +194,7 @@ impl Binder<'_> {
                 target: holder(self, base)?,
                 key: self.key_behind(base, &key.text),
                 value,
+                sets,
                 at,
             },
             ExprKind::Index { base, index } => {
@@ -193,6 +210,7 @@ impl Binder<'_> {
                     target: base,
                     key,
                     value,
+                    sets,
                     at,
                 }
             }

@@ -128,20 +128,24 @@ impl Parser<'_> {
         })
     }
 
-    /// `variable.key` or `(expression).key`.
+    /// `variable.key`, `(expression).key` or `function(...).key`.
     fn property_target(&mut self) -> Result<Expr> {
         let start = self.token().span;
-        let mut target = match self.eat(TokenKind::OpenParen) {
-            true => {
-                let inner = self.expression()?;
-                self.expect(TokenKind::CloseParen, "`)`")?;
-                inner
-            }
-            false => {
-                let name = self.name("a property such as `n.key`")?;
-                let span = name.span;
-                self.make(ExprKind::Variable(name), span)?
-            }
+        let is_part = matches!(self.peek(1), TokenKind::Dot | TokenKind::OpenBracket);
+        let is_value = match self.kind() {
+            TokenKind::Dollar | TokenKind::OpenBracket | TokenKind::OpenBrace => true,
+            _ => self.at_call() || self.is_word("NULL") || self.is_word("CASE") && !is_part,
+        };
+        let mut target = if self.eat(TokenKind::OpenParen) {
+            let inner = self.expression()?;
+            self.expect(TokenKind::CloseParen, "`)`")?;
+            inner
+        } else if is_value {
+            self.atom()?
+        } else {
+            let name = self.name("a property such as `n.key`")?;
+            let span = name.span;
+            self.make(ExprKind::Variable(name), span)?
         };
         let mut steps = 0;
         loop {

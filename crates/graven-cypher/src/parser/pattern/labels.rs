@@ -8,22 +8,58 @@ use crate::token::TokenKind;
 impl Parser<'_> {
     /// Whether `IS` and a label stand here, which is the same as a colon and a label.
     pub(in crate::parser) fn at_is_label(&self) -> bool {
-        let follows = match self.peek(1) {
+        self.is_label_from(0)
+    }
+
+    /// As [`Parser::at_is_label`], `ahead` tokens further on.
+    fn is_label_from(&self, ahead: usize) -> bool {
+        let follows = match self.peek(ahead + 1) {
             // What else can stand behind `IS`, or behind a variable of that name.
             TokenKind::Word => {
                 let others = ["NULL", "NOT", "TYPED", "NORMALIZED", "WHERE", "THEN"];
-                !others.iter().any(|word| self.is_word_at(1, word))
-                    && !self.is_word_at(2, "NORMALIZED")
+                !others.iter().any(|word| self.is_word_at(ahead + 1, word))
+                    && !self.is_word_at(ahead + 2, "NORMALIZED")
             }
             TokenKind::QuotedName | TokenKind::Bang | TokenKind::Percent | TokenKind::OpenParen => {
                 true
             }
             TokenKind::Dollar => {
-                self.peek(2) == TokenKind::OpenParen || self.peek(3) == TokenKind::OpenParen
+                self.peek(ahead + 2) == TokenKind::OpenParen
+                    || self.peek(ahead + 3) == TokenKind::OpenParen
             }
             _ => false,
         };
-        follows && self.is_word("IS")
+        follows && self.is_word_at(ahead, "IS")
+    }
+
+    /// Whether a node or relationship has a name here, whatever keyword that may be elsewhere:
+    /// `(is IS A)`, `(where WHERE where.i = 1)`.
+    pub(super) fn at_element_name(&self) -> bool {
+        if !self.at_name() {
+            return false;
+        }
+        let begins_filter = |ahead| {
+            self.is_word_at(ahead, "WHERE") && {
+                let ends = [
+                    TokenKind::CloseParen,
+                    TokenKind::CloseBracket,
+                    TokenKind::Colon,
+                    TokenKind::OpenBrace,
+                    TokenKind::Star,
+                ];
+                !ends.contains(&self.peek(ahead + 1))
+            }
+        };
+        let is_name = match self.peek(1) {
+            TokenKind::Word => {
+                // `(WHERE is IS NULL)` has a variable `is`.
+                let names_label =
+                    self.is_label_from(1) && !(self.is_word("WHERE") && self.follows_operand(2));
+                names_label || begins_filter(1) && !self.follows_operand(2)
+            }
+            _ => false,
+        };
+        is_name || !begins_filter(0) && !self.at_is_label()
     }
 
     /// `$(names)`, `$all(names)`, `$any(names)` in the place of a label or type.

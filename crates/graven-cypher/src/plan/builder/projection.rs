@@ -12,7 +12,7 @@ use crate::plan::SortOrder;
 use crate::plan::expression::{AggregateCall, Expr};
 use crate::plan::share::Owners;
 use crate::plan::variables;
-use crate::plan::variables::{is_volatile, substitute};
+use crate::plan::variables::substitute;
 use crate::plan::{Operator, VarId};
 
 /// Exponent of the number of rows that gives that of groups, where nothing is known of the keys.
@@ -240,7 +240,7 @@ fn early_items(items: &mut [(VarId, Expr)], order: &mut [(Expr, SortOrder)]) {
             Expr::Literal(_) | Expr::Parameter(..) => true,
             _ => false,
         };
-        if cheap && !is_volatile(expr) {
+        if cheap {
             for (key, _) in order.iter_mut() {
                 substitute(key, *var, expr);
             }

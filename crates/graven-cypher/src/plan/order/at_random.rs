@@ -11,13 +11,8 @@ const CONNECTED: usize = 75;
 
 impl Search<'_> {
     /// A way by steps at random; mostly connected ones, since the others multiply rows.
-    pub(super) fn walk(
-        &self,
-        mut state: State,
-        goal: usize,
-        mut dice: Dice,
-    ) -> Option<Vec<Ordered>> {
-        while state.nodes.len() + state.edges.len() < goal {
+    pub(super) fn walk(&self, mut state: State, mut dice: Dice) -> Option<Vec<Ordered>> {
+        while state.nodes.len() + state.edges.len() < self.goal {
             let mut next = self.successors(&state, true);
             let fewest = next.iter().map(rows).fold(f64::INFINITY, f64::min);
             next.retain(|state| rows(state) <= ROWS_MAX.max(fewest));

@@ -10,6 +10,7 @@ use crate::plan::join::Pending;
 
 use crate::bind::graph::{Edge, QueryGraph};
 use crate::bind::{binary, call, unary};
+use crate::functions;
 use crate::plan::access::list_length;
 use crate::plan::builder::{Builder, Partial};
 use crate::plan::candidate::{Subject, comparison};
@@ -258,6 +259,11 @@ impl Builder<'_> {
     pub(super) fn ends_of_bound(&mut self, partial: &mut Partial, edge: &Edge) {
         let rel = Expr::Variable(edge.rel);
         let mut conditions = vec![unary(UnaryOp::IsNotNull, rel.clone())];
+        if self.variables[edge.rel.0 as usize].kind != VarKind::Relationship {
+            // Any other value is no relationship of a pattern, and begins nowhere.
+            let wanted = Expr::Literal(Literal::String("RELATIONSHIP".into()));
+            conditions.push(call(functions::IS_TYPED, vec![rel.clone(), wanted]));
+        }
         if !edge.types.is_empty() {
             let names = edge
                 .types

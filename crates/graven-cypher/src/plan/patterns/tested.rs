@@ -19,19 +19,16 @@
 //! exhaustive one.
 
 use crate::bind::graph::{Edge, QueryGraph};
-use crate::bind::{binary, call, unary};
+use crate::bind::{call, unary};
 use crate::plan::builder::{Builder, Partial};
 use crate::plan::expression::{BinaryOp, Expr, Literal, Quantifier, UnaryOp};
-use crate::plan::variables::substitute;
-use crate::plan::{Operator, PathCount, ShortestPaths, VarId, VarKind};
-use crate::token::Span;
+use crate::plan::variables::{is_volatile, substitute};
+use crate::plan::{Operator, PathCount, ShortestPaths, VarId};
 use std::collections::BTreeSet;
 
 /// Paths between two ends that are found before.
 pub(super) struct Tested {
     graph: QueryGraph,
-    /// Relationships of the same `MATCH`, which the paths do not meet; whether it is a list.
-    others: Vec<(VarId, bool)>,
     from: VarId,
     to: VarId,
     list: VarId,
@@ -91,15 +88,6 @@ fn taken(graph: &mut QueryGraph, at: usize, needs: Needs<'_>) -> Option<Tested> 
         tested: false,
         ..shortest
     });
-    let others = graph.edges.iter().filter(|other| edge.differs(other));
-    let others = others
-        .map(|other| {
-            (
-                other.rel,
-                other.length.is_some() || other.repeated.is_some(),
-            )
-        })
-        .collect();
     let inside = |(_, parts): &mut (VarId, Vec<VarId>)| parts.contains(&list);
     let paths = graph.paths.extract_if(.., inside).collect();
     let predicates = graph.predicates.extract_if(.., |it| is_own(it)).collect();
@@ -115,7 +103,6 @@ fn taken(graph: &mut QueryGraph, at: usize, needs: Needs<'_>) -> Option<Tested> 
             predicates,
             hints: Vec::new(),
         },
-        others,
         from,
         to,
         list,
@@ -207,7 +194,8 @@ fn on_each_node(
     };
     let of_path = matches!(&**list, Expr::Call { name, args, .. } if &**name == "nodes"
         && matches!(&args[..], [Expr::Variable(path)] if own.contains(path)));
-    if !of_path || predicate.variables().iter().any(|read| read != var) {
+    // What differs each time is decided once for each node.
+    if !of_path || is_volatile(predicate) || predicate.variables().iter().any(|read| read != var) {
         return false;
     }
     let asked = match kind {
@@ -232,27 +220,12 @@ impl Builder<'_> {
     /// Puts paths that pass their conditions on top.
     pub(super) fn tested(&mut self, partial: &mut Partial, tested: Tested) {
         let Tested {
-            mut graph,
-            others,
+            graph,
             from,
             to,
             list,
             count,
         } = tested;
-        for (other, is_list) in others {
-            let each = self.new_variable("  other", VarKind::Value);
-            let op = match is_list {
-                true => BinaryOp::In,
-                false => BinaryOp::Equal,
-            };
-            graph.predicates.push(Expr::Quantifier {
-                kind: Quantifier::None,
-                var: each,
-                list: Box::new(Expr::Variable(list)),
-                predicate: Box::new(binary(op, Expr::Variable(each), Expr::Variable(other))),
-                at: Span::default(),
-            });
-        }
         self.selected(partial, graph, |input| Operator::SelectPaths {
             input,
             from,

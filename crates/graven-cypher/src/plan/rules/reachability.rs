@@ -27,8 +27,9 @@
 //! * CY-54 What comes after may filter, expand, project or join: each is a function of the row,
 //!   applied to equal rows with equal results, so removing repeated rows before it removes only
 //!   repeated rows after it. `LIMIT`, `SKIP`, procedures, random values and whatever writes are not
-//!   such functions; below them rows keep their number. A later pattern of the same `MATCH` that
-//!   must not touch the list reads the list (`disjoint_from`), which keeps the trails.
+//!   such functions, nor inner trees with them; below them rows keep their number. A later pattern
+//!   of the same `MATCH` that must not touch the list reads the list (`disjoint_from`), which keeps
+//!   the trails.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +55,7 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
         let mut random = false;
         node.op
             .for_each_expr(&mut |expr| random |= is_volatile(expr));
-        random
+        random && !mutant::active(Mutant::ReachabilityRandom)
     };
     let above = if random { Duplicates::Matter } else { above };
     let below = match &node.op {
@@ -81,7 +82,9 @@ fn visit(node: &mut PlanNode, above: Duplicates, read: &BTreeSet<VarId>) {
         | Operator::CartesianProduct { inner, .. }
         | Operator::Foreach { inner, .. }
         | Operator::InTransactions { inner, .. }
-            if inner.writes() =>
+        | Operator::Repeat { inner, .. }
+        | Operator::SemiApply { inner, .. }
+            if !inner.is_repeatable() =>
         {
             Duplicates::Matter
         }

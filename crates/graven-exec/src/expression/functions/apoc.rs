@@ -44,6 +44,7 @@ use crate::error::{ExecError, Result};
 use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
+use graven_types::told;
 
 /// The elements of a list; none of null.
 fn list<'a>(function: &str, value: &'a Value) -> Result<Option<&'a [Value]>> {
@@ -97,7 +98,7 @@ fn size(function: &str, value: &Value) -> Result<usize> {
     let fits = i32::try_from(given).ok();
     let fits = fits.and_then(|size| usize::try_from(size).ok());
     fits.ok_or_else(|| ExecError::Argument {
-        message: format!(
+        message: told!(
             "{function}() needs a count from 0 to {}, got {given}",
             i32::MAX
         ),

@@ -8,6 +8,7 @@ use crate::expression::signature::Function;
 use crate::growth::charge;
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -43,7 +44,7 @@ fn decode(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Value::text(text)),
         Err(error) => Err(ExecError::Value {
-            message: format!(
+            message: told!(
                 "decode(): the bytes are no text in UTF-8 from byte {} on",
                 error.valid_up_to()
             ),

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use graven_files::Fault;
 use graven_storage::{PropertyValue, SchemaEntity};
+use graven_types::told;
 
 use super::{json, wrong};
 use crate::cast_target::Target;
@@ -106,7 +107,7 @@ fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             Some((text, target)) if Arc::ptr_eq(text, wanted) => target,
             _ => {
                 let unknown = || ExecError::Argument {
-                    message: format!("cast(): there is no type {wanted}"),
+                    message: told!("cast(): there is no type {wanted}"),
                 };
                 let read = Target::read(wanted).ok_or_else(unknown)?;
                 &last.insert((wanted.clone(), read)).1
@@ -117,7 +118,7 @@ fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             return json::of(rt, &args[..1]);
         }
         target.of(&args[0]).ok_or_else(|| ExecError::Value {
-            message: format!("{} is no {wanted}", args[0]),
+            message: told!("{} is no {wanted}", args[0]),
         })
     })
 }
@@ -137,11 +138,11 @@ fn union_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     charge_copy(&args[0])?;
     let refused = |message| ExecError::Argument { message };
-    let unknown = || refused(format!("union_tag(): {of} is no type of a union"));
+    let unknown = || refused(told!("union_tag(): {of} is no type of a union"));
     let members = Target::members(of).ok_or_else(unknown)?;
     let is_member = |name: &str| members.iter().any(|(known, _)| **known == *name);
     if !wanted.is_empty() && !is_member(wanted) {
-        return Err(refused(format!("union_extract(): {of} has no {wanted}")));
+        return Err(refused(told!("union_extract(): {of} has no {wanted}")));
     }
     let mut members = members.iter();
     let found = members.find_map(|(name, target)| Some((name, target.of(&args[0])?)));
@@ -169,7 +170,7 @@ fn left_out(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         row: 0,
         line: None,
         column: Some(key.to_string()),
-        why: format!("Found duplicated primary key value {value}: a node of {label} has it"),
+        why: told!("Found duplicated primary key value {value}: a node of {label} has it"),
         value: Some(value),
     };
     let by = &rt.shared.leaves_out;
@@ -192,9 +193,9 @@ fn missing_end(rt: &QueryContext, args: &[Value]) -> Result<Value> {
         return Err(wrong("graven.missingEnd", wanted, &args[0]));
     };
     let value = Fault::shown(&value.to_string());
-    let why = format!("no node with the label {label} has the {key} {value}");
+    let why = told!("no node with the label {label} has the {key} {value}");
     if !leaves_out {
-        let message = format!("{source}, column {column}: {why}");
+        let message = told!("{source}, column {column}: {why}");
         return Err(ExecError::Argument { message });
     }
     let fault = Fault {
@@ -222,7 +223,7 @@ fn next_serial(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     writer.next_serial(table, key, |transaction| {
         let snapshot = transaction.snapshot();
         let none = || ExecError::Argument {
-            message: format!("graven.nextSerial(): {table} has no unique key {key}"),
+            message: told!("graven.nextSerial(): {table} has no unique key {key}"),
         };
         let label = snapshot.label(table).ok_or_else(none)?;
         let key = snapshot.key(key).ok_or_else(none)?;

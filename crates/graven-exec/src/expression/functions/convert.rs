@@ -1,6 +1,7 @@
 //! Conversions between types.
 
 use super::text::is_blank;
+use graven_types::told;
 use graven_types::vector::Number;
 
 use super::{numerals, wrong};
@@ -164,7 +165,7 @@ fn whole_part(text: &str) -> Result<Value> {
     // Digits before the point.
     let point = i64::from(decimal.exponent) + digits.len() as i64 - decimal.fraction.len() as i64;
     let too_large = || ExecError::Value {
-        message: format!("toInteger(): {text} does not fit in 64 bits"),
+        message: told!("toInteger(): {text} does not fit in 64 bits"),
     };
     let Ok(point) = usize::try_from(point) else {
         return Ok(Value::Integer(0));

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graven_files::JsonText;
+use graven_types::told;
 use serde_json::Value as Json;
 
 use super::apoc::convert::write_json;
@@ -93,7 +94,7 @@ fn with(
         Value::String(text) => match read(text)? {
             Ok(read) => function(read),
             Err(why) => Err(ExecError::Value {
-                message: format!("{name}() needs a text of JSON: {why}"),
+                message: told!("{name}() needs a text of JSON: {why}"),
             }),
         },
         other => Err(wrong(name, "a text of JSON", other)),

@@ -8,6 +8,7 @@ use crate::expression::signature::{Function, MANY};
 use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
 use crate::value::{Value, arithmetic};
+use graven_types::told;
 
 /// The function whose arguments are computed only for rows where those before are null.
 pub(in crate::expression) const COALESCE: &str = "coalesce";
@@ -118,7 +119,7 @@ fn concatenate(_: &QueryContext, args: &[Value]) -> Result<Value> {
             arithmetic::add(&args[0], &args[1])
         }
         (a, b) => Err(ExecError::Type {
-            message: format!(
+            message: told!(
                 "cannot join {} and {} with ||",
                 a.type_name(),
                 b.type_name()
@@ -175,7 +176,7 @@ fn range(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let range = Range::new(args)?;
     if range.len > RANGE_MAX {
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "range() of {} elements; at most {RANGE_MAX} are allowed in a list, UNWIND takes \
                     any number",
                 range.len

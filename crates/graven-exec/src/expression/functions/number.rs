@@ -9,6 +9,7 @@ use crate::expression::signature::Function;
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
+use graven_types::told;
 
 /// A function from float to float that passes null on.
 macro_rules! float_function {
@@ -103,7 +104,7 @@ fn abs(_: &QueryContext, args: &[Value]) -> Result<Value> {
             i.checked_abs()
                 .map(Value::Integer)
                 .ok_or_else(|| ExecError::Arithmetic {
-                    message: format!("integer overflow: abs({i}) does not fit in 64 bits"),
+                    message: told!("integer overflow: abs({i}) does not fit in 64 bits"),
                 })
         }
         Value::Float(f) => Ok(Value::Float(f.abs())),

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fancy_regex::{Input, Regex, RegexBuilder};
 use graven_files::Fault;
+use graven_types::told;
 
 use crate::error::{ExecError, Result};
 use crate::growth::Growth;
@@ -109,7 +110,7 @@ pub(in crate::expression) fn matches(
     }
     let Value::String(pattern) = pattern else {
         return Err(ExecError::Type {
-            message: format!(
+            message: told!(
                 "=~ needs a String on its right, got {}",
                 pattern.type_name()
             ),
@@ -263,11 +264,11 @@ fn compile(rt: &QueryContext, pattern: &Arc<str>, place: Place) -> Result<Compil
         ExecError::Named {
             kind: "ArgumentError",
             detail: "InvalidRegularExpression",
-            message: format!("invalid regular expression `{shown}`: {why}"),
+            message: told!("invalid regular expression `{shown}`: {why}"),
         }
     };
     if pattern.len() > WRITTEN_BYTES_MAX {
-        let told = format!("it has more than {WRITTEN_BYTES_MAX} bytes");
+        let told = told!("it has more than {WRITTEN_BYTES_MAX} bytes");
         return Err(invalid(&told));
     }
     let java::Rewritten { text, backtracks } =
@@ -278,7 +279,7 @@ fn compile(rt: &QueryContext, pattern: &Arc<str>, place: Place) -> Result<Compil
     };
     let classes = text.matches("\\p").count() + text.matches("\\P").count();
     if classes > CLASSES_MAX {
-        let told = format!("it has more than {CLASSES_MAX} classes of characters");
+        let told = told!("it has more than {CLASSES_MAX} classes of characters");
         return Err(invalid(&told));
     }
     let held = rt.growth.held();
@@ -336,7 +337,7 @@ impl Compiled {
             },
         };
         found.map_err(|error| ExecError::Argument {
-            message: format!(
+            message: told!(
                 "matching the regular expression `{}` was given up: {error}; write a pattern with \
                     less choice",
                 self.pattern

@@ -14,6 +14,7 @@ use crate::error::{ExecError, Result};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::{as_float, as_integer};
+use graven_types::told;
 
 /// The function.
 pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -27,7 +28,7 @@ pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
             let digits = as_integer(given)
                 .ok_or_else(|| wrong("round", "an Integer number of digits", given))?;
             usize::try_from(digits).map_err(|_| ExecError::Argument {
-                message: format!("round() keeps 0 or more digits, got {digits}"),
+                message: told!("round() keeps 0 or more digits, got {digits}"),
             })?
         }
     };
@@ -39,7 +40,7 @@ pub(super) fn round(_: &QueryContext, args: &[Value]) -> Result<Value> {
     #[expect(clippy::float_cmp, reason = "the same number, or another one")]
     if mode == Some(Rounding::Unnecessary) && rounded != x && !x.is_nan() {
         return Err(ExecError::Argument {
-            message: format!("{x} has more than {digits} digits behind its point"),
+            message: told!("{x} has more than {digits} digits behind its point"),
         });
     }
     Ok(Value::Float(rounded))
@@ -50,7 +51,7 @@ fn mode(name: &Value) -> Result<Rounding> {
         return Err(wrong("round", "the name of a mode", name));
     };
     Rounding::named(name).ok_or_else(|| ExecError::Argument {
-        message: format!(
+        message: told!(
             "`{name}` is no mode of rounding; use one of {}",
             Rounding::names()
         ),

@@ -4,6 +4,7 @@
 //! Of a number taken: a copy of what the transaction knows of the schema.
 
 use graven_storage::{Error, SequenceDescription};
+use graven_types::told;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
@@ -52,7 +53,7 @@ fn next_value(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             false => ("least", sequence.min),
         };
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "nextval(): the sequence {name} has reached its {which} number {bound}; drop it \
                     and create one with other bounds or with CYCLE"
             ),
@@ -75,7 +76,7 @@ fn current_value(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let last = sequence.ok_or_else(|| missing(name))?.last;
     last.map(Value::Integer).ok_or_else(|| ExecError::Argument {
-        message: format!(
+        message: told!(
             "currval(): the sequence {name} has given no number yet; call nextval('{name}') first"
         ),
     })

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use graven_types::Point;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use super::graph::properties;
 use super::wrong;
@@ -61,13 +62,13 @@ pub(in crate::expression) fn component(point: &Point, name: &str) -> Result<Valu
         "crs" => Some(Value::text(system_name(point.srid))),
         _ => {
             let parts = "x, y, z, longitude, latitude, height, crs, srid";
-            return Err(refused(format!("a point has no part {name}, only {parts}")));
+            return Err(refused(told!("a point has no part {name}, only {parts}")));
         }
     };
     let is_of_globe = matches!(&*lower, "longitude" | "latitude" | "height");
     there.filter(|_| globe || !is_of_globe).ok_or_else(|| {
         let system = system_name(point.srid);
-        refused(format!("a point of {system} has no part {name}"))
+        refused(told!("a point of {system} has no part {name}"))
     })
 }
 
@@ -96,12 +97,8 @@ fn of_map(map: &Map) -> Result<Value> {
         let Some(value) = entry(map, name) else {
             return Ok(None);
         };
-        let number = as_float(value).ok_or_else(|| {
-            refused(format!(
-                "{name} must be a number, got {}",
-                value.type_name()
-            ))
-        })?;
+        let number = as_float(value)
+            .ok_or_else(|| refused(told!("{name} must be a number, got {}", value.type_name())))?;
         Ok(Some(number))
     };
     let [x, y, z] = ["x", "y", "z"].map(coordinate);
@@ -121,13 +118,13 @@ fn of_map(map: &Map) -> Result<Value> {
     let is_solid = matches!(srid, CARTESIAN_3D | WGS_84_3D);
     if is_solid != z.is_some() {
         let wanted = if is_solid { "three" } else { "two" };
-        return Err(refused(format!(
+        return Err(refused(told!(
             "the coordinate system {} needs {wanted} coordinates",
             system_name(srid)
         )));
     }
     if is_globe(default[0]) && !is_globe(srid) {
-        return Err(refused(format!(
+        return Err(refused(told!(
             "longitude and latitude are no coordinates of {}",
             system_name(srid)
         )));
@@ -138,7 +135,7 @@ fn of_map(map: &Map) -> Result<Value> {
     let mut longitude = x;
     if is_globe(srid) {
         if !(-90.0..=90.0).contains(&y) {
-            return Err(refused(format!("latitude {y} is not between -90 and 90")));
+            return Err(refused(told!("latitude {y} is not between -90 and 90")));
         }
         // Longitudes go around the globe.
         if !(-180.0..=180.0).contains(&x) {
@@ -177,7 +174,7 @@ fn system(map: &Map) -> Result<Option<u32>> {
         Some((srid, _)) => Ok(Some(*srid)),
         None => {
             let names: Vec<String> = SYSTEMS.iter().map(|(n, s)| format!("{s} ({n})")).collect();
-            Err(refused(format!(
+            Err(refused(told!(
                 "unknown coordinate system; there are {}",
                 names.join(", ")
             )))

@@ -12,6 +12,7 @@ use graven_temporal::fields::convert;
 use graven_temporal::truncate::truncate;
 use graven_temporal::{Clock, Field, Fields, Kind, SECOND, Zone, make};
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use super::wrong;
 use crate::error::{ExecError, Result};
@@ -165,7 +166,7 @@ fn no_form(function: &str, args: &[Value]) -> ExecError {
     ExecError::Named {
         kind: "TypeError",
         detail: "InvalidCallSignature",
-        message: format!("there is no {function}({})", types.join(", ")),
+        message: told!("there is no {function}({})", types.join(", ")),
     }
 }
 
@@ -241,7 +242,7 @@ fn make_duration(value: &Value) -> Result<Value> {
                 let amount =
                     as_number(amount).ok_or_else(|| wrong("duration", "numbers", amount))?;
                 if !sum.add(unit, amount) {
-                    let message = format!("a duration has no field {unit}");
+                    let message = told!("a duration has no field {unit}");
                     return Err(ExecError::Argument { message });
                 }
             }
@@ -274,7 +275,7 @@ fn from_epoch(_: &QueryContext, args: &[Value]) -> Result<Value> {
         .ok()
         .filter(|n| i64::from(*n) < SECOND);
     let part = part.ok_or_else(|| ExecError::Argument {
-        message: format!("nanoseconds are {nanoseconds}, must be 0 to 999999999"),
+        message: told!("nanoseconds are {nanoseconds}, must be 0 to 999999999"),
     })?;
     epoch(*seconds, part)
 }

@@ -7,6 +7,7 @@ use crate::growth::{Items, Text};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_integer;
+use graven_types::told;
 
 /// A function from text to text that passes null on.
 macro_rules! text_function {
@@ -107,7 +108,7 @@ fn text<'a>(function: &str, value: &'a Value) -> Result<&'a str> {
 fn characters(function: &str, value: &Value) -> Result<usize> {
     let count = as_integer(value).ok_or_else(|| wrong(function, "an Integer", value))?;
     usize::try_from(count).map_err(|_| ExecError::Argument {
-        message: format!("{function}() needs a number of characters, got {count}"),
+        message: told!("{function}() needs a number of characters, got {count}"),
     })
 }
 
@@ -152,7 +153,7 @@ fn trimmed_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     if character.chars().count() != 1 {
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "trim(... FROM ...) takes away one character, `{character}` is not one; use \
                     bTrim(), lTrim() or rTrim() for a set of characters"
             ),
@@ -195,18 +196,36 @@ fn split(_: &QueryContext, args: &[Value]) -> Result<Value> {
         one => vec![text("split", one)?],
     };
     let mut parts = Items::default();
-    if !s.is_empty() && !delimiters.is_empty() && delimiters.iter().all(|d| d.is_empty()) {
-        for c in s.chars() {
-            parts.push(Value::text(c.encode_utf8(&mut [0; 4])))?;
-        }
+    if s.is_empty() {
+        parts.push(Value::text(""))?;
         return parts.value();
     }
+    // The empty delimiter parts all characters, of which those that another one takes are left out.
+    let each = delimiters.iter().any(|d| d.is_empty());
     let delimiters: Vec<&str> = delimiters.into_iter().filter(|d| !d.is_empty()).collect();
-    split_by(s, &delimiters, &mut parts)?;
+    match each {
+        true => characters_but(s, &delimiters, &mut parts)?,
+        false => split_by(s, &delimiters, &mut parts)?,
+    }
     parts.value()
 }
 
-/// Adds the parts of a text between delimiters; where several begin, the longest counts.
+/// Adds each character that belongs to no delimiter.
+fn characters_but(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
+    let mut at = 0;
+    while let Some(c) = s[at..].chars().next() {
+        match delimiters.iter().find(|d| s[at..].starts_with(**d)) {
+            Some(delimiter) => at += delimiter.len(),
+            None => {
+                parts.push(Value::text(c.encode_utf8(&mut [0; 4])))?;
+                at += c.len_utf8();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Adds the parts of a text between delimiters; where several begin, the first of the list counts.
 fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
     if let [delimiter] = delimiters {
         for part in s.split(delimiter) {
@@ -216,12 +235,11 @@ fn split_by(s: &str, delimiters: &[&str], parts: &mut Items) -> Result<()> {
     }
     let (mut from, mut at) = (0, 0);
     while let Some(c) = s[at..].chars().next() {
-        let here = delimiters.iter().filter(|d| s[at..].starts_with(**d));
-        match here.map(|d| d.len()).max() {
+        match delimiters.iter().find(|d| s[at..].starts_with(**d)) {
             None => at += c.len_utf8(),
-            Some(len) => {
+            Some(delimiter) => {
                 parts.push(Value::text(&s[from..at]))?;
-                at += len;
+                at += delimiter.len();
                 from = at;
             }
         }
@@ -286,7 +304,7 @@ fn normalize(_: &QueryContext, args: &[Value]) -> Result<Value> {
         "NFKD" => s.nfkd().collect(),
         other => {
             return Err(ExecError::Argument {
-                message: format!("`{other}` is no normal form; use NFC, NFD, NFKC or NFKD"),
+                message: told!("`{other}` is no normal form; use NFC, NFD, NFKC or NFKD"),
             });
         }
     };

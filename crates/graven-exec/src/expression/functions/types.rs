@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::vector::VectorType;
 
 use super::wrong;
@@ -298,7 +299,7 @@ fn is_typed(_: &QueryContext, args: &[Value]) -> Result<Value> {
             Some((text, found)) if Arc::ptr_eq(text, wanted) => found,
             _ => {
                 let unknown = || ExecError::Argument {
-                    message: format!("`{wanted}` is no type"),
+                    message: told!("`{wanted}` is no type"),
                 };
                 let mut rest = &**wanted;
                 let read = Type::read(&mut rest).filter(|_| rest.trim().is_empty());

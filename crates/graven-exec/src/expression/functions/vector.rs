@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use graven_types::PropertyValue;
+use graven_types::told;
 use graven_types::vector::{CoordinateType, Number, Vector};
 
 use super::wrong;
@@ -65,7 +66,7 @@ fn make(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Err(wrong("vector", "a type of coordinates", &args[2]));
     };
     let of = CoordinateType::parse(name)
-        .ok_or_else(|| refused(format!("there are no coordinates of type {name}")))?;
+        .ok_or_else(|| refused(told!("there are no coordinates of type {name}")))?;
     if numbers.is_null() || dimension.is_null() {
         return Ok(Value::Null);
     }
@@ -80,12 +81,12 @@ fn make(_: &QueryContext, args: &[Value]) -> Result<Value> {
         Value::String(text) => {
             charge(text.len().saturating_mul(size_of::<Number>()) / 2)?;
             read(text)
-                .ok_or_else(|| refused(format!("vector() needs a list of numbers, got '{text}'")))?
+                .ok_or_else(|| refused(told!("vector() needs a list of numbers, got '{text}'")))?
         }
         other => return Err(wrong("vector", "a List or String", other)),
     };
     if i64::try_from(numbers.len()) != Ok(*wanted) {
-        return Err(refused(format!(
+        return Err(refused(told!(
             "vector() needs as many numbers as the dimension says, {wanted}, got {}",
             numbers.len()
         )));
@@ -153,7 +154,7 @@ fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (a, b) = (vector(NAME, &args[0])?, vector(NAME, &args[1])?);
     if a.dimension() != b.dimension() {
         let (a, b) = (a.dimension(), b.dimension());
-        return Err(refused(format!(
+        return Err(refused(told!(
             "{NAME}() needs vectors of one dimension, got {a} and {b} coordinates"
         )));
     }
@@ -178,7 +179,7 @@ fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
         }
         "COSINE" => {
             let (Some(of_a), Some(of_b)) = (scale(a.floats()), scale(b.floats())) else {
-                return Err(refused(format!(
+                return Err(refused(told!(
                     "{NAME}() needs vectors that have a direction"
                 )));
             };
@@ -200,7 +201,7 @@ fn distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
             let numbers = a.numbers().zip(b.numbers());
             numbers.filter(|(a, b)| !are_equal(*a, *b)).count() as f64
         }
-        other => return Err(refused(format!("there is no distance {other}"))),
+        other => return Err(refused(told!("there is no distance {other}"))),
     }))
 }
 
@@ -263,7 +264,7 @@ fn norm(_: &QueryContext, args: &[Value]) -> Result<Value> {
             let floats = || of.floats().map(f64::abs).sum();
             whole_sum(of, of, |a, _| Some(a.abs())).unwrap_or_else(floats)
         }
-        other => return Err(refused(format!("there is no norm {other}"))),
+        other => return Err(refused(told!("there is no norm {other}"))),
     }))
 }
 
@@ -290,7 +291,7 @@ fn both(function: &str, args: &[Value]) -> Result<Option<[Vec<f64>; 2]>> {
     let (a, b) = (coordinates(&args[0])?, coordinates(&args[1])?);
     if a.len() != b.len() {
         let (a, b) = (a.len(), b.len());
-        return Err(refused(format!(
+        return Err(refused(told!(
             "{function}() needs vectors of one length, got {a} and {b} numbers"
         )));
     }
@@ -299,7 +300,7 @@ fn both(function: &str, args: &[Value]) -> Result<Option<[Vec<f64>; 2]>> {
 
 fn not_a_vector(function: &str, value: &Value) -> ExecError {
     ExecError::Argument {
-        message: format!(
+        message: told!(
             "{function}() needs vectors or lists of finite numbers, at least one, got {}: {value}",
             value.type_name()
         ),
@@ -329,7 +330,7 @@ fn cosine(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     let of = |vector: &[f64], value: &Value| {
         direction(vector).ok_or_else(|| ExecError::Argument {
-            message: format!("{NAME}() needs vectors that have a direction, got {value}"),
+            message: told!("{NAME}() needs vectors that have a direction, got {value}"),
         })
     };
     let (a, b) = (of(&a, &args[0])?, of(&b, &args[1])?);

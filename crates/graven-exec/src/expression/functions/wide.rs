@@ -8,6 +8,7 @@
 
 use std::cmp::Ordering;
 
+use graven_types::told;
 use num_bigint::BigInt;
 
 use super::wrong;
@@ -43,7 +44,7 @@ fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
         "*" => a * b,
         "/" | "%" if by_zero => {
             return Err(ExecError::Arithmetic {
-                message: format!("{} {operator} 0 has no result", args[1]),
+                message: told!("{} {operator} 0 has no result", args[1]),
             });
         }
         "/" => a / b,
@@ -61,9 +62,10 @@ fn wide(_: &QueryContext, args: &[Value]) -> Result<Value> {
         _ => return compared(operator, Some(a.cmp(&b))),
     };
     value_of(&result).ok_or_else(|| ExecError::Arithmetic {
-        message: format!(
+        message: told!(
             "{} {operator} {} does not fit in 128 bits",
-            args[1], args[2]
+            args[1],
+            args[2]
         ),
     })
 }
@@ -94,7 +96,7 @@ fn of_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
         "sum" | "avg" => Some(numbers.into_iter().sum::<BigInt>()),
         other => {
             return Err(ExecError::Argument {
-                message: format!("graven.wideOf(): there is no aggregate {other}"),
+                message: told!("graven.wideOf(): there is no aggregate {other}"),
             });
         }
     };
@@ -106,7 +108,7 @@ fn of_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
             float(&Value::text(&sum.to_string()))? / count as f64,
         )),
         (Some(number), _) => value_of(&number).ok_or_else(|| ExecError::Arithmetic {
-            message: format!("{aggregate}() does not fit in 128 bits"),
+            message: told!("{aggregate}() does not fit in 128 bits"),
         }),
     }
 }
@@ -131,7 +133,7 @@ fn compared(operator: &str, order: Option<Ordering>) -> Result<Value> {
         ">" => is(Ordering::is_gt),
         ">=" => is(Ordering::is_ge),
         _ => Err(ExecError::Argument {
-            message: format!("graven.wide(): there is no operator {operator}"),
+            message: told!("graven.wide(): there is no operator {operator}"),
         }),
     }
 }

@@ -16,6 +16,7 @@ mod state;
 
 use graven_cypher::Span;
 use graven_cypher::plan::AggregateFunction as F;
+use graven_types::told;
 
 use super::Call;
 use crate::column::Column;
@@ -74,7 +75,7 @@ impl States {
 /// The share of the values that a percentile is above.
 fn share_of(parameter: &Value) -> Result<f64> {
     let share = as_float(parameter).ok_or_else(|| ExecError::Type {
-        message: format!(
+        message: told!(
             "the share of a percentile must be a number, got {}: {parameter}",
             parameter.type_name()
         ),
@@ -85,7 +86,7 @@ fn share_of(parameter: &Value) -> Result<f64> {
     Err(ExecError::Named {
         kind: "ArgumentError",
         detail: "NumberOutOfRange",
-        message: format!("a percentile lies between 0.0 and 1.0, got {parameter}"),
+        message: told!("a percentile lies between 0.0 and 1.0, got {parameter}"),
     })
 }
 

@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use graven_cypher::plan::{Direction, EndJoin, JoinKind, RelPattern, VarId};
+use graven_types::told;
 
 use crate::batch::Batch;
 use crate::error::{ExecError, Result};
@@ -79,7 +80,7 @@ impl JoinPlan {
     ) -> Result<Self> {
         let slot = |var: VarId| {
             layout.slot(var).ok_or_else(|| ExecError::Plan {
-                message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                message: told!("variable {} is not produced below its use (CY-1)", var.0),
             })
         };
         let end = |var: VarId| match var == to {

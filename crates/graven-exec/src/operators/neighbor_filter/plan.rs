@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graven_cypher::plan::{Direction, Expr, RelPattern, VarId};
+use graven_types::told;
 
 use super::join::{Join, JoinPlan};
 
@@ -39,7 +40,7 @@ impl NeighborFilterPlan {
     ) -> Result<Self> {
         let slot = |var: VarId| {
             layout.slot(var).ok_or_else(|| ExecError::Plan {
-                message: format!("variable {} is not produced below its use (CY-1)", var.0),
+                message: told!("variable {} is not produced below its use (CY-1)", var.0),
             })
         };
         let joins = pattern.ends.joins.iter();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use graven_cypher::plan::tables::expanded;
 use graven_storage::{Error, Note, NoteKind, PropertyType, SchemaEntity};
+use graven_types::told;
 
 use super::{Tables, exists, missing};
 use crate::error::Result;
@@ -55,7 +56,7 @@ impl Tables<'_> {
             };
         }
         if PropertyType::parse(name).is_ok() {
-            let what = format!("{name} is a type of the language: choose another name");
+            let what = told!("{name} is a type of the language: choose another name");
             return Err(Error::InvalidSchema { what }.into());
         }
         let text = self.meant(of);

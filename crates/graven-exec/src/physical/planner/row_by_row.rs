@@ -20,6 +20,7 @@ use crate::operators::sort::Sort;
 use crate::operators::unwind::Unwind;
 use crate::profile::inputs;
 use graven_cypher::plan::{Expr, Operator as P, VarId};
+use graven_types::told;
 
 impl Planner<'_> {
     /// Operators that keep the variables of their input and may add some.
@@ -27,7 +28,7 @@ impl Planner<'_> {
         let below = inputs(op);
         let [below] = below.as_slice() else {
             return Err(ExecError::Plan {
-                message: format!("no operator for {op:?}"),
+                message: told!("no operator for {op:?}"),
             });
         };
         let tells = match op {
@@ -235,7 +236,7 @@ impl Planner<'_> {
             }
             other => {
                 return Err(ExecError::Plan {
-                    message: format!("no operator for {other:?}"),
+                    message: told!("no operator for {other:?}"),
                 });
             }
         })

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, MoreRows, Path, Value};
 use graven_storage::NodeId;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -120,7 +121,7 @@ fn text<'a>(call: &Call<'_>, name: &str, value: &'a Value) -> Result<&'a str, Ex
     match value {
         Value::Null => Ok(""),
         Value::String(text) => Ok(text),
-        other => Err(call.failed(format!("{name} is a String, not {}", other.type_name()))),
+        other => Err(call.failed(told!("{name} is a String, not {}", other.type_name()))),
     }
 }
 
@@ -132,13 +133,13 @@ fn weight(call: &Call<'_>, value: Option<&Value>) -> Result<Option<f64>, ExecErr
         Some(Value::Float(weight)) if weight.is_nan() => return Ok(None),
         Some(Value::Float(weight)) => *weight,
         Some(other) => {
-            let told = format!("a default weight is a number, not {}", other.type_name());
+            let told = told!("a default weight is a number, not {}", other.type_name());
             return Err(call.failed(told));
         }
     };
     match weight >= 0.0 {
         true => Ok(Some(weight.abs())),
-        false => Err(call.failed(format!("a default weight is from 0 on, not {weight}"))),
+        false => Err(call.failed(told!("a default weight is from 0 on, not {weight}"))),
     }
 }
 
@@ -197,7 +198,7 @@ fn all_simple_paths(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> 
     let types = text(call, "relTypesAndDirections", &args[2])?;
     let most = match &args[3] {
         Value::Integer(most) if *most >= 0 => most.unsigned_abs(),
-        other => return Err(call.failed(format!("maxNodes is from 0 on, not {other}"))),
+        other => return Err(call.failed(told!("maxNodes is from 0 on, not {other}"))),
     };
     paths(call, start, &Search::between(types, end, most))
 }

@@ -90,9 +90,10 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Write,
         CHANGED,
         sets!(
-            "apoc.coll.insert(apoc.convert.toList(oldValue), $position, $value)",
-            "apoc.util.validatePredicate(\
-                NOT 0 <= $position <= size(apoc.convert.toList(oldValue)), \
+            "apoc.coll.insert(apoc.convert.toList(oldValue), \
+                CASE WHEN $position > size(apoc.convert.toList(oldValue)) \
+                    THEN size(apoc.convert.toList(oldValue)) ELSE $position END, $value)",
+            "apoc.util.validatePredicate($position < 0, \
                 'the list has no position %d', [$position])"
         ),
     ),

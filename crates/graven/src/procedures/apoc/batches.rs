@@ -10,6 +10,7 @@ use std::time::Instant;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::own_connection;
@@ -127,7 +128,7 @@ pub(super) fn text<'a>(name: &str, value: &'a Value) -> Result<&'a Arc<str>, Exe
     match value {
         Value::String(text) => Ok(text),
         other => {
-            let told = format!("a statement is a String, not {}", other.type_name());
+            let told = told!("a statement is a String, not {}", other.type_name());
             Err(failed(name, told))
         }
     }
@@ -186,7 +187,7 @@ fn iterate(caller: &DatabaseProcedures, args: &[Value]) -> Result<Rows, ExecErro
         None | Some(Value::Null) => BATCH_ROWS,
         Some(Value::Integer(rows)) if *rows > 0 => *rows,
         Some(other) => {
-            let told = format!("batchSize is a number of rows from 1 on, not {other}");
+            let told = told!("batchSize is a number of rows from 1 on, not {other}");
             return Err(failed(NAME, told));
         }
     };

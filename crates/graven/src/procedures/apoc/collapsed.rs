@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Map, Standing, Value};
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Procedure, procedure};
@@ -53,7 +54,7 @@ fn collapse(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
                 }
             }
         }
-        other => return Err(call.failed(format!("nodes is a List, not {}", other.type_name()))),
+        other => return Err(call.failed(told!("nodes is a List, not {}", other.type_name()))),
     }
     match &nodes[..] {
         [] => return Ok(Rows::new()),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Map, Standing, Value};
 use graven_pagecache::Reservation;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -79,21 +80,19 @@ impl Config {
                 }
                 name => {
                     let known = KNOWN.join(", ");
-                    return Err(
-                        call.failed(format!("there is no option {name}; there are {known}"))
-                    );
+                    return Err(call.failed(told!("there is no option {name}; there are {known}")));
                 }
             }
         }
         let text = |name: &str, usual: &str| match map.get(name) {
             None | Some(Value::Null) => Ok(Arc::from(usual)),
             Some(Value::String(text)) => Ok(Arc::clone(text)),
-            Some(other) => Err(call.failed(format!("{name} is a String, not {other}"))),
+            Some(other) => Err(call.failed(told!("{name} is a String, not {other}"))),
         };
         let holds = |name: &str, usual: bool| match map.get(name) {
             None | Some(Value::Null) => Ok(usual),
             Some(Value::Boolean(given)) => Ok(*given),
-            Some(other) => Err(call.failed(format!("{name} is true or false, not {other}"))),
+            Some(other) => Err(call.failed(told!("{name} is true or false, not {other}"))),
         };
         Ok(Config {
             id_field: text("idField", "id")?,
@@ -134,7 +133,7 @@ fn documents(call: &Call<'_>, given: Option<&Value>) -> Result<Vec<Value>, ExecE
     };
     match all.iter().find(|one| !matches!(one, Value::Map(_))) {
         Some(other) => {
-            let told = format!(
+            let told = told!(
                 "a document is a Map, or a List of them, not {}",
                 other.type_name()
             );
@@ -191,7 +190,7 @@ impl Graph<'_> {
     fn node(&mut self, map: &Map, depth: usize) -> Result<Value, ExecError> {
         self.call.check()?;
         if depth == DEPTH_MAX {
-            let told = format!("maps lie more than {DEPTH_MAX} deep");
+            let told = told!("maps lie more than {DEPTH_MAX} deep");
             return Err(self.call.failed(told));
         }
         if let Some(missing) = self
@@ -199,7 +198,7 @@ impl Graph<'_> {
             .missing(map)
             .filter(|_| !self.config.is_unchecked)
         {
-            let told = format!("the object {} {missing}", Value::Map(Arc::new(map.clone())));
+            let told = told!("the object {} {missing}", Value::Map(Arc::new(map.clone())));
             return Err(self.call.failed(told));
         }
         let label = match map.get(&self.config.label_field) {

@@ -2,6 +2,7 @@
 
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -105,10 +106,10 @@ fn elements(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let number = |at: usize, usual: i64| match args.get(at) {
         None => Ok(usual),
         Some(Value::Integer(number)) => Ok(*number),
-        Some(other) => Err(call.failed(format!("limit and offset are Integers, not {other}"))),
+        Some(other) => Err(call.failed(told!("limit and offset are Integers, not {other}"))),
     };
     let Value::List(list) = &args[0] else {
-        return Err(call.failed(format!("coll is a List, not {}", args[0].type_name())));
+        return Err(call.failed(told!("coll is a List, not {}", args[0].type_name())));
     };
     let (limit, offset) = (number(1, -1)?, number(2, 0)?);
     let from = usize::try_from(offset).unwrap_or(0).min(list.len());

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use graven_exec::{ExecError, Refused, Value};
 use graven_pagecache::{BudgetError, Reservation};
+use graven_types::told;
 
 use super::super::inner::{Call, no_room};
 use crate::charged_text::{ChargedText, NoText};
@@ -22,15 +23,15 @@ pub(super) fn open<'a>(
     };
     let file = name.strip_prefix("file://").unwrap_or(name);
     if file.contains("://") {
-        let told = format!("{name}: only files are read, and no addresses");
+        let told = told!("{name}: only files are read, and no addresses");
         return Err(call.failed(told));
     }
     let found = call.on.access().files.open(Path::new(file));
     let file = found.map_err(|refused| match refused {
         Refused::Policy(why) => ExecError::Forbidden {
-            message: format!("{}: {name}: {why}", call.name),
+            message: told!("{}: {name}: {why}", call.name),
         },
-        Refused::System(why) => call.failed(format!("{name} cannot be read: {why}")),
+        Refused::System(why) => call.failed(told!("{name} cannot be read: {why}")),
     })?;
     Ok(Stoppable { call, file })
 }
@@ -48,7 +49,7 @@ pub(super) fn text(
             Err(stopped) => stopped,
             Ok(()) => {
                 let name = named.map(Value::to_string).unwrap_or_default();
-                call.failed(format!("{name} cannot be read: {why}"))
+                call.failed(told!("{name} cannot be read: {why}"))
             }
         },
     })?;

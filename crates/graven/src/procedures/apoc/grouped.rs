@@ -11,6 +11,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Map, MoreRows, Standing, Value};
 use graven_pagecache::Reservation;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Procedure, procedure};
@@ -63,7 +64,7 @@ impl Aggregates {
             None | Some(Value::Null) => return Ok(all),
             Some(Value::Map(map)) => map,
             Some(other) => {
-                let told = format!("aggregations are Maps, not {}", other.type_name());
+                let told = told!("aggregations are Maps, not {}", other.type_name());
                 return Err(call.failed(told));
             }
         };

@@ -19,6 +19,7 @@ use graven_files::elements::{Element, GraphMl, Json, Properties, Wrong};
 use graven_files::{Kind, plain};
 use graven_pagecache::Reservation;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -86,7 +87,7 @@ fn graphml(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
         None | Some(Value::Null) => Arc::from("RELATED"),
         Some(Value::String(name)) => Arc::clone(name),
         Some(other) => {
-            let told = format!("defaultRelationshipType is a String, not {other}");
+            let told = told!("defaultRelationshipType is a String, not {other}");
             return Err(call.failed(told));
         }
     };
@@ -108,7 +109,7 @@ impl Config {
         let mut names = given.entries().iter().map(|(name, _)| &**name);
         let unknown = names.find(|name| !known.contains(name) && !WITHOUT_EFFECT.contains(name));
         if let Some(name) = unknown {
-            let told = format!("there is no option {name}; there are {}", known.join(", "));
+            let told = told!("there is no option {name}; there are {}", known.join(", "));
             return Err(call.failed(told));
         }
         Ok(Config { given })
@@ -148,7 +149,7 @@ impl Config {
 
 fn of_name(name: &str) -> Result<Kind, String> {
     let found = Kind::parse(name);
-    found.ok_or_else(|| format!("there is no type {name} of properties"))
+    found.ok_or_else(|| told!("there is no type {name} of properties"))
 }
 
 /// What comes from the file.
@@ -190,7 +191,7 @@ impl<'a> Import<'a> {
     }
 
     fn wrong(&self, line: u64, message: &str) -> ExecError {
-        let told = format!("{}, line {line}: {message}", self.file);
+        let told = told!("{}, line {line}: {message}", self.file);
         self.call.failed(told)
     }
 
@@ -266,7 +267,7 @@ impl<'a> Import<'a> {
                 self.convert("relPropertyMappings", &names, &mut properties, line)?;
                 let node = |id: &String| {
                     self.nodes.get(id).cloned().ok_or_else(|| {
-                        let told = format!("no node before it has the id {id} of an end");
+                        let told = told!("no node before it has the id {id} of an end");
                         self.wrong(line, &told)
                     })
                 };

@@ -11,6 +11,7 @@ use std::time::Duration;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_pagecache::Reservation;
+use graven_types::told;
 
 use super::super::entry::{Body, Field, Procedure, procedure};
 use super::super::inner::{no_room, own_connection};
@@ -201,7 +202,7 @@ fn start(
 ) -> Answer {
     let (name, statement) = (text(procedure, &args[0])?, text(procedure, &args[1])?);
     if name.len() > NAME_MAX {
-        let told = format!("the name of a job has {NAME_MAX} bytes at most");
+        let told = told!("the name of a job has {NAME_MAX} bytes at most");
         return Err(failed(procedure, told));
     }
     let bytes = (statement.len() as u64).saturating_add(params.memory());
@@ -241,7 +242,7 @@ fn wait(procedure: &str, value: &Value, least: i64) -> Result<Duration, ExecErro
             Ok(Duration::from_secs(seconds.unsigned_abs()))
         }
         other => {
-            let told = format!("the time is a number of seconds from {least} on, not {other}");
+            let told = told!("the time is a number of seconds from {least} on, not {other}");
             Err(failed(procedure, told))
         }
     }
@@ -287,7 +288,7 @@ fn truncate(caller: &DatabaseProcedures, args: &[Value]) -> Answer {
         None | Some(Value::Null) => BATCH_ROWS,
         Some(Value::Integer(rows)) if *rows > 0 => *rows,
         Some(other) => {
-            let told = format!("batchSize is a number of rows from 1 on, not {other}");
+            let told = told!("batchSize is a number of rows from 1 on, not {other}");
             return Err(failed(NAME, told));
         }
     };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, MoreRows, Value};
 use graven_pagecache::Reservation;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -115,7 +116,7 @@ fn path(call: &Call<'_>, given: Option<&Value>, usual: &str) -> Result<Value, Ex
         None | Some(Value::Null) => Ok(Value::text(usual)),
         Some(path @ Value::String(_)) => Ok(path.clone()),
         Some(other) => {
-            let told = format!("a path is a String, not {}", other.type_name());
+            let told = told!("a path is a String, not {}", other.type_name());
             Err(call.failed(told))
         }
     }
@@ -140,7 +141,7 @@ fn load_xml(call: &Call<'_>, args: &[Value]) -> Result<Box<dyn MoreRows>, ExecEr
     if let Some(Value::Map(config)) = args.get(2) {
         let mut given = config.entries().iter();
         if let Some((key, _)) = given.find(|(key, _)| &**key != "failOnError") {
-            return Err(call.failed(format!("there is no option {key}; there is failOnError")));
+            return Err(call.failed(told!("there is no option {key}; there is failOnError")));
         }
         if config.get("failOnError") == Some(&Value::Boolean(false)) {
             let told = "failOnError: false is not available: an error ends the statement";

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
@@ -140,7 +141,7 @@ fn keys(properties: &Value) -> Result<String, String> {
     let Value::Map(map) = properties else {
         return match properties {
             Value::Null => Ok(String::new()),
-            other => Err(format!("identProps is a Map, not {}", other.type_name())),
+            other => Err(told!("identProps is a Map, not {}", other.type_name())),
         };
     };
     let keys = map.entries().iter().map(|(key, _)| {
@@ -177,12 +178,12 @@ fn node(args: &Named<'_>) -> Result<String, String> {
                         labels.push_str(&quoted(name));
                     }
                     other => {
-                        return Err(format!("a label is a text that is not empty, not {other}"));
+                        return Err(told!("a label is a text that is not empty, not {other}"));
                     }
                 }
             }
         }
-        other => return Err(format!("labels are a List, not {}", other.type_name())),
+        other => return Err(told!("labels are a List, not {}", other.type_name())),
     }
     Ok(format!("MERGE (node{labels}{keys}) {}", sets("node")))
 }
@@ -191,7 +192,7 @@ fn relationship(args: &Named<'_>) -> Result<String, String> {
     let keys = keys(args.get("identProps"))?;
     let rel_type = match args.get("relType") {
         Value::String(name) if !name.is_empty() => quoted(name),
-        other => return Err(format!("relType is a text that is not empty, not {other}")),
+        other => return Err(told!("relType is a text that is not empty, not {other}")),
     };
     Ok(format!(
         "WITH $startNode AS a, $endNode AS b MERGE (a)-[rel:{rel_type}{keys}]->(b) {}",

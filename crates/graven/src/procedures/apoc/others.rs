@@ -5,6 +5,7 @@ use std::time::Duration;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::columns::text_of;
@@ -221,7 +222,7 @@ pub(super) const TABLE: &[Procedure] = &[
             ("status", TypeSet::STRING),
             ("relationshipType", TypeSet::STRING),
         ],
-        Body::OfDatabase(schema_list::relationship_schema),
+        Body::OfCall(schema_list::relationship_schema),
     ),
     procedure(
         "apoc.stats.degrees",
@@ -381,12 +382,12 @@ fn cycles(args: &Named<'_>) -> Result<String, String> {
                 types = format!(":{}", names.join("|"));
             }
         }
-        Some(other) => return Err(format!("relTypes is a List, not {}", other.type_name())),
+        Some(other) => return Err(told!("relTypes is a List, not {}", other.type_name())),
     }
     let most = match config.and_then(|config| config.get("maxDepth")) {
         None | Some(Value::Null) => String::new(),
         Some(Value::Integer(most)) if *most > 0 => most.to_string(),
-        Some(other) => return Err(format!("maxDepth is an Integer from 1 on, not {other}")),
+        Some(other) => return Err(told!("maxDepth is an Integer from 1 on, not {other}")),
     };
     Ok(format!(
         "UNWIND $nodes AS s MATCH (s)-[r{types}]->(e) WITH s, e, head(collect(r)) AS r \

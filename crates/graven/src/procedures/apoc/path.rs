@@ -11,6 +11,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, MoreRows, Path, Value};
 use graven_storage::{NodeId, RelId};
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -221,7 +222,7 @@ fn hops(call: &Call<'_>, args: &[Value]) -> Result<(Search, u64), ExecError> {
     let distance = match args.get(2) {
         None | Some(Value::Null) => 1,
         Some(Value::Integer(steps)) => u64::try_from(*steps).unwrap_or(0),
-        Some(other) => return Err(call.failed(format!("distance is from 0 on, not {other}"))),
+        Some(other) => return Err(call.failed(told!("distance is from 0 on, not {other}"))),
     };
     let types = args.get(1).cloned().unwrap_or_default();
     let most = Value::Integer(distance.cast_signed());
@@ -254,7 +255,15 @@ fn at_hop(call: &Call<'_>, args: &[Value]) -> Answer {
     }
     let (mut search, distance) = hops(call, args)?;
     search.least = distance;
-    reached(call, &args[0], &search)
+    if distance != 1 {
+        return reached(call, &args[0], &search);
+    }
+    // At one step there is also the node itself, where a relationship leads back to it.
+    search.once = Once::Relationship;
+    let mut rows = reached(call, &args[0], &search)?;
+    let mut met = HashSet::new();
+    rows.retain(|row| met.insert(row[0].clone()));
+    Ok(rows)
 }
 
 fn id_of(node: &Value) -> u64 {
@@ -281,7 +290,7 @@ fn starts(call: &Call<'_>, start: &Value) -> Result<BTreeSet<u64>, ExecError> {
         Value::Node(id) => Ok(id.0),
         Value::Integer(id) => Ok(id.cast_unsigned()),
         other => {
-            let told = format!("a search begins at a Node, not {}", other.type_name());
+            let told = told!("a search begins at a Node, not {}", other.type_name());
             Err(call.failed(told))
         }
     };

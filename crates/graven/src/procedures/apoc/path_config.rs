@@ -7,6 +7,7 @@
 //! labels and of relationships in turn.
 
 use graven_exec::Value;
+use graven_types::told;
 
 use super::super::Rows;
 use super::path_filters::{InTurn, Labels, Relations, has};
@@ -59,7 +60,7 @@ fn number(value: Option<&Value>, usual: u64, what: &str) -> Result<u64, String> 
         None | Some(Value::Null) => Ok(usual),
         Some(Value::Integer(number)) if *number < 0 => Ok(usual),
         Some(Value::Integer(number)) => Ok(number.unsigned_abs()),
-        Some(other) => Err(format!("{what} is an Integer, not {}", other.type_name())),
+        Some(other) => Err(told!("{what} is an Integer, not {}", other.type_name())),
     }
 }
 
@@ -67,7 +68,7 @@ fn words<'a>(value: Option<&'a Value>, what: &str) -> Result<&'a str, String> {
     match value {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(other) => Err(format!("{what} is a String, not {}", other.type_name())),
+        Some(other) => Err(told!("{what} is a String, not {}", other.type_name())),
     }
 }
 
@@ -108,12 +109,12 @@ impl Search {
         let config = match config {
             None | Some(Value::Null) => &empty,
             Some(Value::Map(map)) => map,
-            Some(other) => return Err(format!("config is a Map, not {}", other.type_name())),
+            Some(other) => return Err(told!("config is a Map, not {}", other.type_name())),
         };
         let mut names = config.entries().iter().map(|(name, _)| &**name);
         if let Some(name) = names.find(|name| !KNOWN.contains(name)) {
             let known = KNOWN.join(", ");
-            return Err(format!("there is no option {name}; there are {known}"));
+            return Err(told!("there is no option {name}; there are {known}"));
         }
         let from_start = config.get("beginSequenceAtStart") != Some(&Value::Boolean(false));
         let sequence = words(config.get("sequence"), "sequence")?;
@@ -141,7 +142,7 @@ impl Search {
             "RELATIONSHIP_GLOBAL" => Once::RelationshipOfAll,
             "NONE" => Once::Never,
             other => {
-                return Err(format!(
+                return Err(told!(
                     "uniqueness {other} is not available; there are RELATIONSHIP_PATH, NODE_PATH, \
                         NODE_GLOBAL, RELATIONSHIP_GLOBAL and NONE"
                 ));

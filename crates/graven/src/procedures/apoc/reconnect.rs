@@ -11,6 +11,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::columns::text_of;
@@ -57,7 +58,7 @@ fn follows(call: &Call<'_>, config: Option<&Value>) -> Result<(Follows, String),
         "OUTGOING" => Follows::Outgoing,
         "MERGE" => Follows::All,
         other => {
-            return Err(call.failed(format!(
+            return Err(call.failed(told!(
                 "relationshipSelectionStrategy is INCOMING, OUTGOING or MERGE, not {other}"
             )));
         }
@@ -65,7 +66,7 @@ fn follows(call: &Call<'_>, config: Option<&Value>) -> Result<(Follows, String),
     let merges = text("properties", "DISCARD");
     match merges.as_str() {
         "DISCARD" | "OVERWRITE" | "OVERRIDE" | "COMBINE" => Ok((follows, merges)),
-        other => Err(call.failed(format!(
+        other => Err(call.failed(told!(
             "properties is discard, overwrite or combine, not {other}"
         ))),
     }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use graven_exec::{ExecError, Value};
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::inner::Call;
@@ -43,11 +44,11 @@ impl Policy {
                 "discard" => Ok(Kept::First),
                 "overwrite" | "override" => Ok(Kept::Last),
                 "combine" => Ok(Kept::All),
-                other => Err(call.failed(format!(
+                other => Err(call.failed(told!(
                     "properties are `discard`, `overwrite` or `combine`, not {other}"
                 ))),
             },
-            other => Err(call.failed(format!(
+            other => Err(call.failed(told!(
                 "properties are told by a String or a Map, not {}",
                 other.type_name()
             ))),
@@ -164,7 +165,7 @@ pub(super) fn merge_nodes(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecE
             Value::Node(_) if nodes.contains(&node) => {}
             Value::Node(_) => nodes.push(node),
             other => {
-                let told = format!("give a List of nodes, not {}", other.type_name());
+                let told = told!("give a List of nodes, not {}", other.type_name());
                 return Err(call.failed(told));
             }
         }

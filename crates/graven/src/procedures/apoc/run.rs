@@ -8,6 +8,7 @@ use graven_cypher::{TypeSet, statement};
 use graven_exec::{Deadline, ExecError, MoreRows, Value};
 use graven_storage::WriteCounters;
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::columns::text_of;
 use super::super::entry::{Body, Field, Named, Procedure, procedure};
@@ -208,7 +209,7 @@ fn nodes_count(args: &Named<'_>) -> Result<String, String> {
             let items = items.iter().filter(|item| !item.is_null());
             Ok(items.map(|item| text_of(item).trim().to_owned()).collect())
         }
-        other => Err(format!("{what} is a List, not {}", other.type_name())),
+        other => Err(told!("{what} is a List, not {}", other.type_name())),
     };
     let labels = texts(args.get("labels"), "nodes")?;
     let wanted = match args.get("config") {
@@ -284,7 +285,7 @@ fn is_over(end: Option<Deadline>) -> bool {
 fn run_timeboxed(call: &Call<'_>, args: &[Value]) -> Streamed {
     let timeout = match &args[2] {
         Value::Integer(timeout) => u64::try_from(*timeout).unwrap_or(0),
-        other => return Err(call.failed(format!("give the time in milliseconds, not {other}"))),
+        other => return Err(call.failed(told!("give the time in milliseconds, not {other}"))),
     };
     let end = Deadline::after(Duration::from_millis(timeout));
     let on = call.on.until(end);
@@ -316,7 +317,7 @@ pub(super) fn parameters(
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Map(map)) => Ok(map.entries().to_vec()),
         Some(other) => {
-            let told = format!("parameters are a Map, not {}", other.type_name());
+            let told = told!("parameters are a Map, not {}", other.type_name());
             Err(call.failed(told))
         }
     }
@@ -344,7 +345,7 @@ fn start(call: &Call<'_>, text: &Value, params: Option<&Value>) -> Streamed {
             Ok(Box::new(Maps { columns, rows }))
         }
         other => {
-            let told = format!("a statement is a String, not {}", other.type_name());
+            let told = told!("a statement is a String, not {}", other.type_name());
             Err(call.failed(told))
         }
     }
@@ -373,7 +374,7 @@ fn first_column(call: &Call<'_>, args: &[Value]) -> Streamed {
             Ok(Box::new(FirstColumn(rows)))
         }
         other => {
-            let told = format!("a statement is a String, not {}", other.type_name());
+            let told = told!("a statement is a String, not {}", other.type_name());
             Err(call.failed(told))
         }
     }
@@ -403,7 +404,7 @@ fn case(call: &Call<'_>, args: &[Value]) -> Streamed {
 /// Rows of each statement, numbered, and behind them what it has done.
 fn run_many(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let Value::String(text) = &args[0] else {
-        let told = format!("statements are a String, not {}", args[0].type_name());
+        let told = told!("statements are a String, not {}", args[0].type_name());
         return Err(call.failed(told));
     };
     let params = parameters(call, args.get(1))?;

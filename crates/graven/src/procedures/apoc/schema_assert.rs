@@ -12,6 +12,7 @@ use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_storage::{Catalog, ConstraintKind, IndexKind, KeyId, SchemaEntity};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Procedure, procedure};
@@ -52,7 +53,7 @@ impl Wanted {
     /// Those of `{Label: ['key', ['one', 'other']]}`.
     fn of(call: &Call<'_>, name: &str, given: &Value) -> Result<Self, ExecError> {
         let wrong = || {
-            let told = format!("{name} are a Map such as {{Label: ['key', ['one', 'other']]}}");
+            let told = told!("{name} are a Map such as {{Label: ['key', ['one', 'other']]}}");
             call.failed(told)
         };
         let entries = match given {

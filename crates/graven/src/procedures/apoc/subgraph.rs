@@ -7,6 +7,7 @@ use std::sync::Arc;
 use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Value};
 use graven_types::name::quoted;
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Procedure, procedure};
@@ -79,7 +80,7 @@ fn given<'a>(call: &Call<'_>, list: Option<&'a Value>) -> Result<Vec<&'a Value>,
     match list {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::List(items)) => Ok(items.iter().filter(|item| !item.is_null()).collect()),
-        Some(other) => Err(call.failed(format!("give a List, not {}", other.type_name()))),
+        Some(other) => Err(call.failed(told!("give a List, not {}", other.type_name()))),
     }
 }
 
@@ -155,7 +156,7 @@ fn clone_paths(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     let mut met = HashSet::new();
     for path in given(call, args.first())? {
         let Value::Path(path) = path else {
-            let told = format!("give a List of paths, not of {}", path.type_name());
+            let told = told!("give a List of paths, not of {}", path.type_name());
             return Err(call.failed(told));
         };
         let own = path.nodes.iter().copied().map(Value::Node);
@@ -198,13 +199,13 @@ fn categorize(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
     };
     let text = |value: &Value, what: &str| match value {
         Value::String(text) if !text.is_empty() => Ok(Arc::clone(text)),
-        other => Err(call.failed(format!("{what} is a text that is not empty, not {other}"))),
+        other => Err(call.failed(told!("{what} is a text that is not empty, not {other}"))),
     };
     let rel_type = text(rel_type, "type")?;
     let (label, target) = (text(label, "label")?, text(target, "targetKey")?);
     let outgoing = match outgoing {
         Value::Boolean(outgoing) => *outgoing,
-        other => return Err(call.failed(format!("outgoing is true or false, not {other}"))),
+        other => return Err(call.failed(told!("outgoing is true or false, not {other}"))),
     };
     if source.is_null() || copied.is_null() {
         return Err(call.failed("sourceKey and copiedKeys are not null"));
@@ -218,7 +219,7 @@ fn categorize(call: &Call<'_>, args: &[Value]) -> Result<Rows, ExecError> {
         .first()
         .is_none_or(|row| row[0] == Value::Integer(0))
     {
-        return Err(call.failed(format!(
+        return Err(call.failed(told!(
             "make a constraint first: CREATE CONSTRAINT FOR (n:{}) REQUIRE n.{} IS UNIQUE",
             quoted(&label),
             quoted(&target)

@@ -16,6 +16,7 @@ use graven_cypher::TypeSet;
 use graven_exec::{ExecError, Path, Value};
 use graven_pagecache::Reservation;
 use graven_storage::{NodeId, RelId};
+use graven_types::told;
 
 use super::super::Rows;
 use super::super::entry::{Body, Field, Procedure, procedure};
@@ -60,11 +61,7 @@ struct Filters(Vec<(Arc<str>, Vec<Arc<str>>)>);
 
 impl Filters {
     fn of(call: &Call<'_>, config: Option<&Value>, name: &str) -> Result<Filters, ExecError> {
-        let wrong = || {
-            call.failed(format!(
-                "{name} is a Map of names to Lists of property keys"
-            ))
-        };
+        let wrong = || call.failed(told!("{name} is a Map of names to Lists of property keys"));
         let given = match config {
             Some(Value::Map(config)) => config.get(name),
             _ => None,
@@ -278,7 +275,7 @@ impl Trees<'_> {
     /// The maps as values.
     fn values(self, call: &Call<'_>) -> Result<Vec<Value>, ExecError> {
         if self.made.iter().any(|made| made.depth > DEPTH_MAX) {
-            let told = format!("maps would lie more than {DEPTH_MAX} deep within each other");
+            let told = told!("maps would lie more than {DEPTH_MAX} deep within each other");
             return Err(call.failed(told));
         }
         let mut values = vec![Value::Null; self.made.len()];
@@ -314,16 +311,13 @@ fn paths(call: &Call<'_>, args: &[Value]) -> Result<Option<Vec<Arc<Path>>>, Exec
         Value::List(items) if items.is_empty() => return Ok(None),
         Value::List(items) => items,
         other => {
-            let told = format!("give a List of paths, not {}", other.type_name());
+            let told = told!("give a List of paths, not {}", other.type_name());
             return Err(call.failed(told));
         }
     };
     let path = |value: &Value| match value {
         Value::Path(path) => Ok(Arc::clone(path)),
-        other => Err(call.failed(format!(
-            "give a List of paths, not of {}",
-            other.type_name()
-        ))),
+        other => Err(call.failed(told!("give a List of paths, not of {}", other.type_name()))),
     };
     given
         .iter()

@@ -91,7 +91,8 @@ fn matches(node: &PlanNode, schema: &dyn SchemaView) -> Option<Reached> {
     let mut reads = search.op.reads();
     reads.extend(conditions.iter().flat_map(Expr::variables));
     reads.remove(to);
-    let volatile = keys.iter().any(|(_, e)| is_volatile(e));
+    let volatile = keys.iter().any(|(_, e)| is_volatile(e))
+        && !mutant::active(Mutant::AggregatePushDownRandomKeys);
     let determined = reads.is_subset(&facts.determined_by(keys));
     if volatile || !(determined || mutant::active(Mutant::AggregatePushDownAnyKeys)) {
         return None;

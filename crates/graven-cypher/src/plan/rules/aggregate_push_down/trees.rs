@@ -149,7 +149,8 @@ pub(super) fn push(node: &mut PlanNode, variables: &mut Vec<Variable>) {
         return;
     };
     // A key that differs from row to row is computed for each match.
-    if keys.iter().any(|(_, key)| is_volatile(key)) {
+    let random = keys.iter().any(|(_, key)| is_volatile(key));
+    if random && !mutant::active(Mutant::AggregatePushDownRandomKeys) {
         return;
     }
     let of_keys = keys.iter().flat_map(|(_, expr)| expr.variables());

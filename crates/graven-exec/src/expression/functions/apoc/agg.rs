@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use graven_storage::NodeId;
+use graven_types::told;
 
 use super::{integer, list, wrong};
 use crate::error::{ExecError, Result};
@@ -164,7 +165,7 @@ fn shares(function: &str, given: Option<&Value>) -> Result<Vec<f64>> {
         match (0.0..=1.0).contains(&share) {
             true => Ok(share),
             false => Err(ExecError::Argument {
-                message: format!("{function}() needs percentiles from 0.0 to 1.0, got {value}"),
+                message: told!("{function}() needs percentiles from 0.0 to 1.0, got {value}"),
             }),
         }
     };

@@ -59,9 +59,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.occurrences", (2, 2), |_, args| {
         let items = list("apoc.coll.occurrences", &args[0])?.unwrap_or_default();
         let wanted = Element(&args[1]);
-        Ok(count(
-            items.iter().filter(|item| Element(item) == wanted).count(),
-        ))
+        let found = items.iter().filter(|item| Element(item) == wanted);
+        Ok(count(match args[1].is_null() {
+            true => 0,
+            false => found.count(),
+        }))
     }),
     Function::new("apoc.coll.pairs", (1, 1), |_, args| pairs(&args[0], true)),
     Function::new("apoc.coll.pairsmin", (1, 1), |_, args| {
@@ -331,6 +333,7 @@ fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list("apoc.coll.indexOf", &args[0])?.unwrap_or_default();
     let wanted = Element(&args[1]);
     let found = items.iter().position(|item| Element(item) == wanted);
+    let found = found.filter(|_| !args[1].is_null());
     Ok(found.map_or(Value::Integer(-1), count))
 }
 
@@ -422,6 +425,14 @@ fn zip(_: &QueryContext, args: &[Value]) -> Result<Value> {
     rows.value()
 }
 
+/// The order of values, but that null comes before all others.
+pub(super) fn missing_first(a: &Value, b: &Value) -> Result<Ordering> {
+    match (a.is_null(), b.is_null()) {
+        (false, false) => value_order(a, b),
+        (a, b) => Ok(b.cmp(&a)),
+    }
+}
+
 /// Sorts maps or nodes by a property, the largest first; `^name` gives the smallest first.
 fn sort_by_property(rt: &QueryContext, function: &str, args: &[Value]) -> Result<Value> {
     let function = format!("apoc.coll.{function}");
@@ -441,8 +452,8 @@ fn sort_by_property(rt: &QueryContext, function: &str, args: &[Value]) -> Result
         keys.push(key);
     }
     let places = places_in_order(&keys, |a, b| match ascending {
-        true => value_order(a, b),
-        false => value_order(b, a),
+        true => missing_first(a, b),
+        false => missing_first(b, a),
     })?;
     let sorted = places.into_iter().map(|at| items[at].clone());
     Ok(Value::list(sorted.collect()))

@@ -3,16 +3,18 @@
 
 use std::cmp::Ordering;
 
+use super::coll::missing_first;
 use super::set::Set;
 use super::{integer, list, map, size, wrong};
 use crate::error::{ExecError, Result};
 use crate::expression::functions::number::random;
-use crate::expression::functions::ordered::{places_in_order, value_order};
+use crate::expression::functions::ordered::places_in_order;
 use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::order::total_order;
 use crate::value::{Map, Value};
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.combinations", (2, 3), combinations),
@@ -90,7 +92,7 @@ fn partition(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let items = list(name, &args[0])?.unwrap_or_default();
     let wanted = size(name, &args[1])?;
     if wanted == 0 {
-        let message = format!("{name}() makes no parts of 0 elements");
+        let message = told!("{name}() makes no parts of 0 elements");
         return Err(ExecError::Argument { message });
     }
     let mut parts = Items::default();
@@ -200,8 +202,8 @@ fn sort_multi(_: &QueryContext, args: &[Value]) -> Result<Value> {
         for (key, falls) in &keys {
             let [a, b] = [a, b].map(|map| map.and_then(|map| map.get(key)).unwrap_or(&null));
             let order = match falls {
-                true => value_order(b, a)?,
-                false => value_order(a, b)?,
+                true => missing_first(b, a)?,
+                false => missing_first(a, b)?,
             };
             if order.is_ne() {
                 return Ok(order);

@@ -8,6 +8,7 @@ use std::io::{Read, Write as _};
 use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
+use graven_types::told;
 
 use super::{map, text, wrong};
 use crate::error::{ExecError, Result};
@@ -42,7 +43,7 @@ fn form(function: &str, config: Option<&Value>) -> Result<Form> {
     let refused = |message: String| Err(ExecError::Argument { message });
     let charset = word("charset")?;
     if !matches!(&*charset.to_uppercase(), "" | "UTF-8" | "UTF8") {
-        return refused(format!(
+        return refused(told!(
             "{function}() knows no charset {charset}: texts are UTF-8"
         ));
     }
@@ -50,14 +51,14 @@ fn form(function: &str, config: Option<&Value>) -> Result<Form> {
         "" | "GZIP" => Ok(Form::Gzip),
         "DEFLATE" => Ok(Form::Deflate),
         "NONE" => Ok(Form::Plain),
-        other => refused(format!(
+        other => refused(told!(
             "{function}() knows no compression {other}: give GZIP, DEFLATE or NONE"
         )),
     }
 }
 
 fn failed(function: &str, error: &std::io::Error) -> ExecError {
-    let message = format!("{function}() cannot read the bytes: {error}");
+    let message = told!("{function}() cannot read the bytes: {error}");
     ExecError::Argument { message }
 }
 
@@ -115,7 +116,7 @@ fn decompress(_: &QueryContext, args: &[Value]) -> Result<Value> {
     match String::from_utf8(read) {
         Ok(text) => Ok(Value::text(&text)),
         Err(_) => Err(ExecError::Argument {
-            message: format!("{name}(): the bytes hold no text in UTF-8"),
+            message: told!("{name}(): the bytes hold no text in UTF-8"),
         }),
     }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use graven_storage::{NodeId, RelId};
+use graven_types::told;
+use graven_types::told::Told;
 use graven_types::{Point, PropertyValue};
 use serde_json::Value as Json;
 
@@ -212,7 +214,7 @@ fn always_list(function: &str, options: Option<&Value>) -> Result<bool> {
             "DEFAULT_PATH_LEAF_TO_NULL" | "SUPPRESS_EXCEPTIONS" => {}
             _ => {
                 return Err(ExecError::Argument {
-                    message: format!(
+                    message: told!(
                         "{function}() has no option {known} of paths: there are \
                             ALWAYS_RETURN_LIST, DEFAULT_PATH_LEAF_TO_NULL and SUPPRESS_EXCEPTIONS"
                     ),
@@ -234,7 +236,7 @@ fn from_json(
         return Ok(Value::Null);
     };
     let wrong = |why: &dyn std::fmt::Display| ExecError::Argument {
-        message: format!("{function}() needs {wanted} as JSON: {why}"),
+        message: told!("{function}() needs {wanted} as JSON: {why}"),
     };
     // An element of two bytes, such as `1,`, is read as a value of 32 bytes, and made one of 24,
     // each in a list with room for twice as many.
@@ -248,7 +250,7 @@ fn from_json(
     let path = path.flatten().map_or("", |path| path);
     let always = always_list(function, beside.get(1))?;
     let steps = JsonPath::read(path).ok_or_else(|| ExecError::Argument {
-        message: format!(
+        message: told!(
             "{function}() reads no path `{path}`: write it as $.name[0]['other name'], or with \
                 [*], ..name, [0:2] and [?(@.key == 'value')]"
         ),
@@ -497,8 +499,12 @@ fn write_entries(rt: &QueryContext, entries: &[(Arc<str>, Value)], out: &mut Tex
 
 /// The name that Neo4j's schema tools give the type of a value.
 pub(super) fn type_name(value: &Value) -> String {
+    // Lists within the list are not looked into.
     let of_list = |items: &[Value]| {
-        let mut names = items.iter().map(type_name);
+        let mut names = items.iter().map(|item| match item {
+            Value::List(_) => "LIST".to_owned(),
+            item => type_name(item),
+        });
         let first = names.next().unwrap_or_else(|| "ANY".to_owned());
         match names.all(|name| name == first) {
             true => format!("LIST OF {first}"),
@@ -529,29 +535,26 @@ fn validate_predicate(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let params = list(function, &args[2])?.unwrap_or_default();
     let mut params = params.iter();
     let mut parts = message.split('%');
-    let mut told = Text::default();
-    told.push(parts.next().unwrap_or_default())?;
+    let mut told = Told::default();
+    let mut tell = |part: &str| told.quote(part);
+    tell(parts.next().unwrap_or_default());
     for part in parts {
         let mut letters = part.chars();
         match letters.next() {
             Some('s' | 'd') => {
-                let value = match params.next() {
-                    Some(value) => super::key(value)?,
-                    None => Arc::from("%s"),
-                };
-                told.push(&value)?;
-                told.push(letters.as_str())?;
+                match params.next() {
+                    Some(value) => tell(&super::key(value)?),
+                    None => tell("%s"),
+                }
+                tell(letters.as_str());
             }
             _ => {
-                told.push("%")?;
-                told.push(part)?;
+                tell("%");
+                tell(part);
             }
         }
     }
-    match told.value()? {
-        Value::String(message) => Err(ExecError::Argument {
-            message: message.to_string(),
-        }),
-        other => Ok(other),
-    }
+    Err(ExecError::Argument {
+        message: told.into_text(),
+    })
 }

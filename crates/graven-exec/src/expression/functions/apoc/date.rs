@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use graven_temporal::pattern::Pattern;
 use graven_temporal::{Kind, Parts, Zone, calendar};
+use graven_types::told;
 use graven_types::{Duration, PropertyValue};
 
 use super::{integer, key, text, wrong};
@@ -105,7 +106,7 @@ fn unit(function: &str, value: Option<&Value>, default: i64) -> Result<i64> {
     found
         .map(|(_, millis)| *millis)
         .ok_or_else(|| ExecError::Argument {
-            message: format!("{function}() knows no unit `{name}`: give ms, s, m, h or d"),
+            message: told!("{function}() knows no unit `{name}`: give ms, s, m, h or d"),
         })
 }
 
@@ -145,7 +146,7 @@ fn written(of: &str, parts: &Parts) -> Result<Value> {
 fn whole(function: &str, value: i128) -> Result<Value> {
     let fits = i64::try_from(value).map(Value::Integer);
     fits.map_err(|_| ExecError::Argument {
-        message: format!("{function}(): the result {value} is out of range"),
+        message: told!("{function}(): the result {value} is out of range"),
     })
 }
 
@@ -240,14 +241,14 @@ fn field(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let letter = match &*or(name, args.get(1), "d")?.to_lowercase() {
         "year" | "years" => "u",
         "month" | "months" => "M",
-        "weekday" | "weekdays" => "e",
+        "w" | "weekday" | "weekdays" => "e",
         "ms" | "milli" | "millis" | "milliseconds" => "SSS",
         "s" | "second" | "seconds" => "s",
         "m" | "minute" | "minutes" => "m",
         "h" | "hour" | "hours" => "H",
         "d" | "day" | "days" => "d",
         other => {
-            let message = format!(
+            let message = told!(
                 "{name}() knows no part `{other}`: give year, month, d, weekday, h, m, s or ms"
             );
             return Err(ExecError::Argument { message });

@@ -10,6 +10,7 @@
 use base64::Engine as _;
 use base64::alphabet::{self, Alphabet};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use graven_types::told;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
@@ -147,7 +148,7 @@ fn decoded(function: &str, value: &Value, code: &GeneralPurpose) -> Result<Value
         // As Java has it, a mark stands for what is no UTF-8.
         Some(bytes) => Ok(Value::text(&String::from_utf8_lossy(&bytes))),
         None => Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "{function}() cannot decode a text that begins with `{}`: it is no Base64 of a text",
                 of.chars().take(20).collect::<String>()
             ),
@@ -163,7 +164,7 @@ fn check_charset(function: &str, value: Option<&Value>) -> Result<()> {
         return Ok(());
     }
     Err(ExecError::Argument {
-        message: format!("{function}() knows no charset {name}: texts are UTF-8"),
+        message: told!("{function}() knows no charset {name}: texts are UTF-8"),
     })
 }
 
@@ -203,7 +204,7 @@ fn hex_char_at(_: &QueryContext, args: &[Value]) -> Result<Value> {
 /// The 22 letters for a UUID in hexadecimal digits.
 fn short_uuid(function: &str, uuid: &str) -> Result<Value> {
     let wrong = || ExecError::Argument {
-        message: format!(
+        message: told!(
             "{function}() needs a UUID, got `{}`",
             uuid.chars().take(40).collect::<String>()
         ),
@@ -230,7 +231,7 @@ fn long_uuid(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let number = bytes
         .map(u128::from_be_bytes)
         .ok_or_else(|| ExecError::Argument {
-            message: format!(
+            message: told!(
                 "apoc.create.uuidBase64ToHex() needs the 22 letters of a UUID, got `{}`",
                 short.chars().take(40).collect::<String>()
             ),

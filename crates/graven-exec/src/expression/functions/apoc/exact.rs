@@ -7,6 +7,7 @@
 //! # Source
 //! Neo4j APOC Core 5, documentation of `apoc.number.exact`; that of `java.math.BigDecimal`.
 
+use graven_types::told;
 use num_bigint::{BigInt, Sign};
 
 use super::super::rounding::Rounding;
@@ -94,16 +95,14 @@ impl Exact {
         let places = i64::try_from(digits.bits() / 3).unwrap_or(i64::MAX);
         match scale.abs() <= DIGITS_MAX && places <= 4 * DIGITS_MAX {
             true => Ok(Self { digits, scale }),
-            false => Err(refused(format!(
-                "a number has more than {DIGITS_MAX} digits"
-            ))),
+            false => Err(refused(told!("a number has more than {DIGITS_MAX} digits"))),
         }
     }
 
     fn read(function: &str, of: &str) -> Result<Self> {
         let wrong = || {
             let start: String = of.chars().take(40).collect();
-            refused(format!("{function}() reads no number in `{start}`"))
+            refused(told!("{function}() reads no number in `{start}`"))
         };
         if of.len() > DIGITS_MAX as usize {
             return Err(wrong());
@@ -241,7 +240,7 @@ fn rounding(function: &str, args: &[Value]) -> Result<Wanted> {
     let precision = usize::try_from(precision).ok();
     let precision = precision.filter(|precision| *precision <= DIGITS_MAX as usize);
     let precision = precision.ok_or_else(|| {
-        refused(format!(
+        refused(told!(
             "{function}() needs a precision from 0 to {DIGITS_MAX}"
         ))
     })?;
@@ -251,7 +250,7 @@ fn rounding(function: &str, args: &[Value]) -> Result<Wanted> {
     };
     let name = mode.map_or("HALF_UP", |name| name);
     let mode = Rounding::named(name).ok_or_else(|| {
-        refused(format!(
+        refused(told!(
             "{function}() knows no rounding `{name}`: give one of {}",
             Rounding::names()
         ))
@@ -277,7 +276,7 @@ fn of_two(
     let (a, b) = (Exact::read(function, a)?, Exact::read(function, b)?);
     let told = |error| match error {
         ExecError::Argument { message } if !message.starts_with(function) => {
-            refused(format!("{function}(): {message}"))
+            refused(told!("{function}(): {message}"))
         }
         other => other,
     };

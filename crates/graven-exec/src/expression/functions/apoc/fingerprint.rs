@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use graven_types::told;
 use md5::Md5;
 use md5::digest::{Digest as _, DynDigest};
 use sha2::{Sha256, Sha384, Sha512};
@@ -239,7 +240,7 @@ fn fingerprinting(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let mut given = config.entries().iter();
     if let Some((key, _)) = given.find(|(key, _)| !known.contains(&&**key)) {
         let known = known.join(", ");
-        return Err(refused(format!(
+        return Err(refused(told!(
             "{name}() has no option {key}; there are {known}"
         )));
     }
@@ -251,13 +252,13 @@ fn fingerprinting(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             "SHA384" => Box::new(Sha384::new()),
             "SHA512" => Box::new(Sha512::new()),
             other => {
-                return Err(refused(format!(
+                return Err(refused(told!(
                     "{name}() knows no algorithm {other}: give MD5, SHA-256, SHA-384 or SHA-512"
                 )));
             }
         },
         Some(other) => {
-            return Err(refused(format!(
+            return Err(refused(told!(
                 "{name}(): digestAlgorithm is a String, not {other}"
             )));
         }

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use graven_storage::{Direction, NodeId, TypeId};
+use graven_types::told;
 
 use super::{integer, list, text, wrong};
 use crate::error::{ExecError, Result};
@@ -251,9 +252,7 @@ fn combine(_: &QueryContext, args: &[Value]) -> Result<Value> {
     };
     if first.nodes.last() != second.nodes.first() {
         return Err(ExecError::Argument {
-            message: format!(
-                "{name}(): the second path begins at another node than the first ends"
-            ),
+            message: told!("{name}(): the second path begins at another node than the first ends"),
         });
     }
     let nodes = first.nodes.len().saturating_add(second.nodes.len());
@@ -294,7 +293,7 @@ fn create(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             (false, false) => {
                 let place = made.relationships.len();
                 return Err(ExecError::Argument {
-                    message: format!(
+                    message: told!(
                         "{name}(): the relationship at position {place} does not begin where the \
                          one before it ends"
                     ),

@@ -11,6 +11,7 @@ use crate::expression::signature::Function;
 use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[Function::new(
     "apoc.text.jarowinklerdistance",
@@ -30,7 +31,7 @@ fn jaro_winkler_distance(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().saturating_mul(b.len()) > PAIRS_MAX {
         let (a, b) = (a.len(), b.len());
-        let message = format!("{name}(): texts of {a} and {b} characters are too long");
+        let message = told!("{name}(): texts of {a} and {b} characters are too long");
         return Err(ExecError::Argument { message });
     }
     Ok(Value::Float(1.0 - similarity(&a, &b)?))

@@ -10,6 +10,7 @@ use crate::expression::signature::Function;
 use crate::growth::{Items, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::{Map, Value};
+use graven_types::told;
 
 type Entries = Vec<(Arc<str>, Value)>;
 
@@ -135,7 +136,7 @@ fn pairs_of_lists(function: &str, keys: &Value, values: &Value) -> Result<Entrie
     let values = list(function, values)?.unwrap_or_default();
     if keys.len() != values.len() {
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "{function}() needs as many values as keys, got {} keys and {} values",
                 keys.len(),
                 values.len()
@@ -217,7 +218,7 @@ fn fails(args: &[Value]) -> bool {
 
 fn missing(function: &str, name: &str) -> ExecError {
     ExecError::Argument {
-        message: format!(
+        message: told!(
             "{function}() finds no key {name} in the map: give a default, or false as the last \
              argument"
         ),
@@ -394,7 +395,7 @@ fn nested(entries: Entries, between: &str, left: usize) -> Result<Value> {
     }
     if let Some((key, _)) = made.iter().find(|(key, _)| within.contains_key(key)) {
         return Err(ExecError::Argument {
-            message: format!("apoc.map.unflatten(): {key} would be both a value and a map"),
+            message: told!("apoc.map.unflatten(): {key} would be both a value and a map"),
         });
     }
     for (key, entries) in within {

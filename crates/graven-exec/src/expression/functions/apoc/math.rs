@@ -9,6 +9,7 @@ use crate::growth::{charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
+use graven_types::told;
 
 /// A limit of a type of Java.
 macro_rules! limit {
@@ -21,17 +22,17 @@ macro_rules! limit {
     };
 }
 
-/// A function of one number.
+/// A function of one number; none where it has no value.
 macro_rules! curve {
     ($name:literal, $f:expr) => {
         Function {
             name: concat!("apoc.math.", $name),
             arity: (1, 1),
             body: |_, args| {
-                let f: fn(f64) -> f64 = $f;
+                let f: fn(f64) -> Option<f64> = $f;
                 match (&args[0], as_float(&args[0])) {
                     (Value::Null, _) => Ok(Value::Null),
-                    (_, Some(x)) => Ok(Value::Float(f(x))),
+                    (_, Some(x)) => Ok(f(x).map_or(Value::Null, Value::Float)),
                     (other, None) => Err(wrong(concat!("apoc.math.", $name), "a number", other)),
                 }
             },
@@ -45,9 +46,9 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         arity: (3, 3),
         body: bitwise,
     },
-    curve!("cosh", cosh),
-    curve!("coth", |x| cosh(x) / sinh(x)),
-    curve!("csch", |x| 1.0 / sinh(x)),
+    curve!("cosh", |x| Some(cosh(x))),
+    curve!("coth", |x| (x != 0.0).then(|| cosh(x) / sinh(x))),
+    curve!("csch", |x| (x != 0.0).then(|| 1.0 / sinh(x))),
     limit!("maxbyte", Value::Integer(i8::MAX as i64)),
     limit!("maxdouble", Value::Float(f64::MAX)),
     limit!("maxint", Value::Integer(i32::MAX as i64)),
@@ -57,11 +58,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     limit!("mindouble", Value::Float(f64::from_bits(1))),
     limit!("minint", Value::Integer(i32::MIN as i64)),
     limit!("minlong", Value::Integer(i64::MIN)),
-    curve!("sech", |x| 1.0 / cosh(x)),
-    curve!("sigmoid", sigmoid),
-    curve!("sigmoidprime", |x| sigmoid(x) * (1.0 - sigmoid(x))),
-    curve!("sinh", sinh),
-    curve!("tanh", |x| sinh(x) / cosh(x)),
+    curve!("sech", |x| Some(1.0 / cosh(x))),
+    curve!("sigmoid", |x| Some(sigmoid(x))),
+    curve!("sigmoidprime", |x| Some(sigmoid(x) * (1.0 - sigmoid(x)))),
+    curve!("sinh", |x| Some(sinh(x))),
+    curve!("tanh", |x| Some(sinh(x) / cosh(x))),
     Function {
         name: "apoc.number.parsefloat",
         arity: (1, 3),
@@ -194,7 +195,7 @@ fn bitwise(_: &QueryContext, args: &[Value]) -> Result<Value> {
         ">>>" | "right shift unsigned" => (a.cast_unsigned() >> by).cast_signed(),
         other => {
             let message =
-                format!("{name}() knows no operation `{other}`: give &, |, ^, ~, <<, >> or >>>");
+                told!("{name}() knows no operation `{other}`: give &, |, ^, ~, <<, >> or >>>");
             return Err(ExecError::Argument { message });
         }
     }))

@@ -11,6 +11,7 @@ use crate::expression::signature::Function;
 use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.number.arabictoroman", (1, 1), to_roman),
@@ -44,7 +45,7 @@ fn to_roman(_: &QueryContext, args: &[Value]) -> Result<Value> {
     // There is no letter above the thousand: each million more is a thousand letters.
     if left > i64::from(i32::MAX) {
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "apoc.number.arabicToRoman() needs a number up to {}, got {left}",
                 i32::MAX
             ),
@@ -88,7 +89,8 @@ struct Pattern {
     group: Option<usize>,
     fraction_least: usize,
     fraction_most: usize,
-    is_percent: bool,
+    /// What the number is multiplied with: 100 for `%`, 1000 for the sign of thousandths.
+    factor: u32,
 }
 
 /// Longest pattern.
@@ -96,7 +98,10 @@ const PATTERN_MAX: usize = 100;
 
 impl Pattern {
     fn of(pattern: &str) -> Pattern {
-        let mut own = Pattern::default();
+        let mut own = Pattern {
+            factor: 1,
+            ..Pattern::default()
+        };
         let (mut in_number, mut behind, mut quoted) = (false, false, false);
         let mut in_fraction = false;
         for c in pattern.chars() {
@@ -121,7 +126,11 @@ impl Pattern {
             match c {
                 '\'' => quoted = !quoted,
                 c => {
-                    own.is_percent |= c == '%' && !quoted;
+                    match c {
+                        '%' if !quoted => own.factor = 100,
+                        '\u{2030}' if !quoted => own.factor = 1000,
+                        _ => {}
+                    }
                     let side = if behind {
                         &mut own.behind
                     } else {
@@ -139,16 +148,12 @@ impl Pattern {
     fn digits(&self, number: &Value) -> String {
         let places = self.fraction_most;
         let text = match number {
-            Value::Integer(number) if !self.is_percent => {
-                format!("{}.{}", number.unsigned_abs(), "0".repeat(places))
-            }
             Value::Integer(number) => {
-                let hundreds = u128::from(number.unsigned_abs()) * 100;
-                format!("{hundreds}.{}", "0".repeat(places))
+                let whole = u128::from(number.unsigned_abs()) * u128::from(self.factor);
+                format!("{whole}.{}", "0".repeat(places))
             }
             Value::Float(number) => {
-                let factor = if self.is_percent { 100.0 } else { 1.0 };
-                let text = format!("{:.places$}", number.abs() * factor);
+                let text = format!("{:.places$}", number.abs() * f64::from(self.factor));
                 if places == 0 { text + "." } else { text }
             }
             _ => ".".to_owned(),
@@ -199,12 +204,16 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     }
     if !matches!(language, "" | "en") {
-        return refused(format!("{name}() writes English numbers, not `{language}`"));
+        return refused(told!("{name}() writes English numbers, not `{language}`"));
     }
     if given.len() > PATTERN_MAX {
-        return refused(format!(
+        return refused(told!(
             "{name}() needs a pattern of {PATTERN_MAX} bytes at most"
         ));
+    }
+    // Outside of quotes it stands before the digits of an exponent.
+    if given.split('\'').step_by(2).any(|part| part.contains("E0")) {
+        return refused(told!("{name}() writes no exponents, as `{given}` asks for"));
     }
     let given = if given.is_empty() { "#,##0.###" } else { given };
     let negative = match &args[0] {

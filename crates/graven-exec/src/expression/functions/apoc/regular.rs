@@ -14,6 +14,7 @@ use crate::expression::signature::Function;
 use crate::growth::{Items, Text, charge};
 use crate::query_context::QueryContext;
 use crate::value::Value;
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -48,7 +49,8 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
 ];
 
 /// The text with its matches, or the first one, replaced. In the replacement `sign` and a number
-/// stand for a group; a backslash before another character stands for that character.
+/// stand for a group, `${name}` for one that has a name; a backslash before another character
+/// stands for that character.
 fn replaced(
     rt: &QueryContext,
     function: &str,
@@ -60,23 +62,27 @@ fn replaced(
     let (Some(of), Some(pattern), Some(with)) = (of?, pattern?, with?) else {
         return Ok(Value::Null);
     };
+    let names = match with.contains("${") {
+        true => group_names(pattern),
+        false => Vec::new(),
+    };
     let mut out = Text::default();
     let mut copied = 0;
     each_match(rt, of, pattern, |found| {
         let whole = found[0].clone().expect("a match is somewhere");
         out.push(&of[copied..whole.start])?;
         copied = whole.end;
-        expand(function, with, sign, of, &found, &mut out)?;
+        expand(function, (&names, with), sign, of, &found, &mut out)?;
         Ok(all)
     })?;
     out.push(&of[copied..])?;
     out.value()
 }
 
-/// The replacement of a match.
+/// The replacement of a match; next to its text are the pattern's groups that have names.
 fn expand(
     function: &str,
-    with: &str,
+    (names, with): (&[(Arc<str>, usize)], &str),
     sign: char,
     of: &str,
     found: &Found,
@@ -85,12 +91,30 @@ fn expand(
     let mut chars = with.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);
+        if let ('$', '$', Some('{')) = (c, sign, next) {
+            let name = with[at + 2..].split_once('}').map(|(name, _)| name);
+            let group = names.iter().find(|(known, _)| Some(&**known) == name);
+            let (Some(name), Some((_, group))) = (name, group) else {
+                return Err(ExecError::Argument {
+                    message: told!(
+                        "{function}(): the pattern has no group of the name that `{with}` asks for"
+                    ),
+                });
+            };
+            let place = found.get(*group).cloned().flatten();
+            out.push(place.map_or("", |place| &of[place]))?;
+            // The brace, the name, the other brace.
+            for _ in 0..name.chars().count() + 2 {
+                chars.next();
+            }
+            continue;
+        }
         match next.and_then(|next| next.to_digit(10)) {
             Some(group) if c == sign => {
                 chars.next();
                 let Some(place) = found.get(group as usize) else {
                     return Err(ExecError::Argument {
-                        message: format!(
+                        message: told!(
                             "{function}(): the replacement `{with}` names group {group}, and the \
                              pattern has {}",
                             found.len() - 1

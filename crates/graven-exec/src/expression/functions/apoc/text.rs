@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use graven_types::told;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{integer, list, size, text, wrong};
@@ -44,7 +45,7 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.text.comparecleaned", (2, 2), |_, args| {
         let [a, b] = both("apoc.text.compareCleaned", args)?;
         let (Some(a), Some(b)) = (a, b) else {
-            return Ok(Value::Boolean(a == b));
+            return Ok(Value::Boolean(false));
         };
         charge(2 * (a.len() + b.len()))?;
         work(a.len() + b.len())?;
@@ -204,10 +205,19 @@ fn swapped(text: &str) -> String {
 
 /// Small letters and digits alone, without accents.
 fn cleaned(text: &str) -> String {
-    let text = text.nfd().filter(|c| c.is_alphanumeric());
-    text.collect::<String>()
-        .to_lowercase()
-        .replace('\u{df}', "ss")
+    let mut cleaned = String::with_capacity(text.len());
+    let text = text.nfc().collect::<String>().to_lowercase();
+    for c in text.chars() {
+        // The letters that German has beside those of Latin are two each.
+        match c {
+            '\u{e4}' => cleaned.push_str("ae"),
+            '\u{f6}' => cleaned.push_str("oe"),
+            '\u{fc}' => cleaned.push_str("ue"),
+            '\u{df}' => cleaned.push_str("ss"),
+            other => cleaned.extend(other.nfd().filter(|c| c.is_alphanumeric())),
+        }
+    }
+    cleaned
 }
 
 fn char_at(_: &QueryContext, args: &[Value]) -> Result<Value> {
@@ -257,7 +267,7 @@ fn levenshtein(a: &str, b: &str) -> Result<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().saturating_mul(b.len()) > PAIRS_MAX {
         return Err(ExecError::Argument {
-            message: format!(
+            message: told!(
                 "texts of {} and {} characters are too long to be compared character by character",
                 a.len(),
                 b.len()
@@ -326,6 +336,9 @@ fn sorensen_dice(_: &QueryContext, args: &[Value]) -> Result<Value> {
         pairs
     };
     charge((a.len() + b.len()).saturating_mul(16))?;
+    if a.to_lowercase() == b.to_lowercase() {
+        return Ok(Value::Float(1.0));
+    }
     let (a, b) = (pairs(a), pairs(b));
     work(a.len() + b.len())?;
     let all = a.len() + b.len();
@@ -364,14 +377,17 @@ fn bounded(function: &str, of: &str, args: &[Value]) -> Result<(String, i64)> {
 /// All positions, also of parts that overlap.
 fn indexes_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.text.indexesOf";
-    let [Some(of), Some(wanted)] = both(name, args)? else {
+    let [Some(of), wanted] = both(name, args)? else {
         return Ok(Value::Null);
+    };
+    let Some(wanted) = wanted else {
+        return Ok(Value::list(Vec::new()));
     };
     let (part, from) = bounded(name, of, args)?;
     let mut found = Items::default();
     for (number, (at, _)) in (0_i64..).zip(part.char_indices()) {
         work(1)?;
-        if !wanted.is_empty() && part[at..].starts_with(wanted) {
+        if part[at..].starts_with(wanted) {
             found.push(Value::Integer(from.saturating_add(number)))?;
         }
     }
@@ -380,8 +396,11 @@ fn indexes_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
 
 fn index_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.text.indexOf";
-    let [Some(of), Some(wanted)] = both(name, args)? else {
+    let [Some(of), wanted] = both(name, args)? else {
         return Ok(Value::Null);
+    };
+    let Some(wanted) = wanted else {
+        return Ok(Value::Integer(-1));
     };
     let (part, from) = bounded(name, of, args)?;
     Ok(Value::Integer(part.find(wanted).map_or(-1, |at| {
@@ -410,7 +429,7 @@ fn padded(function: &str, args: &[Value], left: bool) -> Result<Value> {
         (Some(with), _) => with,
         (None, 0) => ' ',
         (None, _) => {
-            let message = format!("{function}() needs a letter to fill the text with");
+            let message = told!("{function}() needs a letter to fill the text with");
             return Err(ExecError::Argument { message });
         }
     };
@@ -485,7 +504,7 @@ fn url_decode(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let wrong = || ExecError::Argument {
-        message: format!("apoc.text.urldecode() cannot decode {of}: write %41 or a plain text"),
+        message: told!("apoc.text.urldecode() cannot decode {of}: write %41 or a plain text"),
     };
     let mut out = Vec::with_capacity(of.len());
     let mut bytes = of.bytes();

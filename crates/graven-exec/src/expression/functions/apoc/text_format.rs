@@ -12,6 +12,7 @@ use crate::growth::{Text, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
+use graven_types::told;
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function {
@@ -64,7 +65,7 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
         out.push(&rest[..at])?;
         rest = &rest[at + 1..];
         let (field, kind) = read_field(&mut rest).ok_or_else(|| ExecError::Argument {
-            message: format!("{name}(): `{of}` has a placeholder that is none of Java's"),
+            message: told!("{name}(): `{of}` has a placeholder that is none of Java's"),
         })?;
         if kind == '%' || kind == 'n' {
             out.push(&padded(
@@ -79,7 +80,7 @@ fn format(_: &QueryContext, args: &[Value]) -> Result<Value> {
         });
         let value = place.checked_sub(1).and_then(|place| params.get(place));
         let value = value.ok_or_else(|| ExecError::Argument {
-            message: format!(
+            message: told!(
                 "{name}(): `{of}` wants {place} values, got {}",
                 params.len()
             ),
@@ -346,7 +347,7 @@ fn random_text(_: &QueryContext, args: &[Value]) -> Result<Value> {
         ranges.push((count, first));
     }
     if count == 0 {
-        let message = format!("{name}() needs at least one character to choose from");
+        let message = told!("{name}() needs at least one character to choose from");
         return Err(ExecError::Argument { message });
     }
     let mut out = Text::with_room(length)?;

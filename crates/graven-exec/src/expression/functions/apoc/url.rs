@@ -40,9 +40,8 @@ fn parts(given: &str) -> Option<Value> {
     };
     let scheme = rest.find(':').filter(|at| !rest[..*at].contains('/'));
     let (protocol, rest) = match scheme {
-        Some(at) if is_scheme(&rest[..at]) => (Some(rest[..at].to_owned()), &rest[at + 1..]),
-        Some(_) => return None,
-        None => (None, rest),
+        Some(at) if is_scheme(&rest[..at]) => (&rest[..at], &rest[at + 1..]),
+        _ => return None,
     };
     let (mut user, mut host, mut port) = (None, None, None);
     let mut path = rest;
@@ -62,6 +61,9 @@ fn parts(given: &str) -> Option<Value> {
             }
             place = &place[..at];
         }
+        if place.is_empty() && path.is_empty() {
+            return None;
+        }
         host = (!place.is_empty()).then(|| place.to_owned());
     }
     let path = decoded(path)?;
@@ -71,7 +73,7 @@ fn parts(given: &str) -> Option<Value> {
     };
     let one = |part: Option<String>| part.map_or(Value::Null, |part| Value::text(&part));
     let entries: [(&str, Value); 8] = [
-        ("protocol", one(protocol)),
+        ("protocol", Value::text(protocol)),
         ("user", one(user)),
         ("host", one(host)),
         ("port", port.map_or(Value::Null, Value::Integer)),

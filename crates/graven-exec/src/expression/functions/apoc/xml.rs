@@ -1,6 +1,7 @@
 //! `apoc.xml.parse`, and what `apoc.load.xml` reads: elements of XML as maps.
 
 use graven_files::xml::Document;
+use graven_types::told;
 
 use super::{map, text};
 use crate::error::{ExecError, Result};
@@ -36,7 +37,7 @@ fn parse(_: &QueryContext, args: &[Value]) -> Result<Value> {
     if let Some((key, _)) = options.first() {
         // Those of APOC are about what stands outside of the text.
         return Err(ExecError::Argument {
-            message: format!("{name}() has no option {key}"),
+            message: told!("{name}() has no option {key}"),
         });
     }
     let (path, simple) = (args.get(1), args.get(3));
@@ -53,13 +54,13 @@ fn elements(
     most: usize,
 ) -> Result<Vec<Value>> {
     let failed = |why: String| ExecError::Argument {
-        message: format!("{name}(): {why}"),
+        message: told!("{name}(): {why}"),
     };
     let path = text(name, path)?.map_or("/", |path| path);
     // Elements and then maps take more room than their text.
     charge(given.len().saturating_mul(24))?;
     work(1 + given.len() / 16)?;
-    let document = Document::read(given).map_err(|why| failed(format!("that is no XML: {why}")))?;
+    let document = Document::read(given).map_err(|why| failed(told!("that is no XML: {why}")))?;
     let found = document.at(path).map_err(failed)?;
     let mut all = Vec::new();
     for at in found.into_iter().take(most) {

@@ -23,6 +23,7 @@ use std::fmt::Write as _;
 
 use super::properties::EVERYTHING;
 use escapes::Escaped;
+use graven_types::told;
 
 /// What a pattern becomes.
 pub(super) struct Rewritten {
@@ -156,7 +157,7 @@ impl Writer {
     /// Everything up to a closing parenthesis or the end.
     fn alternatives(&mut self, flags: &mut Flags, depth: usize) -> Result<()> {
         if depth > DEPTH_MAX {
-            return Err(format!("groups nest more than {DEPTH_MAX} deep"));
+            return Err(told!("groups nest more than {DEPTH_MAX} deep"));
         }
         loop {
             self.skip(*flags);
@@ -167,7 +168,13 @@ impl Writer {
                     self.out.push('|');
                 }
                 Some(c @ ('*' | '+' | '?')) => {
-                    return Err(format!("nothing stands before `{c}`"));
+                    return Err(told!("nothing stands before `{c}`"));
+                }
+                Some('{') if self.meta(1).is_some_and(|c| c.is_ascii_digit()) => {
+                    // It repeats nothing, as behind another repetition, which matches nothing.
+                    let start = self.out.len();
+                    self.repetition(start)?;
+                    self.out.truncate(start);
                 }
                 Some('{') => return Err("`{` is no repetition here: write `\\{`".to_owned()),
                 None if self.at == self.items.len() => return Ok(()),
@@ -354,7 +361,7 @@ impl Writer {
                     self.at += 1;
                     let name = self.name()?;
                     if self.names.contains(&name) {
-                        return Err(format!("two groups are called `{name}`"));
+                        return Err(told!("two groups are called `{name}`"));
                     }
                     self.groups += 1;
                     let _ = write!(self.out, "(?<{name}>");
@@ -406,7 +413,7 @@ impl Writer {
                 }
                 '-' if value => value = false,
                 ')' | ':' => return Ok(()),
-                other => return Err(format!("`{other}` is no flag")),
+                other => return Err(told!("`{other}` is no flag")),
             }
             self.at += 1;
         }

@@ -13,6 +13,7 @@ use std::cmp::Ordering;
 
 use graven_cypher::plan::AggregateFunction as F;
 use graven_types::PropertyValue;
+use graven_types::told;
 
 use crate::column::bytes_together;
 use crate::error::{ExecError, Result};
@@ -251,7 +252,7 @@ fn is_duration(value: &Value) -> bool {
 
 fn number(function: F, value: &Value) -> Result<f64> {
     arithmetic::as_float(value).ok_or_else(|| ExecError::Type {
-        message: format!(
+        message: told!(
             "{function:?} needs numbers, got {}: {value}",
             value.type_name()
         ),
@@ -275,11 +276,11 @@ pub(super) fn finish(function: F, fraction: f64, state: State) -> Result<Value> 
             let n = n as f64;
             // Once the sum is infinite, what it lost is no number.
             let lost = if sum.is_finite() { lost } else { 0.0 };
-            Value::Float((sum + lost) / n)
+            Value::Float(quotient(sum, lost, n))
         }
         State::Scaled(n, sum, lost) => {
             let lost = if sum.is_finite() { lost } else { 0.0 };
-            Value::Float((sum + lost) / n as f64 / SCALE)
+            Value::Float(quotient(sum, lost, n as f64) / SCALE)
         }
         State::Moments(1, ..) => Value::Float(0.0),
         State::Moments(n, _, squares) => {
@@ -289,6 +290,16 @@ pub(super) fn finish(function: F, fraction: f64, state: State) -> Result<Value> 
         State::Values(values) if function == F::Collect => Value::list(values),
         State::Values(values) => percentile(function, fraction, values),
     })
+}
+
+/// `(sum + lost) / n`: what the sum cannot hold counts for the last digit of the quotient.
+fn quotient(sum: f64, lost: f64, n: f64) -> f64 {
+    let first = (sum + lost) / n;
+    let rest = first.mul_add(-n, sum) + lost;
+    match rest.is_finite() {
+        true => first + rest / n,
+        false => first,
+    }
 }
 
 #[expect(

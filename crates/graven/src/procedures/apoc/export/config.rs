@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graven_exec::{ExecError, Map, Value};
+use graven_types::told;
 
 use super::super::super::inner::Call;
 
@@ -74,7 +75,7 @@ impl Config {
             None | Some(Value::Null) => Ok(usual),
             Some(Value::Boolean(given)) => Ok(*given),
             Some(other) => {
-                let told = format!("{name} is true or false, not {other}");
+                let told = told!("{name} is true or false, not {other}");
                 Err(call.failed(told))
             }
         };
@@ -87,7 +88,7 @@ impl Config {
                     .unwrap_or(usual))
             }
             Some(other) => {
-                let told = format!("{name} is one of {}, not {other}", all.join(", "));
+                let told = told!("{name} is one of {}, not {other}", all.join(", "));
                 Err(call.failed(told))
             }
         };
@@ -120,7 +121,7 @@ fn delimiter(call: &Call<'_>, given: Option<&Value>) -> Result<char, ExecError> 
     let text = match given {
         None | Some(Value::Null) => return Ok(','),
         Some(Value::String(text)) => &**text,
-        Some(other) => return Err(call.failed(format!("delim is a String, not {other}"))),
+        Some(other) => return Err(call.failed(told!("delim is a String, not {other}"))),
     };
     let mut letters = text.chars();
     match (text, letters.next(), letters.next()) {
@@ -136,14 +137,14 @@ fn check(call: &Call<'_>, map: &Map) -> Result<(), ExecError> {
         if let Some((_, there)) = FIXED.iter().find(|(own, _)| **own == **name) {
             let given = value.to_string();
             if !value.is_null() && !there.contains(&&*given) {
-                let told = format!("{name}: {given} is not available; there is {}", there[0]);
+                let told = told!("{name}: {given} is not available; there is {}", there[0]);
                 return Err(call.failed(told));
             }
             continue;
         }
         let known = [WITHOUT_EFFECT, READ].concat();
         if !known.contains(&&**name) {
-            let told = format!("there is no option {name}; there are {}", READ.join(", "));
+            let told = told!("there is no option {name}; there are {}", READ.join(", "));
             return Err(call.failed(told));
         }
     }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use graven_exec::{ExecError, Value};
+use graven_types::told;
 
 use super::super::super::inner::Call;
 use super::Export;
@@ -111,7 +112,7 @@ fn parts<'a>(
             '>' => Ok("&gt;"),
             '"' => Ok("&quot;"),
             '\r' => Ok("&#13;"),
-            c => Err(call.failed(format!(
+            c => Err(call.failed(told!(
                 "GraphML cannot hold the character U+{:04X} of a text: export as JSON",
                 u32::from(c)
             ))),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use graven_exec::{ExecError, Value};
 use graven_pagecache::Reservation;
 use graven_storage::{NodeId, RelId};
+use graven_types::told;
 
 use super::super::super::inner::{Call, Started, no_room};
 use super::{Export, Written};
@@ -45,7 +46,7 @@ impl Subject {
         match text {
             Value::String(text) => Ok(Subject::Statement(Arc::clone(text))),
             other => {
-                let told = format!("a statement is a String, not {}", other.type_name());
+                let told = told!("a statement is a String, not {}", other.type_name());
                 Err(call.failed(told))
             }
         }

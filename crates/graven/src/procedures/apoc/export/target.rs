@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use graven_exec::{ExecError, NamedFile, Refused, Value};
 use graven_pagecache::Reservation;
+use graven_types::told;
 
 use super::super::super::inner::Call;
 use super::HOLDER;
@@ -38,7 +39,7 @@ impl Drop for Unfinished {
 }
 
 fn failed(call: &Call<'_>, name: &str, error: &std::io::Error) -> ExecError {
-    call.failed(format!("{name} cannot be written: {error}"))
+    call.failed(told!("{name} cannot be written: {error}"))
 }
 
 impl Target {
@@ -55,7 +56,7 @@ impl Target {
         call.on.check(Right::Admin, call.name)?;
         let told = |refused: Refused| match refused {
             Refused::Policy(why) => ExecError::Forbidden {
-                message: format!("{}: {name}: {why}", call.name),
+                message: told!("{}: {name}: {why}", call.name),
             },
             Refused::System(error) => failed(call, name, &error),
         };

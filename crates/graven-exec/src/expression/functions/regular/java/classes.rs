@@ -6,12 +6,13 @@
 
 use super::escapes::Escaped;
 use super::{DEPTH_MAX, Flags, Result, Writer, number};
+use graven_types::told;
 
 impl Writer {
     /// A class after its opening bracket.
     pub(super) fn class(&mut self, flags: Flags, depth: usize) -> Result<String> {
         if depth > DEPTH_MAX {
-            return Err(format!("classes nest more than {DEPTH_MAX} deep"));
+            return Err(told!("classes nest more than {DEPTH_MAX} deep"));
         }
         let mut class = String::from("[");
         if self.eat('^') {

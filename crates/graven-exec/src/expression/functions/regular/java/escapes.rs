@@ -2,6 +2,7 @@
 
 use super::{Flags, LAST_END, Result, Writer};
 use crate::expression::functions::regular::properties::{EVERYTHING, property};
+use graven_types::told;
 
 const HORIZONTAL: &str =
     r"\u{20}\u{9}\u{A0}\u{1680}\u{180E}\u{2000}-\u{200A}\u{202F}\u{205F}\u{3000}";
@@ -78,13 +79,13 @@ impl Writer {
                     .filter(|_| opens)
                     .ok_or("`\\k` needs a `<name>`")?;
                 if !self.names.contains(&name) {
-                    return Err(format!("no group before is called `{name}`"));
+                    return Err(told!("no group before is called `{name}`"));
                 }
                 self.reference(&format!("\\k<{name}>"), flags)
             }
             '1'..='9' => self.numbered(c, flags),
             other if other.is_ascii_alphabetic() => {
-                return Err(format!("`\\{other}` is no escape sequence"));
+                return Err(told!("`\\{other}` is no escape sequence"));
             }
             other => Escaped::Character(other),
         })
@@ -186,13 +187,17 @@ impl Writer {
     fn property(&mut self, flags: Flags) -> Result<String> {
         let mut name = String::new();
         if self.eat('{') {
-            while let Some(c) = self.next().filter(|c| *c != '}') {
-                name.push(c);
+            loop {
+                match self.next() {
+                    Some('}') => break,
+                    Some(c) => name.push(c),
+                    None => return Err("`\\p{` is not closed".to_owned()),
+                }
             }
         } else {
             name.extend(self.next());
         }
         property(&name, flags.unicode_classes, flags.case_insensitive)
-            .ok_or_else(|| format!("`{name}` is no known property of characters"))
+            .ok_or_else(|| told!("`{name}` is no known property of characters"))
     }
 }
