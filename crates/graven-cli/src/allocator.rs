@@ -13,7 +13,7 @@
 //! keeps a 256th: there every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
-//! are of, as those of rows that another thread made ([`small`], and behind it the C library). A
+//! are of, as those of rows that another thread made ([`thread_cache`], and behind it the C library). A
 //! vector that begins in such a piece grows in the other thread's heap, under its lock, and stays
 //! there: two threads of a statement met at one lock up to ten times a millisecond and slept. So
 //! what is small and grows is allocated anew: from what waits, without any lock, or in the heap of
@@ -42,7 +42,7 @@
 //! pieces that wait on each thread. It is part of what a process may take in addition to the limit.
 //! Counting takes an addition for each piece that does not wait. Pieces that wait count as held.
 
-mod small;
+mod thread_cache;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -133,11 +133,11 @@ pub(crate) struct Allocator;
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let Some(rounded) = small::rounded(layout) else {
+        let Some(rounded) = thread_cache::rounded(layout) else {
             // SAFETY: as the caller says.
             return unsafe { counted(layout) };
         };
-        let piece = small::take(rounded);
+        let piece = thread_cache::take(rounded);
         match piece.is_null() {
             // SAFETY: no size is 0.
             true => unsafe { counted(rounded) },
@@ -146,7 +146,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if small::rounded(layout).is_none() {
+        if thread_cache::rounded(layout).is_none() {
             count(layout.size().cast_signed());
             // SAFETY: as the caller says.
             return unsafe { System.alloc_zeroed(layout) };
@@ -162,9 +162,9 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        let rounded = small::rounded(layout);
+        let rounded = thread_cache::rounded(layout);
         // SAFETY: it was allocated so, and the caller uses it no more.
-        if rounded.is_some_and(|rounded| unsafe { small::give(at, rounded) }) {
+        if rounded.is_some_and(|rounded| unsafe { thread_cache::give(at, rounded) }) {
             return;
         }
         let layout = rounded.unwrap_or(layout);
@@ -176,7 +176,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller says that `size` is allowed for this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let (old, new) = (small::rounded(layout), small::rounded(wanted));
+        let (old, new) = (thread_cache::rounded(layout), thread_cache::rounded(wanted));
         if old.is_some() && old == new {
             return at;
         }
@@ -248,7 +248,7 @@ impl Kept {
             heaps,
             small: match is_small {
                 true => 0,
-                false => small::KEPT_MAX.min((limit / SMALL_SHARE) as usize),
+                false => thread_cache::KEPT_MAX.min((limit / SMALL_SHARE) as usize),
             },
         }
     }
@@ -260,7 +260,7 @@ pub(crate) fn keep_freed_memory(limit: u64) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kept = Kept::under(limit, cores as u64);
     FALL.store(kept.fall, Ordering::Relaxed);
-    small::keep(kept.small);
+    thread_cache::keep(kept.small);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` sets numbers of the allocator; no other thread allocates yet. Where it
     // refuses, all stays as it was.

@@ -1,24 +1,27 @@
-//! Small pieces that wait on the thread that freed them, for the next one of their size.
+//! A thread's cache of small pieces that it freed, for the next ones of their size.
 //!
 //! # How it works
-//! A small statement takes and frees some fifty pieces. The C library keeps a few of each size for
-//! a thread as well, but checks each of them: about 140 instructions for a piece that is taken and
-//! freed. Here the free pieces of a size are a list through the pieces; sizes are rounded up to 24,
-//! 40, 56 and so on, as the C library of 64-bit systems does. A list that holds [`keep`] bytes
-//! takes no more; what it does not take goes back to the C library.
+//! A small statement takes and frees some fifty pieces. The C library has a thread cache as well,
+//! of seven pieces of each size, but checks each of them: about 140 instructions for a piece that
+//! is taken and freed. Here the free pieces of a size are a free list through the pieces; sizes are
+//! rounded up to 24, 40, 56 and so on, as the C library of 64-bit systems does. A free list that
+//! holds [`keep`] bytes takes no more; what it does not take goes back to the C library.
 //!
 //! # Invariants
-//! * AL-1 A piece in a list is free, was allocated by [`System`] with the layout of its list, and
-//!   is in no other list.
+//! * AL-1 A piece in a free list is free, was allocated by [`System`] with the layout of its list,
+//!   and is in no other list.
 //!
 //! # Concurrency
-//! The lists are the thread's own. Pieces of a thread that ends go back to the C library. Since
-//! Rust 1.93 the lists may have a destructor although an allocator uses them: what the standard
-//! library needs for destructors comes from [`System`].
+//! Each thread has a cache of its own. Its pieces go back to the C library when it ends. Since Rust
+//! 1.93 the cache may have a destructor although an allocator uses it: what the standard library
+//! needs for destructors comes from [`System`].
 //!
 //! # Costs
 //! About 25 instructions for a piece that is taken and freed. A thread holds [`KEPT_MAX`] bytes of
 //! each size at most, together half a mebibyte.
+//!
+//! # Source
+//! S. Ghemawat, P. Menage, "TCMalloc: Thread-Caching Malloc", 2005, without its central free lists.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -42,16 +45,17 @@ struct Free {
     next: *mut Free,
 }
 
-struct Lists {
+/// Free lists by size.
+struct ThreadCache {
     first: [Cell<*mut Free>; LISTS],
     bytes: [Cell<usize>; LISTS],
 }
 
 thread_local! {
-    static WAITING: Lists = const { Lists::new() };
+    static CACHE: ThreadCache = const { ThreadCache::new() };
 }
 
-/// From now on a list keeps so many bytes.
+/// From now on a free list keeps so many bytes.
 pub(super) fn keep(bytes: usize) {
     KEPT.store(bytes.min(KEPT_MAX), Ordering::Relaxed);
 }
@@ -74,8 +78,8 @@ fn list_of(rounded: Layout) -> usize {
 
 /// A piece of this rounded layout; null if none waits.
 pub(super) fn take(rounded: Layout) -> *mut u8 {
-    // A thread that ends has no lists any more.
-    (WAITING.try_with(|waiting| waiting.take(rounded))).unwrap_or(ptr::null_mut())
+    // A thread that ends has no cache any more.
+    (CACHE.try_with(|cache| cache.take(rounded))).unwrap_or(ptr::null_mut())
 }
 
 /// Keeps a piece, if there is room for it.
@@ -86,11 +90,11 @@ pub(super) fn take(rounded: Layout) -> *mut u8 {
 pub(super) unsafe fn give(piece: *mut u8, rounded: Layout) -> bool {
     let most = KEPT.load(Ordering::Relaxed);
     // SAFETY: as the caller says.
-    let given = WAITING.try_with(|waiting| unsafe { waiting.give(piece, rounded, most) });
+    let given = CACHE.try_with(|cache| unsafe { cache.give(piece, rounded, most) });
     given.unwrap_or(false)
 }
 
-impl Lists {
+impl ThreadCache {
     /// Empty ones.
     const fn new() -> Self {
         Self {
@@ -132,7 +136,7 @@ impl Lists {
     }
 }
 
-impl Drop for Lists {
+impl Drop for ThreadCache {
     fn drop(&mut self) {
         for (list, first) in self.first.iter().enumerate() {
             let layout = layout_of(list);
@@ -179,21 +183,21 @@ mod tests {
     #[test]
     fn pieces_wait_within_a_bound() {
         let rounded = rounded(layout(100)).expect("small");
-        let lists = Lists::new();
+        let cache = ThreadCache::new();
         let before = COUNTED.get();
         // SAFETY: the size is not 0; each piece is given away once and used no more.
         unsafe {
             let (first, second, third) = (counted(rounded), counted(rounded), counted(rounded));
             let most = 2 * rounded.size();
-            assert!(lists.give(first, rounded, most));
-            assert!(lists.give(second, rounded, most));
-            assert!(!lists.give(third, rounded, most));
-            assert_eq!(lists.take(rounded), second);
-            assert!(lists.give(third, rounded, most));
+            assert!(cache.give(first, rounded, most));
+            assert!(cache.give(second, rounded, most));
+            assert!(!cache.give(third, rounded, most));
+            assert_eq!(cache.take(rounded), second);
+            assert!(cache.give(third, rounded, most));
             System.dealloc(second, rounded);
             super::super::count(-rounded.size().cast_signed());
         }
-        drop(lists);
+        drop(cache);
         assert_eq!(COUNTED.get(), before);
     }
 
@@ -223,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Goal: a destructor that runs when the lists of its thread are gone may free what it has.
+    /// Goal: a destructor that runs when the cache of its thread is gone may free what it has.
     #[test]
     fn a_thread_that_ends_frees_what_it_has() {
         struct Late(std::cell::RefCell<Vec<String>>);
