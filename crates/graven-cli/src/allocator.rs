@@ -13,11 +13,11 @@
 //! keeps a 256th: there every byte counts more than a page fault.
 //!
 //! Each thread has a heap of its own, but small pieces that it frees wait for it whatever heap they
-//! are of, as those of rows that another thread made ([`thread_cache`], and behind it the C library). A
-//! vector that begins in such a piece grows in the other thread's heap, under its lock, and stays
-//! there: two threads of a statement met at one lock up to ten times a millisecond and slept. So
-//! what is small and grows is allocated anew: from what waits, without any lock, or in the heap of
-//! the thread that lets it grow.
+//! are of, as those of rows that another thread made ([`thread_cache`], and behind it the C
+//! library). A vector that begins in such a piece grows in the other thread's heap, under its lock,
+//! and stays there: two threads of a statement met at one lock up to ten times a millisecond and
+//! slept. So what is small and grows is allocated anew: from what waits, without any lock, or in
+//! the heap of the thread that lets it grow.
 //!
 //! A heap shrinks only at its end: below a piece that stays, freed memory stays resident, and the
 //! next statement may need its bytes elsewhere, for pages or large texts. So the allocator counts

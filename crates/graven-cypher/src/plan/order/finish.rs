@@ -6,6 +6,11 @@
 //! multiplied, or waits until conditions of later steps have thinned them out: both are tried, and
 //! what they come to tells which is cheaper. Those that are decided by one step follow each other
 //! by their cost.
+//!
+//! # Source
+//! Hellerstein and Stonebraker, "Predicate Migration: Optimizing Queries with Expensive
+//! Predicates", SIGMOD 1993, place such conditions by rank among joins; here the search tries them
+//! late.
 
 use std::collections::BTreeSet;
 
@@ -42,14 +47,16 @@ impl Search<'_> {
         let decided = |first: &[usize]| [&plain[..], first].concat();
         let defers = self.defers && !is_last;
         // The cheaper ones are decided, the others wait.
-        for first in 0..asking.len().min(DEFERRING_MAX) {
-            if defers {
-                let (first, deferred) = asking.split_at(first);
-                let mut later = next.clone();
-                later.deferred = deferred.iter().copied().collect();
-                let later = self.finished(later, step.clone(), (rows, work), &decided(first));
-                out.push(later);
-            }
+        let tried = if defers {
+            asking.len().min(DEFERRING_MAX)
+        } else {
+            0
+        };
+        for first in 0..tried {
+            let (first, deferred) = asking.split_at(first);
+            let mut later = next.clone();
+            later.deferred = deferred.iter().copied().collect();
+            out.push(self.finished(later, step.clone(), (rows, work), &decided(first)));
         }
         let mut now = next;
         now.deferred.clear();

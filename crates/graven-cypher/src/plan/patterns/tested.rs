@@ -194,7 +194,7 @@ fn on_each_node(
     };
     let of_path = matches!(&**list, Expr::Call { name, args, .. } if &**name == "nodes"
         && matches!(&args[..], [Expr::Variable(path)] if own.contains(path)));
-    // What differs each time is decided once for each node.
+    // What differs each time would be decided once for each node.
     if !of_path || is_volatile(predicate) || predicate.variables().iter().any(|read| read != var) {
         return false;
     }
