@@ -27,7 +27,7 @@
 //!   it come before the sync.
 //!
 //! # Concurrency
-//! One checkpoint at a time, under a mutex; readers and writers never wait for it. Where it makes
+//! One checkpoint at a time, under a mutex; readers and writers never wait for it. While it makes
 //! no pauses, several threads merge its stores (`stores.rs`).
 //!
 //! # Costs
@@ -60,6 +60,7 @@ mod tests;
 use crate::Result;
 use crate::catalog::{Catalog, StoreKind, Stores};
 use crate::data_file::FileRoot;
+use crate::delta::work_sharing::{Demand, Waiter};
 use crate::directory::{Directory, DirectoryBuilder};
 use crate::overflow_pages::{self, Footprint};
 use crate::superblock::{Found, LogPosition, Superblock};
@@ -73,7 +74,6 @@ pub(crate) use output::{Output, Pace};
 use parking_lot::{Mutex, MutexGuard};
 use publish::CurrentCheckpoint;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -133,18 +133,8 @@ pub(crate) struct Checkpointer {
     /// Held from the freezing of changes to the cut of the log.
     running: Mutex<()>,
     activity: Activity,
-    /// Commits that wait for it.
-    waiting: Arc<AtomicU32>,
-}
-
-/// A commit that waits for a checkpoint, which makes no pauses until this is dropped.
-#[derive(Debug)]
-pub(crate) struct UnpacedGuard<'a>(&'a AtomicU32);
-
-impl Drop for UnpacedGuard<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Threads that wait for it.
+    demand: Arc<Demand>,
 }
 
 impl Checkpointer {
@@ -154,7 +144,7 @@ impl Checkpointer {
             state: Mutex::default(),
             running: Mutex::default(),
             activity: Activity::default(),
-            waiting: Arc::default(),
+            demand: Arc::default(),
         }
     }
 
@@ -183,16 +173,16 @@ impl Checkpointer {
         self.running.try_lock()
     }
 
-    /// Registers a thread that waits for a checkpoint from now on.
-    pub(crate) fn unpaced(&self) -> UnpacedGuard<'_> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        UnpacedGuard(&self.waiting)
+    /// Registers a thread that waits for a checkpoint from now on: it makes no pauses until the
+    /// result is dropped.
+    pub(crate) fn unpaced(&self) -> Waiter<'_> {
+        self.demand.wait()
     }
 
     /// Whether a thread waits.
     #[cfg(test)]
     pub(crate) fn is_awaited(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
+        self.demand.is_any()
     }
 
     /// Pages whose writers are remembered.
@@ -208,7 +198,7 @@ impl Checkpointer {
         Pace {
             paced: options.paced,
             until: options.until.clone(),
-            waiting: self.waiting.clone(),
+            demand: self.demand.clone(),
         }
     }
 
@@ -299,7 +289,7 @@ impl CurrentCheckpoint {
     ) -> Result<(FileRoot, CheckpointReport)> {
         self.usable(root)?;
         let budget = root.pages.budget();
-        let threads = stores::threads(&pace, budget);
+        let threads = stores::threads(budget);
         let output = Output::new(
             root.pages.file().clone(),
             budget,

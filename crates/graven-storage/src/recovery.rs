@@ -340,7 +340,9 @@ impl Store {
     /// # Errors
     /// [`Error::LogFailed`]; the superblock cannot be written.
     pub fn close(&self) -> Result<()> {
+        let unpaced = self.checkpointer().unpaced();
         self.maintenance().stop();
+        drop(unpaced);
         let Some(log) = self.log() else {
             return Ok(());
         };

@@ -575,6 +575,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        let _unpaced = self.checkpointer.unpaced();
         self.maintenance.stop();
     }
 }

@@ -5,7 +5,7 @@
 //! [`BURST_BYTES`] at a time. There are as many lanes as threads that merge, each of which takes
 //! room for several pages ahead ([`Output::reserve_run`]). After each burst, and after [`STINT`] of
 //! other work, the writer pauses for as long as it has worked, so that commits and readers get disk
-//! and processors in between; not while commits wait for the checkpoint's end.
+//! and processors in between; not while threads wait for the checkpoint's end.
 //!
 //! Room for what everything else is found by (label runs, segment directory, catalogue) is kept
 //! from the beginning, as low as there is any, so that it does not come to lie at the end of the
@@ -15,6 +15,7 @@
 //! * CK-1, see `space.rs`: the copy of the free space that is allocated from holds nothing that is
 //!   reachable.
 
+use crate::delta::work_sharing::Demand;
 use crate::free_space::{Extent, FreeSpace};
 use crate::page_output::{PageOutput, ReservedPages};
 use crate::until::Until;
@@ -24,7 +25,6 @@ use graven_pagecache::page::{self, HEADER_BYTES};
 use graven_pagecache::{Budget, PageKind, PageRef, Reservation, SizeClass, UNIT_BYTES};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The buffers of all lanes take this much, or [`BUFFER_SHARE`] of a small memory limit.
@@ -84,13 +84,13 @@ pub(crate) struct Pace {
     pub(crate) paced: bool,
     /// When no more pages are written.
     pub(crate) until: Until,
-    /// Commits that wait for the checkpoint.
-    pub(crate) waiting: Arc<AtomicU32>,
+    /// Threads that wait for the checkpoint.
+    pub(crate) demand: Arc<Demand>,
 }
 
 impl Pace {
     pub(super) fn pauses(&self) -> bool {
-        self.paced && self.waiting.load(Ordering::Relaxed) == 0
+        self.paced && !self.demand.is_any()
     }
 }
 
@@ -129,6 +129,12 @@ impl Output {
                 reservation,
             }),
         })
+    }
+
+    /// What threads other than the checkpoint's own wait for before they merge; `None` where they
+    /// begin at once.
+    pub(super) fn demand(&self) -> Option<&Demand> {
+        self.pace.paced.then_some(&*self.pace.demand)
     }
 
     /// Keeps the lowest free room there is for pages of these classes, which [`Output::front`]

@@ -1,4 +1,4 @@
-//! Merging the stores of a checkpoint, by several threads where it makes no pauses.
+//! Merging the stores of a checkpoint, by several threads while it makes no pauses.
 //!
 //! # How it works
 //! The label sets of nodes come first, since patterns are counted by them. All other stores are
@@ -15,11 +15,10 @@ use super::columns;
 use super::label_runs;
 use super::lists;
 use super::merge::{CheckpointMerge, Counts, MergedStore, StoreMerge};
-use super::output::Pace;
 use super::patterns::{self, PatternChanges};
 use super::relationships;
 use crate::catalog::StoreKind;
-use crate::delta::work_sharing::share;
+use crate::delta::work_sharing::share_on;
 use crate::ids::{Direction, KeyId, TypeId};
 use crate::labels::LabelRuns;
 use crate::{Error, Result};
@@ -31,11 +30,8 @@ use std::collections::BTreeMap;
 const MEMORY_A_THREAD: u64 = 16 << 20;
 const THREADS_MAX: usize = 4;
 
-/// How many threads merge.
-pub(super) fn threads(pace: &Pace, budget: &Budget) -> usize {
-    if pace.pauses() {
-        return 1;
-    }
+/// How many threads merge, at most: one while there are pauses.
+pub(super) fn threads(budget: &Budget) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let fed = usize::try_from(budget.limit() / MEMORY_A_THREAD).unwrap_or(usize::MAX);
     cores.min(THREADS_MAX).min(fed).max(1)
@@ -123,7 +119,8 @@ impl CheckpointMerge<'_> {
         let jobs = jobs(changes, self.catalog.types().len() as u32);
         let done = Mutex::new(BTreeMap::new());
         let (root, output) = (self.root, self.output);
-        share(jobs.iter().enumerate().collect(), threads, |(at, job)| {
+        let jobs_left = jobs.iter().enumerate().collect();
+        share_on(output.demand(), jobs_left, threads, |(at, job)| {
             let mut own = StoreMerge::new(root, output, threads > 1);
             let made = job.run(&mut own, changes, labels, &relabelled)?;
             own.end_run();
