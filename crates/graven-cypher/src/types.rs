@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A set of value kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub struct TypeSet(u16);
+pub struct TypeSet(u32);
 
 impl TypeSet {
     /// Only null.
@@ -31,14 +31,30 @@ impl TypeSet {
     pub const RELATIONSHIP: TypeSet = TypeSet(1 << 7);
     /// Paths.
     pub const PATH: TypeSet = TypeSet(1 << 8);
-    /// Dates and times.
-    pub const TEMPORAL: TypeSet = TypeSet(1 << 9);
+    /// Dates.
+    pub const DATE: TypeSet = TypeSet(1 << 9);
+    /// Times of day without an offset.
+    pub const LOCAL_TIME: TypeSet = TypeSet(1 << 10);
+    /// Times of day with an offset.
+    pub const TIME: TypeSet = TypeSet(1 << 11);
+    /// Dates with a time of day, without an offset.
+    pub const LOCAL_DATETIME: TypeSet = TypeSet(1 << 12);
+    /// Dates with a time of day and an offset or zone.
+    pub const DATETIME: TypeSet = TypeSet(1 << 13);
     /// Durations.
-    pub const DURATION: TypeSet = TypeSet(1 << 10);
+    pub const DURATION: TypeSet = TypeSet(1 << 14);
     /// Points.
-    pub const POINT: TypeSet = TypeSet(1 << 11);
+    pub const POINT: TypeSet = TypeSet(1 << 15);
     /// Vectors.
-    pub const VECTOR: TypeSet = TypeSet(1 << 12);
+    pub const VECTOR: TypeSet = TypeSet(1 << 16);
+    /// Dates and times.
+    pub const TEMPORAL: TypeSet = TypeSet(
+        Self::DATE.0
+            | Self::LOCAL_TIME.0
+            | Self::TIME.0
+            | Self::LOCAL_DATETIME.0
+            | Self::DATETIME.0,
+    );
     /// Integers and floats.
     pub const NUMBER: TypeSet = TypeSet(Self::INTEGER.0 | Self::FLOAT.0);
     /// Nodes and relationships.
@@ -58,9 +74,10 @@ impl TypeSet {
             | Self::VECTOR.0,
     );
     /// Everything.
-    pub const ANY: TypeSet = TypeSet((1 << 13) - 1);
+    pub const ANY: TypeSet = TypeSet((1 << 17) - 1);
 
-    const NAMES: [(TypeSet, &'static str); 13] = [
+    /// A name of several kinds comes before those of each.
+    const NAMES: [(TypeSet, &'static str); 18] = [
         (Self::BOOLEAN, "Boolean"),
         (Self::INTEGER, "Integer"),
         (Self::FLOAT, "Float"),
@@ -71,6 +88,11 @@ impl TypeSet {
         (Self::RELATIONSHIP, "Relationship"),
         (Self::PATH, "Path"),
         (Self::TEMPORAL, "Temporal"),
+        (Self::DATE, "Date"),
+        (Self::LOCAL_TIME, "LocalTime"),
+        (Self::TIME, "Time"),
+        (Self::LOCAL_DATETIME, "LocalDateTime"),
+        (Self::DATETIME, "DateTime"),
         (Self::DURATION, "Duration"),
         (Self::POINT, "Point"),
         (Self::VECTOR, "Vector"),
@@ -111,7 +133,14 @@ impl fmt::Display for TypeSet {
         if *self == Self::ANY {
             return f.write_str("Any");
         }
-        let mut names = Self::NAMES.iter().filter(|(set, _)| self.0 & set.0 != 0);
+        let mut left = *self;
+        let mut names = Self::NAMES.iter().filter(|(set, _)| {
+            let named = left.0 & set.0 == set.0;
+            if named {
+                left.0 &= !set.0;
+            }
+            named
+        });
         match names.next() {
             None => f.write_str("Null"),
             Some((_, first)) => {
@@ -186,5 +215,9 @@ mod tests {
         assert_eq!(TypeSet::NUMBER.to_string(), "Integer or Float");
         assert_eq!(TypeSet::ANY.to_string(), "Any");
         assert_eq!(TypeSet::NULL.to_string(), "Null");
+        let dated = TypeSet::DATE.or(TypeSet::DATETIME);
+        assert_eq!(dated.to_string(), "Date or DateTime");
+        let timed = TypeSet::TEMPORAL.or(TypeSet::DURATION);
+        assert_eq!(timed.to_string(), "Temporal or Duration");
     }
 }

@@ -26,6 +26,7 @@ pub(crate) mod expand;
 pub(crate) mod expand_into;
 pub(crate) mod filter;
 pub(crate) mod foreach;
+mod graph_reads;
 pub(crate) mod hash_join;
 pub(crate) mod index_scan;
 mod inferred_type;

@@ -13,6 +13,7 @@
 //!   does.
 
 use graven_storage::Snapshot;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,6 +57,8 @@ pub(crate) struct Needs {
     follows_any: bool,
     /// It may ask for types or ends of relationships that it has deleted.
     deleted: bool,
+    /// Also of those that went with a node.
+    detached: bool,
 }
 
 impl Needs {
@@ -66,7 +69,11 @@ impl Needs {
                 op.for_each_rel_pattern(&mut |pattern, _| any |= pattern.types.is_empty());
                 any
             }),
-            deleted: asks_for_deleted(plan),
+            deleted: asks_for_deleted(plan, |kind| kind != VarKind::Node),
+            detached: asks_for_deleted(plan, |kind| {
+                use VarKind::{Path, Relationship, RelationshipList};
+                matches!(kind, Relationship | RelationshipList | Path)
+            }),
         }
     }
 }
@@ -88,8 +95,9 @@ struct DynamicNames {
 /// Type, start and end of deleted relationships by id.
 pub type DeletedRelationships = HashMap<u64, (TypeId, NodeId, NodeId)>;
 
-/// Whether a statement may still read the type or the ends of a relationship it has deleted.
-fn asks_for_deleted(plan: &Plan) -> bool {
+/// Whether a statement may still read the type or the ends of a relationship it has deleted: it
+/// calls `type()` or returns what `holds` them.
+fn asks_for_deleted(plan: &Plan, holds: impl Fn(VarKind) -> bool) -> bool {
     fn calls_type(expr: &Expr) -> bool {
         let mut found = matches!(expr, Expr::Call { name, .. } if &**name == "type");
         expr.for_each_child(&mut |child| found |= calls_type(child));
@@ -101,8 +109,8 @@ fn asks_for_deleted(plan: &Plan) -> bool {
         node.op.for_each_expr(&mut |e| types |= calls_type(e));
     });
     let returned = |var: &VarId| {
-        let kind = plan.variables.get(var.0 as usize).map(|v| v.kind);
-        kind != Some(VarKind::Node)
+        let variable = plan.variables.get(var.0 as usize);
+        variable.is_none_or(|variable| holds(variable.kind))
     };
     deletes && (types || plan.columns.iter().any(|(_, var)| returned(var)))
 }
@@ -298,8 +306,15 @@ impl Writer {
     ) -> Result<()> {
         self.any_deleted.store(true, Ordering::Relaxed);
         if detach {
-            let stop = || may_go_on().is_err();
-            let deleted = self.transaction.detach_delete_node_until(id, &stop);
+            let noted = RefCell::new(Ok(()));
+            let stop = || noted.borrow().is_err() || may_go_on().is_err();
+            let mut gone = |id, ends| {
+                if self.needs.detached && noted.borrow().is_ok() {
+                    *noted.borrow_mut() = self.note_deleted(id, ends);
+                }
+            };
+            let deleted = (self.transaction).detach_delete_node_until(id, &stop, &mut gone);
+            noted.into_inner()?;
             if let Err(graven_storage::Error::Stopped) = deleted {
                 may_go_on()?;
             }
@@ -312,17 +327,25 @@ impl Writer {
 
     /// Deletes a relationship and remembers its type, which may still be asked for.
     pub(crate) fn delete_relationship(&self, id: RelId, snapshot: &Snapshot) -> Result<()> {
-        /// Bytes of one remembered relationship in its table.
-        const ENTRY: usize = 64;
-        if let Some(deleted) = &self.deleted
-            && let Ok((rel_type, start, end)) = snapshot.relationship_endpoints(id)
+        if self.deleted.is_some()
+            && let Ok(ends) = snapshot.relationship_endpoints(id)
         {
-            let mut deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner);
-            deleted.1.charge(ENTRY)?;
-            deleted.0.insert(id.0, (rel_type, start, end));
+            self.note_deleted(id, ends)?;
         }
         self.any_deleted.store(true, Ordering::Relaxed);
         self.transaction.delete_relationship(id)?;
+        Ok(())
+    }
+
+    /// Remembers type and ends of a relationship, where the statement may ask for them.
+    fn note_deleted(&self, id: RelId, ends: (TypeId, NodeId, NodeId)) -> Result<()> {
+        /// Bytes of one remembered relationship in its table.
+        const ENTRY: usize = 64;
+        if let Some(deleted) = &self.deleted {
+            let mut deleted = deleted.lock().unwrap_or_else(PoisonError::into_inner);
+            deleted.1.charge(ENTRY)?;
+            deleted.0.insert(id.0, ends);
+        }
         Ok(())
     }
 

@@ -25,6 +25,16 @@ use crate::plan::{PathCount, VarId, VarKind};
 use crate::token::Span;
 use crate::types::{Type, TypeSet};
 
+/// Whether a path that is selected does not end where it starts: so it is in Kuzu for `SHORTEST`
+/// within a relationship. A path that is to have several relationships may lead back.
+fn leads_away(pattern: &PathPattern) -> bool {
+    let [(relationship, _)] = &pattern.steps[..] else {
+        return false;
+    };
+    let min = relationship.length.and_then(|length| length.min);
+    relationship.parts.is_some() && min <= Some(1)
+}
+
 /// Whether the shortest paths of a pattern are not those of one relationship alone.
 pub(super) fn is_selective(pattern: &PathPattern) -> bool {
     let [(only, _)] = &pattern.steps[..] else {
@@ -165,11 +175,18 @@ impl Binder<'_> {
         let mut graph = QueryGraph::default();
         let declared = self.match_patterns(&mut graph, &[all], false)?;
         let nodes = &declared[0].nodes;
+        let (from, to) = (nodes[0], nodes[nodes.len() - 1]);
         let lengths = declared[0].edges.iter().map(|edge| graph.edges[*edge].rel);
+        let lengths = lengths.collect();
+        if leads_away(pattern) {
+            let [from, to] = [from, to].map(Expr::Variable);
+            let differ = binary(BinaryOp::NotEqual, from, to);
+            graph.predicates.push(differ);
+        }
         Ok(Step::Select {
-            from: nodes[0],
-            to: nodes[nodes.len() - 1],
-            lengths: lengths.collect(),
+            from,
+            to,
+            lengths,
             count: shortest.count,
             conditions: self.conditions(filter)?,
             graph,

@@ -3,7 +3,7 @@
 use super::Function;
 use super::argument::{Argument, Kind};
 use super::table::{
-    ANY, BOOL, DURATION, FLOAT, INT, LIST, MAP, NODE, PATH, REL, STR, TEMPORAL, function, volatile,
+    ANY, BOOL, DATETIME, DURATION, FLOAT, INT, LIST, MAP, NODE, PATH, REL, STR, function, volatile,
 };
 
 /// Rows: name, lower-case name, arguments with what they are if they are left out, what it returns;
@@ -265,7 +265,7 @@ pub(super) const APOC: &[Function] = rows! {
         (input: Any given, format: String given) STR;
     "apoc.temporal.toZonedTemporal" "apoc.temporal.tozonedtemporal"
         (time: String,
-        format: String = "yyyy-MM-dd HH:mm:ss", timezone: String given = "UTC") TEMPORAL;
+        format: String = "yyyy-MM-dd HH:mm:ss", timezone: String given = "UTC") DATETIME;
     "apoc.text.base64Decode" "apoc.text.base64decode" (text: String given) STR;
     "apoc.text.base64Encode" "apoc.text.base64encode" (text: String given) STR;
     "apoc.text.base64UrlDecode" "apoc.text.base64urldecode" (url: String given) STR;

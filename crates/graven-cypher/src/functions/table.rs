@@ -18,6 +18,11 @@ pub(super) const NODE: TypeSet = TypeSet::NODE;
 pub(super) const REL: TypeSet = TypeSet::RELATIONSHIP;
 pub(super) const PATH: TypeSet = TypeSet::PATH;
 const ENTITY: TypeSet = TypeSet::ENTITY;
+pub(super) const DATE: TypeSet = TypeSet::DATE;
+pub(super) const LOCAL_TIME: TypeSet = TypeSet::LOCAL_TIME;
+pub(super) const TIME: TypeSet = TypeSet::TIME;
+pub(super) const LOCAL_DATETIME: TypeSet = TypeSet::LOCAL_DATETIME;
+pub(super) const DATETIME: TypeSet = TypeSet::DATETIME;
 pub(super) const TEMPORAL: TypeSet = TypeSet::TEMPORAL;
 pub(super) const DURATION: TypeSet = TypeSet::DURATION;
 const POINT: TypeSet = TypeSet::POINT;
@@ -91,27 +96,21 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("coalesce", "coalesce", (1, 255), ANY, ANY),
     function("cos", "cos", (1, 1), NUM, FLOAT),
     function("cot", "cot", (1, 1), NUM, FLOAT),
-    function("date", "date", (0, 1), ANY, TEMPORAL),
+    function("date", "date", (0, 1), ANY, DATE),
     volatile(function(
         "date.realtime",
         "date.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
+        DATE,
     )),
-    function("date.statement", "date.statement", (0, 1), ANY, TEMPORAL),
-    function(
-        "date.transaction",
-        "date.transaction",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ),
+    function("date.statement", "date.statement", (0, 1), ANY, DATE),
+    function("date.transaction", "date.transaction", (0, 1), ANY, DATE),
     then(
         TRUNCATED,
-        function("date.truncate", "date.truncate", (1, 3), STR, TEMPORAL),
+        function("date.truncate", "date.truncate", (1, 3), STR, DATE),
     ),
-    function("datetime", "datetime", (0, 1), ANY, TEMPORAL),
+    function("datetime", "datetime", (0, 1), ANY, DATETIME),
     then(
         &[NUM],
         function(
@@ -119,7 +118,7 @@ pub(super) const LANGUAGE: &[Function] = &[
             "datetime.fromepoch",
             (2, 2),
             NUM,
-            TEMPORAL,
+            DATETIME,
         ),
     ),
     function(
@@ -127,28 +126,28 @@ pub(super) const LANGUAGE: &[Function] = &[
         "datetime.fromepochmillis",
         (1, 1),
         NUM,
-        TEMPORAL,
+        DATETIME,
     ),
     volatile(function(
         "datetime.realtime",
         "datetime.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
+        DATETIME,
     )),
     function(
         "datetime.statement",
         "datetime.statement",
         (0, 1),
         ANY,
-        TEMPORAL,
+        DATETIME,
     ),
     function(
         "datetime.transaction",
         "datetime.transaction",
         (0, 1),
         ANY,
-        TEMPORAL,
+        DATETIME,
     ),
     then(
         TRUNCATED,
@@ -157,7 +156,7 @@ pub(super) const LANGUAGE: &[Function] = &[
             "datetime.truncate",
             (1, 3),
             STR,
-            TEMPORAL,
+            DATETIME,
         ),
     ),
     function("degrees", "degrees", (1, 1), NUM, FLOAT),
@@ -237,6 +236,7 @@ pub(super) const LANGUAGE: &[Function] = &[
         LIST,
         MAP,
     ),
+    function("graven.beside", "graven.beside", (2, 2), ANY, ANY),
     internal(function(
         "graven.concatenate",
         CONCATENATE,
@@ -410,27 +410,33 @@ pub(super) const LANGUAGE: &[Function] = &[
     function("last", "last", (1, 1), LIST, ANY),
     then(&[INT], function("left", "left", (2, 2), STR, STR)),
     function("length", "length", (1, 1), PATH, INT),
-    function("localdatetime", "localdatetime", (0, 1), ANY, TEMPORAL),
+    function(
+        "localdatetime",
+        "localdatetime",
+        (0, 1),
+        ANY,
+        LOCAL_DATETIME,
+    ),
     volatile(function(
         "localdatetime.realtime",
         "localdatetime.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_DATETIME,
     )),
     function(
         "localdatetime.statement",
         "localdatetime.statement",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_DATETIME,
     ),
     function(
         "localdatetime.transaction",
         "localdatetime.transaction",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_DATETIME,
     ),
     then(
         TRUNCATED,
@@ -439,30 +445,30 @@ pub(super) const LANGUAGE: &[Function] = &[
             "localdatetime.truncate",
             (1, 3),
             STR,
-            TEMPORAL,
+            LOCAL_DATETIME,
         ),
     ),
-    function("localtime", "localtime", (0, 1), ANY, TEMPORAL),
+    function("localtime", "localtime", (0, 1), ANY, LOCAL_TIME),
     volatile(function(
         "localtime.realtime",
         "localtime.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_TIME,
     )),
     function(
         "localtime.statement",
         "localtime.statement",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_TIME,
     ),
     function(
         "localtime.transaction",
         "localtime.transaction",
         (0, 1),
         ANY,
-        TEMPORAL,
+        LOCAL_TIME,
     ),
     then(
         TRUNCATED,
@@ -471,7 +477,7 @@ pub(super) const LANGUAGE: &[Function] = &[
             "localtime.truncate",
             (1, 3),
             STR,
-            TEMPORAL,
+            LOCAL_TIME,
         ),
     ),
     function("log", "log", (1, 1), NUM, FLOAT),
@@ -523,25 +529,19 @@ pub(super) const LANGUAGE: &[Function] = &[
     ),
     function("tail", "tail", (1, 1), LIST, LIST),
     function("tan", "tan", (1, 1), NUM, FLOAT),
-    function("time", "time", (0, 1), ANY, TEMPORAL),
+    function("time", "time", (0, 1), ANY, TIME),
     volatile(function(
         "time.realtime",
         "time.realtime",
         (0, 1),
         ANY,
-        TEMPORAL,
+        TIME,
     )),
-    function("time.statement", "time.statement", (0, 1), ANY, TEMPORAL),
-    function(
-        "time.transaction",
-        "time.transaction",
-        (0, 1),
-        ANY,
-        TEMPORAL,
-    ),
+    function("time.statement", "time.statement", (0, 1), ANY, TIME),
+    function("time.transaction", "time.transaction", (0, 1), ANY, TIME),
     then(
         TRUNCATED,
-        function("time.truncate", "time.truncate", (1, 3), STR, TEMPORAL),
+        function("time.truncate", "time.truncate", (1, 3), STR, TIME),
     ),
     volatile(function("timestamp", "timestamp", (0, 0), ANY, INT)),
     function("toBoolean", "toboolean", (1, 1), STR.or(BOOL).or(INT), BOOL),

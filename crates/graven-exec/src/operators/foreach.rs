@@ -1,9 +1,14 @@
 //! `FOREACH`: runs an inner tree once per element of a list, for each input row, and hands the row
 //! on.
+//!
+//! # How it works
+//! A list that may read the graph is computed when its row is due, behind the writes of the rows
+//! before; any other list is computed for a whole batch.
 
 use std::sync::Arc;
 
 use super::argument::ArgumentSlot;
+use super::graph_reads::reads_graph;
 use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
@@ -36,16 +41,12 @@ impl Foreach {
             list,
         }
     }
-}
 
-impl PhysicalOperator for Foreach {
-    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
-        let Some(batch) = self.input.next(rt)? else {
-            return Ok(None);
-        };
+    /// Runs the inner tree for all rows of a batch, whose lists are computed together.
+    fn run(&mut self, batch: &Batch, rt: &QueryContext) -> Result<()> {
         let (list, inner, slot) = (&self.list, &mut self.inner, &self.slot);
         in_portions(
-            &batch,
+            batch,
             rt,
             |rows, held| list.column_for(held, Rows::all(rows), rt),
             |rows, lists| {
@@ -64,7 +65,22 @@ impl PhysicalOperator for Foreach {
                 }
                 Ok(())
             },
-        )?;
+        )
+    }
+}
+
+impl PhysicalOperator for Foreach {
+    fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
+        let Some(batch) = self.input.next(rt)? else {
+            return Ok(None);
+        };
+        if batch.len() > 1 && reads_graph(&self.list, &batch) {
+            for row in 0..batch.len() {
+                self.run(&batch.slice(row, row + 1), rt)?;
+            }
+        } else {
+            self.run(&batch, rt)?;
+        }
         Ok(Some(batch))
     }
 

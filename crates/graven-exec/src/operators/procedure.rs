@@ -3,7 +3,8 @@
 //! # How it works
 //! Rows that a procedure makes little by little are taken as they are wanted. What a procedure that
 //! writes has deleted, and the names that it has brought about, are made known to the writer of the
-//! statement, whose operators may meet both.
+//! statement, whose operators may meet both. Arguments of one that writes are computed when their
+//! row is due where they may read the graph, and otherwise for a whole batch.
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use graven_cypher::Span;
 use graven_types::told;
 
 use super::aggregate::columns;
+use super::graph_reads::reads_graph;
 use super::row_expander::{RowExpander, gather_with};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::column::Column;
@@ -31,7 +33,8 @@ pub(crate) struct Procedure {
     yields: Arc<[(Arc<str>, usize)]>,
     /// It changes the graph.
     writes: bool,
-    arguments: Vec<Arc<Column>>,
+    /// Those of the batch; `None` where they are computed row by row.
+    arguments: Option<Vec<Arc<Column>>>,
     /// Result of the current row and how many rows of it are handed out.
     result: Option<(ProcedureResult, usize)>,
 }
@@ -56,13 +59,20 @@ impl Procedure {
             args,
             yields,
             writes,
-            arguments: Vec::new(),
+            arguments: None,
             result: None,
         }
     }
 
     fn call(&self, row: usize, rt: &QueryContext) -> Result<ProcedureResult> {
-        let args: Vec<_> = self.arguments.iter().map(|c| c.value(row)).collect();
+        let args: Vec<_> = match &self.arguments {
+            Some(columns) => columns.iter().map(|c| c.value(row)).collect(),
+            None => {
+                let one = self.input.batch().slice(row, row + 1);
+                let columns = columns(&self.args, Rows::all(&one), rt)?;
+                columns.iter().map(|c| c.value(0)).collect()
+            }
+        };
         let caller = Caller {
             snapshot: &rt.snapshot,
             transaction: rt.transaction.as_ref(),
@@ -142,9 +152,13 @@ impl Procedure {
 impl PhysicalOperator for Procedure {
     fn next(&mut self, rt: &QueryContext) -> Result<Option<Batch>> {
         loop {
-            let (args, arguments) = (&self.args, &mut self.arguments);
+            let (args, arguments, writes) = (&self.args, &mut self.arguments, self.writes);
             if !self.input.advance(rt, |batch| {
-                *arguments = columns(args, Rows::all(batch), rt)?;
+                let by_row = writes && args.iter().any(|arg| reads_graph(arg, batch));
+                *arguments = match by_row {
+                    true => None,
+                    false => Some(columns(args, Rows::all(batch), rt)?),
+                };
                 Ok(())
             })? {
                 return Ok(None);

@@ -13,6 +13,7 @@ use graven_cypher::{Span, plan};
 use graven_storage::{KeyId, LabelId, PropertyValue};
 use graven_types::told;
 
+use super::graph_reads::reads_graph;
 use super::portions::in_portions;
 use crate::batch::Batch;
 use crate::column::Column;
@@ -410,43 +411,6 @@ fn add(entity: Entity, entries: &[(Arc<str>, Value)], rt: &QueryContext) -> Resu
     let counted = before + entries.len() as u64;
     writer.transaction().count_properties(counted);
     Ok(())
-}
-
-/// Whether computing the expression for these rows may read a property or label.
-fn reads_graph(expr: &Compiled, batch: &Batch) -> bool {
-    match expr {
-        Compiled::Constant(_) | Compiled::Parameter(..) | Compiled::Slot(_) => false,
-        Compiled::Property { base, .. } => match &**base {
-            Compiled::Constant(_) | Compiled::Parameter(..) => false,
-            Compiled::Slot(slot) if *slot < batch.columns().len() => {
-                let holds = |v: &Value| !matches!(v, Value::Map(_) | Value::Null);
-                match &**batch.column(*slot) {
-                    Column::Values(values) => values.iter().any(holds),
-                    Column::Constant(value, _) => holds(value),
-                    _ => true,
-                }
-            }
-            _ => true,
-        },
-        Compiled::List(items) => items.iter().any(|e| reads_graph(e, batch)),
-        Compiled::Map(entries) => entries.iter().any(|(_, e)| reads_graph(e, batch)),
-        Compiled::Unary(_, e, _) => reads_graph(e, batch),
-        Compiled::Binary(_, a, b, _) => reads_graph(a, batch) || reads_graph(b, batch),
-        Compiled::Call(_, args, _) => args.iter().any(|e| holds_graph(e, batch)),
-        _ => true,
-    }
-}
-
-/// Whether a function given this argument may read the graph.
-fn holds_graph(expr: &Compiled, batch: &Batch) -> bool {
-    match expr {
-        Compiled::Slot(slot) if *slot < batch.columns().len() => !matches!(
-            &**batch.column(*slot),
-            Column::Integers(_) | Column::Floats(_) | Column::Booleans(_)
-        ),
-        Compiled::Slot(_) => true,
-        _ => reads_graph(expr, batch),
-    }
 }
 
 /// See the file header.

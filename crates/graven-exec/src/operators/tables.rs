@@ -334,9 +334,9 @@ impl Tables<'_> {
         self.each(entity, &mut |id| {
             match entity {
                 SchemaEntity::Node(_) => {
-                    let stopped = self
-                        .transaction
-                        .detach_delete_node_until(NodeId(id), self.stop);
+                    let (node, gone) = (NodeId(id), &mut |_, _| ());
+                    let stopped =
+                        (self.transaction).detach_delete_node_until(node, self.stop, gone);
                     if let Err(Error::Stopped) = stopped {
                         self.rt.check_cancelled()?;
                     }

@@ -319,13 +319,18 @@ impl Transaction {
     /// # Errors
     /// What reading gives.
     pub fn delete_relationship(&self, relationship: RelId) -> Result<bool> {
-        self.write(|state| self.delete_one_relationship(state, relationship))
+        self.write(|state| Ok(self.delete_one_relationship(state, relationship)?.is_some()))
     }
 
-    fn delete_one_relationship(&self, state: &mut State, relationship: RelId) -> Result<bool> {
+    /// Its type and ends, where it was there.
+    fn delete_one_relationship(
+        &self,
+        state: &mut State,
+        relationship: RelId,
+    ) -> Result<Option<(TypeId, NodeId, NodeId)>> {
         let (rel_type, start, end) = match self.view.relationship_endpoints(relationship) {
             Ok(ends) => ends,
-            Err(Error::NoSuchRelationship { .. }) => return Ok(false),
+            Err(Error::NoSuchRelationship { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let keys = self.view.relationship_keys(relationship)?;
@@ -358,7 +363,7 @@ impl Transaction {
             edits.apply(layer);
         });
         state.counters.relationships_deleted += 1;
-        Ok(true)
+        Ok(Some((rel_type, start, end)))
     }
 
     /// Deletes a node; `false` if it was gone already. Its relationships must be gone by the end of
@@ -430,22 +435,31 @@ impl Transaction {
     /// # Errors
     /// What reading gives.
     pub fn detach_delete_node(&self, node: NodeId) -> Result<u64> {
-        self.detach_delete_node_until(node, &|| false)
+        self.detach_delete_node_until(node, &|| false, &mut |_, _| ())
     }
 
     /// As [`Transaction::detach_delete_node`]; `stop` is asked from time to time. Once stopped, the
-    /// transaction must be rolled back.
+    /// transaction must be rolled back. `gone` is told each relationship, with its type and ends.
     ///
     /// # Errors
     /// What reading gives; [`Error::Stopped`].
-    pub fn detach_delete_node_until(&self, node: NodeId, stop: &dyn Fn() -> bool) -> Result<u64> {
+    pub fn detach_delete_node_until(
+        &self,
+        node: NodeId,
+        stop: &dyn Fn() -> bool,
+        gone: &mut dyn FnMut(RelId, (TypeId, NodeId, NodeId)),
+    ) -> Result<u64> {
         self.write(|state| {
             let mut relationships = Vec::new();
             self.for_each_adjacency(|adjacency| adjacency.neighbours(node, &mut relationships))?;
             let mut count = 0;
             for Neighbour { relationship, .. } in relationships {
                 // Loops are in the lists of both directions.
-                count += u64::from(self.delete_one_relationship(state, relationship)?);
+                let Some(ends) = self.delete_one_relationship(state, relationship)? else {
+                    continue;
+                };
+                gone(relationship, ends);
+                count += 1;
                 if count % CHARGE_EVERY == 0 {
                     self.charge(state)?;
                     if stop() {

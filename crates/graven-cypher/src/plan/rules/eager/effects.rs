@@ -106,9 +106,23 @@ impl Effects {
     }
 }
 
-/// Whether a function that is given a node or relationship reads its properties, and whether its
-/// labels. One that is not named here may read both.
-fn read_by_call(name: &str) -> (bool, bool) {
+/// What a function reads of a node or relationship that it is given.
+#[derive(Clone, Copy)]
+struct ReadByCall {
+    properties: bool,
+    labels: bool,
+    /// Of a node, those that begin or end there.
+    relationships: bool,
+}
+
+/// What a function reads of what it is given; one that is not named here may read properties and
+/// labels.
+fn read_by_call(name: &str) -> ReadByCall {
+    let read = |properties, labels| ReadByCall {
+        properties,
+        labels,
+        relationships: false,
+    };
     match name {
         "id"
         | "elementid"
@@ -130,12 +144,19 @@ fn read_by_call(name: &str) -> (bool, bool) {
         | "graven.element"
         | "graven.slice"
         | functions::CONCATENATE
-        | functions::IS_TYPED => (false, false),
-        "keys" | "properties" | functions::MERGE_MAPS => (true, false),
+        | functions::IS_TYPED => read(false, false),
+        "keys" | "properties" | functions::MERGE_MAPS => read(true, false),
         "labels" | functions::IS_LABELED | functions::HAS_ALL_LABELS | functions::HAS_ANY_LABEL => {
-            (false, true)
+            read(false, true)
         }
-        _ => (true, true),
+        "apoc.node.id" => read(false, false),
+        "apoc.node.labels" => read(false, true),
+        _ if name.starts_with("apoc.node.") || name.starts_with("apoc.nodes.") => ReadByCall {
+            properties: false,
+            labels: false,
+            relationships: true,
+        },
+        _ => read(true, true),
     }
 }
 
@@ -287,10 +308,12 @@ impl Rule<'_> {
             }
             Expr::Call { name, args, .. } => {
                 let entities = args.iter().filter(|arg| !self.is_plain(arg));
-                let (properties, labels) = read_by_call(name);
+                let read = read_by_call(name);
                 for (var, kind) in entities.map(|arg| self.subject(arg)) {
-                    reads.extend(properties.then_some(Access::Property(None, kind, var)));
-                    reads.extend(labels.then_some(Access::Label(None, var)));
+                    let all = Access::Relationships(Vec::new());
+                    reads.extend(read.properties.then_some(Access::Property(None, kind, var)));
+                    reads.extend(read.labels.then_some(Access::Label(None, var)));
+                    reads.extend(read.relationships.then_some(all));
                 }
             }
             _ => {}
