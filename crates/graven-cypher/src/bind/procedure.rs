@@ -1,5 +1,6 @@
 //! `CALL procedure(...) YIELD ...`: arguments and result columns against what the schema knows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::graph::Step;
@@ -42,7 +43,10 @@ impl Binder<'_> {
         if call.optional {
             self.check_optional(call, &view)?;
         }
+        let from = self.here();
         let args = self.procedure_arguments(call, &view, standalone)?;
+        // What a subquery in them finds is what the rows before have left.
+        let by_row = view.writes && self.waits_for_subquery(&args);
         let yields = self.procedure_yields(call, &view, standalone)?;
         if call.shown {
             // `*` has the columns of a command in the order in which it gives them.
@@ -53,18 +57,26 @@ impl Binder<'_> {
             .as_ref()
             .map(|f| self.condition(f))
             .transpose()?;
-        let columns = yields
+        let columns: Columns = yields
             .iter()
             .map(|(_, var)| (self.variables[var.0 as usize].name.clone(), *var))
             .collect();
         self.differing += 1;
-        steps.push(Step::Procedure {
+        let read = args.iter().chain(&filter).flat_map(Expr::variables);
+        let mut read: BTreeSet<VarId> = read.collect();
+        read.retain(|var| !yields.iter().any(|(_, own)| own == var));
+        let imports = by_row.then(|| self.imports_with(read, from));
+        let step = Step::Procedure {
             name: call.name.text.clone(),
             args,
             yields,
             filter,
             writes: view.writes,
             at: call.name.span,
+        };
+        steps.push(match imports {
+            Some(imports) => Step::inner(vec![step], Columns::clone(&columns), imports, false),
+            None => step,
         });
         Ok(standalone.then_some(columns))
     }

@@ -110,8 +110,11 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// A list with a subquery is computed when its row is due, as the body of another `FOREACH`:
+    /// what the subquery finds is what the rows before have left.
     fn foreach(&mut self, name: &Name, list: &ast::Expr, clauses: &[Clause]) -> Result<Step> {
         let place = list.span;
+        let from = self.here();
         let (list, ty) = self.expression(list)?;
         let element = if ty.set.is(TypeSet::LIST) {
             Type::of(ty.element)
@@ -132,7 +135,9 @@ impl Binder<'_> {
         let imports = self.leave_subquery(mark);
         result?;
         self.uses.extend(imports.iter().copied());
-        Ok(Step::Foreach {
+        let outer =
+            (self.waits_for_subquery([&list])).then(|| self.imports_with(list.variables(), from));
+        let step = Step::Foreach {
             list,
             var,
             body: Branch {
@@ -141,6 +146,10 @@ impl Binder<'_> {
             },
             imports,
             at: place,
+        };
+        Ok(match outer {
+            Some(imports) => self.done_once(vec![step], set::one_item(), imports, place),
+            None => step,
         })
     }
 }

@@ -5,10 +5,11 @@ use crate::bind::graph::{Branch, Step};
 use crate::bind::{Binder, Result};
 use crate::diagnostic::Code;
 use crate::plan::expression::{Expr, Literal};
-use crate::plan::{SetItem, VarKind};
+use crate::plan::{SetItem, VarId, VarKind};
 use crate::schema_view::TableView;
 use crate::token::Span;
 use crate::types::TypeSet;
+use std::collections::BTreeSet;
 
 /// Whether the new properties of a node of a table lack its key, which it cannot lose: the others
 /// stay then, too.
@@ -22,12 +23,17 @@ fn leaves_key(table: &TableView, properties: &ast::Expr) -> bool {
     }
 }
 
+/// A list of one item.
+pub(super) fn one_item() -> Expr {
+    Expr::List(vec![Expr::Literal(Literal::Integer(1))])
+}
+
 impl Binder<'_> {
     pub(super) fn has_subquery(&self, items: &[SetItem]) -> bool {
         let mut found = false;
         for item in items {
             item.for_each_expr(&mut |e| {
-                found |= e.variables().iter().any(|var| self.is_open_subquery(*var));
+                found |= self.waits_for_subquery([e]);
             });
         }
         found
@@ -46,28 +52,14 @@ impl Binder<'_> {
         if always && !self.has_subquery(&items) {
             return Step::Set(items);
         }
-        let mut imports = self.used_since(from);
+        // Also what was declared since, by the MERGE that these items belong to.
+        let mut read = BTreeSet::new();
         for item in &items {
-            // Also what was declared since, by the MERGE that these items belong to.
-            item.for_each_expr(&mut |e| {
-                for var in e.variables() {
-                    match self
-                        .subqueries
-                        .get(&var)
-                        .filter(|_| self.is_open_subquery(var))
-                    {
-                        Some(subquery) => imports.extend(&subquery.imports),
-                        None => imports.push(var),
-                    }
-                }
-            });
+            item.for_each_expr(&mut |e| read.extend(e.variables()));
         }
-        // Subqueries that others wait for are computed beside them.
-        imports.retain(|var| !self.is_open_subquery(*var));
-        imports.sort_unstable();
-        imports.dedup();
+        let imports = self.imports_with(read, from);
         let at = items.first().map_or(self.clause_span, SetItem::place);
-        let one = Expr::List(vec![Expr::Literal(Literal::Integer(1))]);
+        let one = one_item();
         let list = match always {
             true => one,
             false => Expr::Case {
@@ -85,6 +77,17 @@ impl Binder<'_> {
                 _ => steps.push(Step::Set(vec![item])),
             }
         }
+        self.done_once(steps, list, imports, at)
+    }
+
+    /// Steps that are done for a row as the body of a `FOREACH` of one item, or none.
+    pub(super) fn done_once(
+        &mut self,
+        steps: Vec<Step>,
+        list: Expr,
+        imports: Vec<VarId>,
+        at: Span,
+    ) -> Step {
         Step::Foreach {
             list,
             var: self.new_variable("  once", VarKind::Value),
@@ -95,6 +98,35 @@ impl Binder<'_> {
             imports,
             at,
         }
+    }
+
+    /// What a part of a clause that began at `from` needs of the row, where it reads these
+    /// variables. Subqueries that it waits for are computed within it, beside each other.
+    pub(in crate::bind) fn imports_with(
+        &self,
+        read: BTreeSet<VarId>,
+        from: (usize, usize),
+    ) -> Vec<VarId> {
+        let mut imports = self.used_since(from);
+        for var in read {
+            match self.subqueries.get(&var) {
+                Some(subquery) if self.is_open_subquery(var) => imports.extend(&subquery.imports),
+                _ => imports.push(var),
+            }
+        }
+        imports.retain(|var| !self.is_open_subquery(*var));
+        imports.sort_unstable();
+        imports.dedup();
+        imports
+    }
+
+    /// Whether these expressions wait for a subquery.
+    pub(in crate::bind) fn waits_for_subquery<'e>(
+        &self,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> bool {
+        let mut read = exprs.into_iter().flat_map(Expr::variables);
+        read.any(|var| self.is_open_subquery(var))
     }
 
     pub(super) fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>> {
