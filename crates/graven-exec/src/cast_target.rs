@@ -46,6 +46,8 @@ pub(crate) enum Target {
     Json,
     /// Moments of whole units of so many nanoseconds.
     Moment(u32),
+    /// Times in UTC.
+    Instant,
     /// Bytes, of texts with `\x41` for some of them.
     Blob,
     /// The text by which a property holds a struct, a map or a union.
@@ -145,6 +147,7 @@ impl Target {
             ("JSON", None) => Target::Json,
             ("TIMESTAMP_MS", None) => Target::Moment(1_000_000),
             ("TIMESTAMP_SEC" | "TIMESTAMP_S", None) => Target::Moment(1_000_000_000),
+            ("TIMESTAMP_TZ", None) => Target::Instant,
             ("BLOB" | "BYTEA", None) => Target::Blob,
             ("STORED TEXT", None) => Target::Stored,
             (_, None) => Target::Plain(Kind::parse(&upper)?, PropertyType::parse(&upper).ok()?),
@@ -179,6 +182,7 @@ impl Target {
                 },
                 _ => None,
             },
+            Target::Instant => in_utc(plain(value, &Kind::DateTime)?),
             Target::Blob => match value {
                 Value::String(text) => blob(text).map(|bytes| Value::Bytes(bytes.into())),
                 other => of_kind(other, &Kind::Bytes),
@@ -301,7 +305,7 @@ impl Target {
             Target::Decimal { .. } | Target::Plain(Kind::Float, _) => TypeSet::NUMBER,
             Target::Json | Target::Stored | Target::DecimalText(_) => TypeSet::STRING,
             Target::Blob => TypeSet::ANY,
-            Target::Moment(_) => TypeSet::TEMPORAL,
+            Target::Moment(_) | Target::Instant => TypeSet::TEMPORAL,
             Target::List(..) => TypeSet::LIST,
             Target::Vector(_) => TypeSet::VECTOR,
             Target::Any => TypeSet::ANY,
@@ -373,6 +377,25 @@ fn plain(value: &Value, kind: &Kind) -> Option<Value> {
         }
         _ => of_kind(value, kind),
     }
+}
+
+/// The same instant without an offset and without the name of a zone.
+fn in_utc(moment: Value) -> Option<Value> {
+    let Value::Stored(stored) = &moment else {
+        return None;
+    };
+    let PropertyValue::DateTime(time) = &**stored else {
+        return None;
+    };
+    if time.offset_seconds == 0 && time.zone.is_none() {
+        return Some(moment);
+    }
+    let time = DateTime {
+        offset_seconds: 0,
+        zone: None,
+        ..time.clone()
+    };
+    Some(Value::Stored(Arc::new(PropertyValue::DateTime(time))))
 }
 
 /// The bytes of a text of ASCII in which `\x41` stands for one; none if it is no such text.

@@ -24,6 +24,7 @@ use graven_types::PropertyValue;
 use graven_types::told;
 use graven_types::{DateTime, Duration};
 
+use crate::cast::uuid_of_bytes;
 use crate::column::Column;
 use crate::datum::{Cells, Datum};
 use crate::decimal;
@@ -131,7 +132,7 @@ pub(crate) fn cells(array: &ArrayRef, is_uuid: bool) -> Result<Cells, BadCell> {
     if is_uuid {
         for datum in &mut data {
             if let Datum::Value(PropertyValue::Bytes(bytes)) = datum {
-                *datum = Datum::text(&uuid_text(bytes));
+                *datum = Datum::text(&uuid_of_bytes(bytes));
             }
         }
     }
@@ -218,17 +219,6 @@ fn entries_of_maps(array: &ArrayRef) -> StructArray {
     let offsets = array.value_offsets();
     let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
     array.entries().slice(first, last - first)
-}
-
-fn uuid_text(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }
 
 fn each<T: Array + ?Sized>(

@@ -62,6 +62,9 @@ pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
             (P::Integer(i), Kind::Decimal(digits, scale)) => {
                 P::Float(decimal::of_integer(i, (*digits, *scale))?)
             }
+            (P::Bytes(bytes), Kind::Uuid) if bytes.len() == 16 => {
+                P::String(uuid_of_bytes(&bytes).into())
+            }
             (P::LocalDateTime(t), Kind::Date) if t.seconds % 86_400 == 0 && t.nanoseconds == 0 => {
                 P::Date(t.seconds / 86_400)
             }
@@ -90,6 +93,18 @@ pub fn cast(datum: Datum, kind: &Kind) -> Result<Datum, String> {
         _ => return no(),
     };
     Ok(Datum::Value(value))
+}
+
+/// The canonical form of the UUID that these bytes are.
+pub(crate) fn uuid_of_bytes(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
 }
 
 /// The canonical form of a UUID: 32 hexadecimal digits, whatever their case, with hyphens anywhere
@@ -290,6 +305,20 @@ mod tests {
         ] {
             assert_eq!(kind_of_text(text), kind, "{text}");
         }
+    }
+
+    /// Goal: bytes are a UUID where they are as many as one has, in lists, too.
+    #[test]
+    fn bytes_are_uuids() {
+        let bytes = |count: u8| Datum::Value(PropertyValue::Bytes((0..count).collect()));
+        let text = Datum::text("00010203-0405-0607-0809-0a0b0c0d0e0f");
+        assert_eq!(cast(bytes(16), &Kind::Uuid), Ok(text.clone()));
+        let list = Kind::List(Box::new(Kind::Uuid));
+        assert_eq!(
+            cast(Datum::list(vec![bytes(16)]), &list),
+            Ok(Datum::list(vec![text]))
+        );
+        assert!(cast(bytes(15), &Kind::Uuid).is_err());
     }
 
     #[test]

@@ -265,7 +265,8 @@ fn is_of_no_text(
 fn has_names(first: &[Option<String>], rows: &[Vec<Option<String>>]) -> bool {
     let named = |text: &Option<String>| {
         let text = text.as_deref();
-        text.is_some_and(|text| !text.trim().is_empty() && kind_of_text(text) == Kind::String)
+        let text = text.map(str::trim);
+        text.is_some_and(|text| !text.is_empty() && kind_of_text(text) == Kind::String)
     };
     let mut sorted: Vec<_> = first.iter().collect();
     sorted.sort();

@@ -9,7 +9,8 @@
 //!
 //! # Invariants
 //! * FI-14 A file that Graven wrote is never read with other quotes or escapes than it was written
-//!   with: by these, all of its records can be read.
+//!   with: by these, all of its records can be read. A file of one column is an exception where the
+//!   lines hold another delimiter, not equally often: those of two columns in other quotes look so.
 
 use crate::csv_records::{Dialect, Marks, Records};
 use crate::error::Result;
@@ -35,10 +36,15 @@ pub(crate) fn dialect(name: &str, open: Open<'_>, options: &Options) -> Result<D
     }
     let usual = delimited(name, open, &usual, options)?;
     let others: Vec<_> = OTHERS.iter().filter(|way| may_be(way, options)).collect();
-    if others.is_empty() || Look::at(name, open, &usual, options.sample)?.is_clean() {
+    if others.is_empty() {
         return Ok(usual);
     }
-    if options.delimiter.is_none() && usual.delimiter != DELIMITERS[0] {
+    let look = Look::at(name, open, &usual, options.sample)?;
+    if look.is_clean() {
+        return Ok(usual);
+    }
+    // What is ragged cannot be read in the usual way at all.
+    if !look.is_ragged() && options.delimiter.is_none() && usual.delimiter != DELIMITERS[0] {
         // Texts of one column may hold any other delimiter.
         let comma = Dialect {
             delimiter: DELIMITERS[0],
@@ -139,9 +145,14 @@ impl Look {
         Ok(look)
     }
 
+    /// Whether some have more fields than others.
+    fn is_ragged(&self) -> bool {
+        self.same != self.all
+    }
+
     /// Whether all could be read, as a writer of tables would have written them.
     fn is_clean(&self) -> bool {
-        !self.failed && self.same == self.all && !self.marks.bare
+        !self.failed && !self.is_ragged() && !self.marks.bare
     }
 
     /// Whether they have the quotes and escapes of the dialect.

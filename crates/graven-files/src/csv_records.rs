@@ -367,7 +367,14 @@ impl Records {
         };
         let bytes = &self.block[field.place.clone()];
         let text = std::str::from_utf8(bytes).map_err(|_| "is no UTF-8 text".to_owned())?;
-        if !field.quoted && (text.is_empty() || self.dialect.nulls.iter().any(|n| n == text)) {
+        let is_null = || self.dialect.nulls.iter().any(|null| null == text);
+        // What has quotes is a text, but where the empty text is given as null.
+        let is_none = match (text.is_empty(), field.quoted) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => is_null(),
+        };
+        if is_none {
             return Ok(None);
         }
         if !field.escaped {

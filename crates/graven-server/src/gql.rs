@@ -22,6 +22,16 @@ const OTHER: (&str, &str) = (
 /// Graven's code, the status, and its description.
 const OF_OWN: &[(&str, &str, &str)] = &[
     (
+        "SyntaxError.InvalidArgumentType",
+        "22G03",
+        "error: data exception - invalid value type",
+    ),
+    (
+        "ArgumentError.InvalidTemporalText",
+        "22007",
+        "error: data exception - invalid date, time, or datetime format",
+    ),
+    (
         "Schema.SameConstraintExists",
         "22N65",
         "error: data exception - equivalent constraint already exists",
@@ -101,11 +111,6 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "error: syntax error or access rule violation - invalid syntax",
     ),
     (
-        "Statement.ParameterMissing",
-        "42N51",
-        "error: syntax error or access rule violation - invalid parameter",
-    ),
-    (
         "Statement.AccessMode",
         "25G03",
         "error: invalid transaction state - read-only GQL-transaction",
@@ -116,11 +121,6 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "error: data exception - invalid value type",
     ),
     ("Statement.ArgumentError", "22000", "error: data exception"),
-    (
-        "Statement.ArithmeticError",
-        "22000",
-        "error: data exception",
-    ),
     ("Statement.EntityNotFound", "22000", "error: data exception"),
     (
         "Statement.ExternalResourceFailed",
@@ -181,11 +181,6 @@ const STATUSES: &[(&str, &str, &str)] = &[
         "Procedure.ProcedureNotFound",
         "42N08",
         "error: syntax error or access rule violation - no such procedure",
-    ),
-    (
-        "Procedure.ProcedureCallFailed",
-        "52N37",
-        "error: procedure exception - procedure execution error",
     ),
     (
         "Database.DatabaseNotFound",

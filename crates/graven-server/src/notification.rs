@@ -180,6 +180,15 @@ const KINDS: &[Kind] = &[
         condition: "warn: feature deprecated without replacement.",
     },
     Kind {
+        own: "DeprecatedFunctionReplaced",
+        code: "FeatureDeprecationWarning",
+        title: DEPRECATED,
+        severity: Severity::Warning,
+        category: "DEPRECATION",
+        gql: "01N01",
+        condition: "warn: feature deprecated with replacement.",
+    },
+    Kind {
         own: "UnboundedShortestPath",
         code: "UnboundedVariableLengthPattern",
         title: "A search for shortest paths has no upper bound.",

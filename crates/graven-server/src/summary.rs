@@ -105,7 +105,9 @@ impl Stream {
         }
         let (notices, filter, text) = (&summary.notices, &self.filter, &*self.text);
         if version >= Version(5, 5) {
-            let outcome = (has_columns, summary.rows > 0);
+            // A plan alone leaves out the result.
+            let is_explained = self.result.plan().is_some() && !self.result.is_profile();
+            let outcome = (has_columns && !is_explained, summary.rows > 0);
             let statuses = notification::statuses(notices, filter, text, outcome);
             tail.extend([entry("statuses", statuses)]);
         } else {

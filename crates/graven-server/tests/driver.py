@@ -279,6 +279,8 @@ class Driver(unittest.TestCase):
                 self.assertGreaterEqual(step["dbHits"], 0)
                 steps += step["children"]
             self.assertTrue(profile["children"])
+            explained = session.run("EXPLAIN RETURN 1").consume().gql_status_objects
+            self.assertEqual([status.gql_status for status in explained], ["00001"])
             noticed = session.run("MATCH (n:Nowhere) RETURN n").consume().gql_status_objects
             self.assertTrue(any("Nowhere" in notice.status_description for notice in noticed))
             with self.assertRaises(CypherSyntaxError) as caught:

@@ -604,10 +604,18 @@ pub(crate) fn import(
         let is_pattern = second.starts_with('(') || second.contains('=') || third.starts_with('=');
         matches!(&*first, "DROP" | "COMMENT") || first == "CREATE" && !is_pattern
     };
+    // Kuzu's exports bring sequences up to their last number: ahead of all data, this is schema.
+    let draws = |text: &str| {
+        let [first, second, _] = first_words(text);
+        first == "RETURN" && second.starts_with("NEXTVAL(")
+    };
     let count = statements.len();
-    let first = statements.iter().position(|text| !of_schema(text));
+    let first = statements
+        .iter()
+        .position(|text| !of_schema(text) && !draws(text));
     let last = statements.iter().rposition(|text| !of_schema(text));
-    let (first, last) = (first.unwrap_or(count), last.map_or(count, |last| last + 1));
+    let first = first.unwrap_or(count);
+    let last = last.map_or(count, |last| first.max(last + 1));
     // What the schema has is there before all data, so that these are one transaction.
     let amid = statements[first..last].iter();
     let amid: Vec<&&str> = amid.filter(|text| of_schema(text)).collect();

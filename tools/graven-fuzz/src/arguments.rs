@@ -442,6 +442,7 @@ pub(crate) const CALLS: &[(&str, &str)] = &[
     ("graven.agg.product", "l"),
     ("graven.agg.slice", "lii"),
     ("graven.agg.statistics", "l"),
+    ("graven.beside", "vv"),
     ("graven.decode", "B"),
     ("graven.element", "liA"),
     ("graven.encode", "s"),

@@ -178,8 +178,7 @@ impl Binder<'_> {
         let guards = self.guards.len();
         for (idx, arg) in args.iter().enumerate() {
             // Kuzu takes any value for a text where it knows its type.
-            let is_read = function.argument(idx) == TypeSet::STRING && self.is_declared_other(arg);
-            let (expr, arg_ty) = match is_read {
+            let (expr, arg_ty) = match self.is_read_as_text(function.argument(idx), arg) {
                 true => self.as_text(arg)?,
                 false => self.expression(arg)?,
             };

@@ -13,8 +13,10 @@
 //!   column of type `STRUCT`, for functions of maps given one of type `STRUCT` or `MAP`, and for
 //!   those of unions: its text is read, which was an error otherwise. Operators take the texts of
 //!   whole numbers beyond 64 bits and of JSON for what they stand for, and those of structs and
-//!   maps in comparisons with maps. Two numbers of narrow types or decimals give a value of such a
-//!   type or an error. Places in texts, and other values as texts, are an error otherwise.
+//!   maps in comparisons with maps. A literal text beside a value of another declared type in a
+//!   comparison is read as one of that type. Two numbers of narrow types or decimals give a value
+//!   of such a type or an error. Places in texts, and other values as texts, are an error
+//!   otherwise.
 
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ use graven_types::type_text;
 const PASSING: &[&str] = &[
     "min",
     "max",
+    "graven.beside",
     "graven.slice",
     "graven.sort",
     "reverse",
@@ -103,6 +106,7 @@ impl Binder<'_> {
                 element(&whole).or_else(|| is_text(&whole).then_some(whole))
             }
             ExprKind::Slice { base, .. } => self.declared_type(base),
+            ExprKind::List(items) => Some(format!("{}[]", self.common(items.iter())?).into()),
             ExprKind::Case {
                 branches,
                 otherwise,
@@ -294,6 +298,57 @@ impl Binder<'_> {
         })
     }
 
+    /// Whether a value is read as a text where one of the kinds `wanted` stands: it has the
+    /// declared type of others.
+    pub(super) fn is_read_as_text(&self, wanted: TypeSet, of: &ast::Expr) -> bool {
+        let sized = TypeSet::STRING.or(TypeSet::LIST).or(TypeSet::MAP);
+        if !wanted.may_be(TypeSet::STRING) || !wanted.is(sized.or(TypeSet::VECTOR)) {
+            return false;
+        }
+        let is_list = |of: Arc<str>| !of.starts_with('$') && element(&of).is_some();
+        self.is_declared_other(of)
+            || wanted == TypeSet::STRING && self.declared_type(of).is_some_and(is_list)
+    }
+
+    /// The type as which a literal text is read that is compared with this one; none if it stays a
+    /// text.
+    pub(super) fn read_beside(&self, of: &ast::Expr) -> Option<Arc<str>> {
+        let declared = self.operand(of)?;
+        let upper = declared.trim().to_ascii_uppercase();
+        let is_read = match upper.rsplit_once('[') {
+            Some((element, _)) => !has_texts(element),
+            None => matches!(&*upper, "BLOB" | "BYTEA" | "UUID") || self.is_declared_other(of),
+        };
+        is_read.then_some(declared)
+    }
+
+    /// The operands of a comparison: a literal text becomes a value of the declared type of the
+    /// other one.
+    pub(super) fn text_compared(
+        &self,
+        op: BinaryOp,
+        (left, a): (&ast::Expr, Typed),
+        (right, b): (&ast::Expr, Typed),
+    ) -> (Typed, Typed) {
+        use BinaryOp::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+        let read = |literal: &ast::Expr, (value, ty): Typed, other: &ast::Expr| {
+            let is_text = matches!(literal.kind, ExprKind::String(_));
+            match is_text.then(|| self.read_beside(other)).flatten() {
+                None => (value, ty),
+                Some(of) => {
+                    let of = Expr::Literal(Literal::String(of));
+                    (call("cast", vec![value, of]), Type::ANY)
+                }
+            }
+        };
+        match op {
+            Equal | NotEqual | Less | LessOrEqual | Greater | GreaterOrEqual => {
+                (read(left, a, right), read(right, b, left))
+            }
+            _ => (a, b),
+        }
+    }
+
     /// `.key` of the text of a `STRUCT`; none if the base is no column of such a type.
     pub(super) fn field_of_struct(
         &self,
@@ -317,6 +372,13 @@ impl Binder<'_> {
         };
         Some((call("cast", vec![value, text(&of)]), Type::ANY))
     }
+}
+
+/// Whether values of a declared type, or parts of them, are kept as texts of any form.
+fn has_texts(of: &str) -> bool {
+    ["STRUCT", "MAP", "UNION", "JSON", "ANY", "$"]
+        .iter()
+        .any(|word| of.trim().starts_with(word))
 }
 
 /// Whether a declared type is that of texts.

@@ -208,8 +208,10 @@ impl Binder<'_> {
                 filter,
                 map,
             } => {
+                let declared = self.declared_element(list);
                 let (list, ty) = self.list_operand(list)?;
                 self.with_local(name, Type::of(ty.element), |binder, var| {
+                    binder.declared.extend(declared.map(|of| (var, of)));
                     let filter = match filter {
                         Some(filter) => Some(Box::new(binder.predicate(filter)?)),
                         None => None,
@@ -239,9 +241,11 @@ impl Binder<'_> {
                 list,
                 predicate,
             } => {
+                let declared = self.declared_element(list);
                 let (list, ty) = self.list_operand(list)?;
                 let list = Box::new(list);
                 self.with_local(name, Type::of(ty.element), |binder, var| {
+                    binder.declared.extend(declared.map(|of| (var, of)));
                     let predicate = Box::new(binder.predicate(predicate)?);
                     Ok((
                         Expr::Quantifier {

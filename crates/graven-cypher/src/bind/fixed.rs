@@ -136,13 +136,18 @@ impl Binder<'_> {
 
     /// An expression as a text; that of a decimal has all digits of its type.
     pub(super) fn as_text(&mut self, of: &ast::Expr) -> Result<Typed> {
+        let (value, _) = self.expression(of)?;
+        Ok(self.text_of(of, value))
+    }
+
+    /// As [`Self::as_text`], of what is bound.
+    pub(super) fn text_of(&self, of: &ast::Expr, value: Expr) -> Typed {
         let text = match self.decimal_scale(of) {
             Some(scale) => format!("DECIMAL TEXT({scale})").into(),
             None => "STRING".into(),
         };
-        let (value, _) = self.expression(of)?;
         let text = call("cast", vec![value, Expr::Literal(Literal::String(text))]);
-        Ok((text, Type::of(TypeSet::STRING)))
+        (text, Type::of(TypeSet::STRING))
     }
 
     /// The declared type of what a sign or a function of one number gives.

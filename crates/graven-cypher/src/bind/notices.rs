@@ -20,6 +20,14 @@ use crate::token::Span;
 /// Most notices of a statement. An unknown name is compared with all names of the schema.
 const NOTICES_MAX: usize = 100;
 
+/// Functions of APOC 5 that are about to be dropped, and what takes their place.
+const REPLACED: &[(&str, &str)] = &[
+    ("apoc.create.uuid", "randomUUID"),
+    ("apoc.map.setEntry", "apoc.map.setKey"),
+    ("apoc.text.levenshteinDistance", "apoc.text.distance"),
+    ("apoc.text.regreplace", "apoc.text.replace"),
+];
+
 /// Patterns of a `MATCH` that are looked at for parts that nothing connects.
 const PATTERNS_MAX: usize = 100;
 
@@ -217,11 +225,16 @@ impl Binder<'_> {
         self.notice_at(self.clause_span, "DeprecatedSubqueryScope", &message);
     }
 
-    /// `id()`, which Neo4j is about to drop.
+    /// `id()` and functions of APOC that are about to be dropped.
     pub(super) fn notice_function(&mut self, name: &str, span: Span) {
         if name.eq_ignore_ascii_case("id") {
             let message = "Neo4j is about to drop the function `id`; elementId() stays";
             self.notice_at(span, "DeprecatedFunction", message);
+        }
+        let mut replaced = REPLACED.iter();
+        if let Some((old, new)) = replaced.find(|(old, _)| name.eq_ignore_ascii_case(old)) {
+            let message = format!("APOC is about to drop the function `{old}`: call `{new}`");
+            self.notice_at(span, "DeprecatedFunctionReplaced", &message);
         }
     }
 

@@ -213,7 +213,9 @@ impl Binder<'_> {
     fn output_name(&self, item: &ast::ProjectionItem) -> Arc<str> {
         match (&item.alias, &item.expr.kind) {
             (Some(alias), _) => alias.text.clone(),
-            (None, ExprKind::Variable(name)) => name.text.clone(),
+            (None, ExprKind::Variable(name)) if self.named_number(&item.expr).is_none() => {
+                name.text.clone()
+            }
             (None, ExprKind::MapProjection { base, .. }) => base.text.clone(),
             (None, _) => item.expr.span.slice(self.text).trim().into(),
         }

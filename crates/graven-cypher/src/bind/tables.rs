@@ -26,6 +26,7 @@ use crate::plan::tables::{TableColumn, TableCommand, expanded};
 use crate::plan::{Direction, FileNames, OptionValue, VarId};
 use crate::schema_view::{ColumnView, TableView};
 use crate::token::Span;
+use graven_types::told;
 use graven_types::vector::VectorType;
 
 /// Endings of files whose columns have no names of their own.
@@ -308,6 +309,19 @@ impl Binder<'_> {
     pub(super) fn copy_of_table(&self, copy: &CopyFrom, table: &TableView) -> Result<CopyFrom> {
         let mut copy = self.with_own_ends(copy);
         let at = copy.target.span;
+        let mut named = copy.properties.iter().flatten();
+        if let Some(unknown) = named.find(|name| table.column(&name.text).is_none()) {
+            let names: Vec<&str> = table.columns.iter().map(|it| &*it.name).collect();
+            let message = told!(
+                "the table {} has no column {}; it has {}",
+                copy.target.text,
+                unknown.text,
+                names.join(", ")
+            );
+            let hint = "name columns of the table, or add one with ALTER TABLE";
+            let error = self.error(unknown.span, Code::InvalidSource, message);
+            return Err(error.with_hint(hint));
+        }
         if !table.of_nodes && copy.ends.is_none() {
             let [(from, to)] = &table.ends[..] else {
                 let message = format!(

@@ -19,6 +19,11 @@ use crate::token::{Span, TokenKind};
 /// `concat_ws`: the texts of a list with the separator between them; nulls are left out.
 const JOINED: &str = "apoc.text.join([`  x` IN $1 WHERE `  x` IS NOT NULL], $0)";
 
+/// The error of lists of numbers that have no common length.
+const DIFFERENT_LENGTH: &str = "$0 IS NULL OR $1 IS NULL THEN NULL \
+    WHEN size($0) <> size($1) THEN apoc.util.validatePredicate(true, \
+    'the two arrays have %d and %d numbers: give two of the same length', [size($0), size($1)])";
+
 impl Parser<'_> {
     /// A call of a function of Kuzu that is read in a way of its own: lambdas, named values.
     pub(super) fn kuzu_form(&mut self) -> Result<Option<ExprKind>> {
@@ -211,7 +216,7 @@ impl Parser<'_> {
             let whole = whole.map(|whole| whole.kind);
             return Ok(Some(whole.unwrap_or_else(|| ExprKind::String("".into()))));
         }
-        if matches!(&*lower, "list_creation" | "list_value" | "array_value") && !args.is_empty() {
+        if matches!(&*lower, "list_creation" | "list_value" | "array_value") {
             return Ok(Some(ExprKind::List(std::mem::take(args))));
         }
         if let "json_array" | "json_object" = &*lower {
@@ -289,7 +294,13 @@ impl Parser<'_> {
                 guarded = format!("CASE WHEN {any_null} THEN NULL ELSE {value} END");
                 &*guarded
             }
-            None => template,
+            None => match template.strip_prefix('=') {
+                Some(value) => {
+                    guarded = format!("CASE WHEN {DIFFERENT_LENGTH} ELSE {value} END");
+                    &*guarded
+                }
+                None => template,
+            },
         };
         let statement = super::parse(&format!("RETURN {template}"))?;
         self.may_advance |= statement.may_advance;

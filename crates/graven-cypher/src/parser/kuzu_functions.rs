@@ -9,7 +9,8 @@ const SPLIT: &str = "[`  p` IN [split($0, $1)] | \
     [`  x` IN `  p`[..-1] WHERE `  x` <> ''] || `  p`[-1..]][0]";
 
 /// Name in lower case, number of arguments, and what it is. `list_` stands for `array_`, too. What
-/// stands behind `?` is null where an argument is null.
+/// stands behind `?` is null where an argument is null. What stands behind `=` is so, too, and an
+/// error where the lists of the two arguments differ in length.
 pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     // Lists.
     ("list_len", 1, "size($0)"),
@@ -39,8 +40,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
         2,
         "CASE WHEN $1 IS NOT NULL THEN [$1] || $0 END",
     ),
-    ("list_position", 2, "apoc.coll.indexOf($0, $1) + 1"),
-    ("list_indexof", 2, "apoc.coll.indexOf($0, $1) + 1"),
+    ("list_position", 2, "?apoc.coll.indexOf($0, $1) + 1"),
+    ("list_indexof", 2, "?apoc.coll.indexOf($0, $1) + 1"),
     ("list_contains", 2, "$1 IN $0"),
     ("list_has", 2, "$1 IN $0"),
     ("list_has_all", 2, "all(`  x` IN $1 WHERE `  x` IN $0)"),
@@ -58,7 +59,8 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "list_sum",
         1,
-        "reduce(`  s` = 0, `  x` IN $0 | `  s` + coalesce(`  x`, 0))",
+        // The product is an error of what is no number, where a sum of texts is one.
+        "reduce(`  s` = 0, `  x` IN $0 | `  s` + 1 * coalesce(`  x`, 0))",
     ),
     (
         "list_product",
@@ -89,23 +91,23 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "array_inner_product",
         2,
-        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
+        "=reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
     ),
     (
         "array_dot_product",
         2,
-        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
+        "=reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | `  s` + $0[`  i`] * $1[`  i`])",
     ),
     (
         "array_squared_distance",
         2,
-        "reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
+        "=reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
             `  s` + ($0[`  i`] - $1[`  i`]) ^ 2)",
     ),
     (
         "array_distance",
         2,
-        "sqrt(reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
+        "=sqrt(reduce(`  s` = 0.0, `  i` IN range(0, size($0) - 1) | \
             `  s` + ($0[`  i`] - $1[`  i`]) ^ 2))",
     ),
     (
@@ -158,7 +160,7 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "split_part",
         3,
-        "CASE WHEN $2 > 0 THEN coalesce(string_split($0, $1)[$2 - 1], '') ELSE '' END",
+        "?CASE WHEN $2 > 0 THEN coalesce(string_split($0, $1)[$2 - 1], '') ELSE '' END",
     ),
     (
         "regexp_extract",
@@ -168,7 +170,10 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "regexp_extract",
         3,
-        "?coalesce(apoc.text.regexGroups($0, $1)[0][$2], '')",
+        "?head([`  g` IN [apoc.text.regexGroups($0, $1)[0]] | CASE \
+            WHEN $2 < 0 OR $2 >= size(`  g`) THEN apoc.util.validatePredicate(true, \
+            'regexp_extract: the pattern has no group %d', [$2]) \
+            ELSE coalesce(`  g`[$2], '') END])",
     ),
     (
         "regexp_extract_all",
@@ -178,7 +183,10 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "regexp_extract_all",
         3,
-        "?[`  x` IN apoc.text.regexGroups($0, $1) | coalesce(`  x`[$2], '')]",
+        "?[`  x` IN apoc.text.regexGroups($0, $1) | CASE \
+            WHEN $2 < 0 OR $2 >= size(`  x`) THEN apoc.util.validatePredicate(true, \
+            'regexp_extract_all: the pattern has no group %d', [$2]) \
+            ELSE coalesce(`  x`[$2], '') END]",
     ),
     (
         "regexp_replace",
@@ -271,14 +279,12 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "map_extract",
         2,
-        "CASE WHEN $0 IS NULL THEN NULL WHEN cast($1, 'STRING') IN keys($0) \
-            THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+        "?CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
     ),
     (
         "element_at",
         2,
-        "CASE WHEN $0 IS NULL THEN NULL WHEN cast($1, 'STRING') IN keys($0) \
-            THEN [$0[cast($1, 'STRING')]] ELSE [] END",
+        "?CASE WHEN cast($1, 'STRING') IN keys($0) THEN [$0[cast($1, 'STRING')]] ELSE [] END",
     ),
     ("map_keys", 1, "keys($0)"),
     ("map_values", 1, "[`  x` IN keys($0) | $0[`  x`]]"),
@@ -376,12 +382,14 @@ pub(super) const FUNCTIONS: &[(&str, usize, &str)] = &[
     (
         "greatest",
         2,
-        "CASE WHEN $0 >= $1 THEN $0 WHEN $0 < $1 THEN $1 END",
+        "CASE WHEN graven.beside($0, $1) >= graven.beside($1, $0) THEN graven.beside($0, $1) \
+            WHEN graven.beside($0, $1) < graven.beside($1, $0) THEN graven.beside($1, $0) END",
     ),
     (
         "least",
         2,
-        "CASE WHEN $0 <= $1 THEN $0 WHEN $0 > $1 THEN $1 END",
+        "CASE WHEN graven.beside($0, $1) <= graven.beside($1, $0) THEN graven.beside($0, $1) \
+            WHEN graven.beside($0, $1) > graven.beside($1, $0) THEN graven.beside($1, $0) END",
     ),
     (
         "factorial",

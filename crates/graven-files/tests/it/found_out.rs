@@ -42,6 +42,12 @@ fn of_delimited_text() {
         ["column0 INTEGER", "column1 STRING", "column2 FLOAT"]
     );
     assert_eq!(rows, [["1", "'x'", "2.5"], ["2", "'y'", "3.0"]]);
+    // Blanks around a number make no name of it.
+    let (columns, rows) = found("a.csv", b" 1 ,2020-01-01\n2,2020-01-02\n");
+    assert_eq!(columns, ["column0 INTEGER", "column1 DATE"]);
+    assert_eq!(rows[0], ["1", "date('2020-01-01')"]);
+    let (_, rows) = found("a.csv", b"1 ,a\n2,b\n");
+    assert_eq!(rows, [["1", "'a'"], ["2", "'b'"]]);
     let (columns, _) = found("a.tsv", "\u{feff}zip\tpoint\r\n01234\t1|2\r\n".as_bytes());
     assert_eq!(columns, ["zip STRING", "point STRING"]);
     let (columns, rows) = found("a.csv", b"only\n1\n\n3\n");
@@ -58,6 +64,12 @@ fn of_delimited_text() {
     };
     let (_, rows) = found_with("a.csv", b"comment\na,NA\n", &options);
     assert_eq!(rows, [["'a'", "null"]]);
+    let options = Options {
+        nulls: vec![String::new()],
+        ..Options::default()
+    };
+    let (_, rows) = found_with("a.csv", b"1,\"\"\n2,\"x\"\n", &options);
+    assert_eq!(rows, [["1", "null"], ["2", "'x'"]]);
 }
 
 #[test]
@@ -74,6 +86,7 @@ fn quotes_and_escapes_of_delimited_text() {
         ("1,\"\\\"a\\\"\"\n2,c\\\"d\n", ["", ""]),
         ("1,'a,b'\n2,'it''s'\n", ["'a,b'", "'it\\'s'"]),
         ("1,'a,b'\n2,'it\\'s'\n", ["'a,b'", "'it\\'s'"]),
+        ("1;'a;b'\n2;'c'\n", ["'a;b'", "'c'"]),
         // Single quotes that need not be any are text.
         ("1,'a'\n2,'b'\n", ["'\\'a\\''", "'\\'b\\''"]),
     ] {

@@ -113,6 +113,19 @@ impl Call<'_> {
         }
     }
 
+    /// What a statement that writes has failed with; of a value that it cannot take, that the call
+    /// failed.
+    fn refused_value(&self, error: ExecError) -> ExecError {
+        match own(error) {
+            error @ (ExecError::Type { .. }
+            | ExecError::Value { .. }
+            | ExecError::Named { .. }
+            | ExecError::PropertyType { .. }
+            | ExecError::MergeNull { .. }) => self.failed(told!("{}: {error}", error.code())),
+            other => other,
+        }
+    }
+
     /// The text of a statement that is made of the arguments, with room for it. That is taken
     /// before the text is made, which may hold all of them, quoted, and moves as it grows.
     pub(super) fn made(
@@ -203,7 +216,8 @@ impl Call<'_> {
             true => {
                 let mut memory = on.database.budget.empty_reservation("result");
                 let mut batches = VecDeque::new();
-                while let Some(batch) = execution.next_batch().map_err(own)? {
+                let refused = |error| self.refused_value(error);
+                while let Some(batch) = execution.next_batch().map_err(refused)? {
                     let bytes = batch.heap_bytes() as u64;
                     memory.grow(bytes).map_err(no_room)?;
                     batches.push_back(batch);

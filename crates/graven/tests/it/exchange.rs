@@ -297,6 +297,32 @@ fn semicolons_within_a_schema_come_back() {
     }
 }
 
+/// Goal: an export by Kuzu brings each of several sequences up to its last number.
+#[test]
+fn sequences_of_an_export_by_kuzu_come_back() {
+    let (folder, db) = database();
+    let place = folder.path().join("of_kuzu");
+    std::fs::create_dir(&place).expect("made");
+    let sequence = |name: &str| {
+        format!(
+            "DROP SEQUENCE IF EXISTS `{name}`;\nCREATE SEQUENCE IF NOT EXISTS `{name}` START WITH \
+             5 INCREMENT BY 1 MINVALUE 0 MAXVALUE 99 NO CYCLE;\nRETURN nextval('{name}');\n"
+        )
+    };
+    let schema = format!(
+        "CREATE NODE TABLE T(id INT64, PRIMARY KEY(id));\n{}{}",
+        sequence("a"),
+        sequence("b")
+    );
+    std::fs::write(place.join("schema.cypher"), schema).expect("written");
+    std::fs::write(place.join("copy.cypher"), "CREATE (:T {id: 1});\n").expect("written");
+    run(&db, &format!("IMPORT DATABASE '{}'", place.display()));
+    assert_eq!(
+        run(&db, "MATCH (t:T) RETURN t.id, nextval('a'), nextval('b')"),
+        run(&db, "RETURN 1, 6, 6")
+    );
+}
+
 /// Goal: columns of every kind that a table may have, and what they are by default, come back.
 #[test]
 fn columns_of_all_types_come_back() {

@@ -18,10 +18,15 @@ impl Binder<'_> {
     pub(super) fn index(&mut self, base: &ast::Expr, index: &ast::Expr) -> Result<Typed> {
         let (list, ty) = self.expression(base)?;
         let (place, place_ty) = self.expression(index)?;
+        let is_other = self.is_declared_other(base);
         if place_ty.set.is(TypeSet::INTEGER)
             && !ty.set.is(TypeSet::LIST)
-            && self.is_declared_text(base)
+            && (is_other || self.is_declared_text(base))
         {
+            let list = match is_other {
+                true => self.text_of(base, list).0,
+                false => list,
+            };
             let from_list = Expr::Literal(Literal::Boolean(false));
             let character = call("graven.element", vec![list, place, from_list]);
             return Ok((character, Type::of(TypeSet::STRING)));
@@ -131,9 +136,11 @@ impl Binder<'_> {
             number if number.is(TypeSet::NUMBER) => TypeSet::NUMBER,
             other => other,
         };
+        let declared = self.declared_element(list);
         let (list, ty) = self.list_operand(list)?;
         self.with_local(accumulator, Type::of(kind), |binder, accumulator| {
             binder.with_local(name, Type::of(ty.element), |binder, var| {
+                binder.declared.extend(declared.map(|of| (var, of)));
                 let (value, step_ty) = binder.expression(step)?;
                 binder.require(step_ty, kind, step.span, "what each step of `reduce` gives")?;
                 let reduced = Expr::Reduce {

@@ -59,7 +59,7 @@ impl Binder<'_> {
             let bound = self.logical(op, left, right)?;
             return Ok((bound, Type::of(TypeSet::BOOLEAN)));
         }
-        let (a, b) = (self.expression(left)?, self.expression(right)?);
+        let (a, b) = (self.operand_of(op, left)?, self.operand_of(op, right)?);
         let ((a, left_ty), (b, right_ty)) = match self.by_declared_types(op, (left, a), (right, b))
         {
             ControlFlow::Break(done) => return Ok(done),
@@ -99,6 +99,16 @@ impl Binder<'_> {
         Ok(held(of, (value, ty)))
     }
 
+    /// An operand; that of an operator on texts is a text.
+    fn operand_of(&mut self, op: BinaryOp, operand: &ast::Expr) -> Result<Typed> {
+        use BinaryOp::{Contains, EndsWith, RegexMatch, StartsWith};
+        let on_texts = matches!(op, Contains | EndsWith | RegexMatch | StartsWith);
+        match on_texts && self.is_read_as_text(TypeSet::STRING, operand) {
+            true => self.as_text(operand),
+            false => self.expression(operand),
+        }
+    }
+
     /// The operator where the declared type of an operand says what it does; otherwise the operands
     /// as it takes them.
     fn by_declared_types(
@@ -107,6 +117,7 @@ impl Binder<'_> {
         (left, a): (&ast::Expr, Typed),
         (right, b): (&ast::Expr, Typed),
     ) -> ControlFlow<Typed, (Typed, Typed)> {
+        let (a, b) = self.text_compared(op, (left, a), (right, b));
         match self.wide(op, (left, &a), (right, &b)) {
             Some(wide) => ControlFlow::Break(wide),
             None => {
@@ -116,8 +127,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `a < b <= c`. Where an operand is a number of 128 bits or JSON, each comparison stands by
-    /// itself.
+    /// `a < b <= c`. Where an operand is a number of 128 bits or JSON, or a text beside a value of
+    /// another declared type, each comparison stands by itself.
     pub(super) fn chain(
         &mut self,
         first: &ast::Expr,
@@ -129,7 +140,9 @@ impl Binder<'_> {
             bound.push((*op, operand, self.expression(operand)?));
         }
         let mut operands = std::iter::once(first).chain(rest.iter().map(|(_, operand)| operand));
-        if operands.any(|of| self.is_wide(of) || self.is_json(of)) {
+        let has_text = (operands.clone()).any(|of| matches!(of.kind, ExprKind::String(_)));
+        let is_read = |of| has_text && self.read_beside(of).is_some();
+        if operands.any(|of| self.is_wide(of) || self.is_json(of) || is_read(of)) {
             return Ok(self.links((first, (start, ty)), bound));
         }
         let rest = bound.into_iter().map(|(op, _, (operand, _))| (op, operand));
@@ -204,8 +217,18 @@ impl Binder<'_> {
 
     /// `left || right`: two texts or two lists.
     pub(super) fn concatenation(&mut self, left: &ast::Expr, right: &ast::Expr) -> Result<Typed> {
-        let (a, left_ty) = self.expression(left)?;
-        let (b, right_ty) = self.expression(right)?;
+        let (mut a, mut b) = (self.expression(left)?, self.expression(right)?);
+        let is_list = |binder: &Self, of, ty: Type| {
+            ty.set.is(TypeSet::LIST) || binder.declared_element(of).is_some()
+        };
+        if !is_list(self, left, a.1) && !is_list(self, right, b.1) {
+            for (of, bound) in [(left, &mut a), (right, &mut b)] {
+                if self.is_declared_other(of) {
+                    *bound = self.text_of(of, bound.0.clone());
+                }
+            }
+        }
+        let ((a, left_ty), (b, right_ty)) = (a, b);
         let wanted = TypeSet::STRING.or(TypeSet::LIST);
         self.require_of(left, left_ty, wanted, "an operand of `||`")?;
         self.require_of(right, right_ty, wanted, "an operand of `||`")?;
@@ -227,7 +250,7 @@ impl Binder<'_> {
     }
 
     /// `Infinity`, `INF` and `NaN`, where no variable is called so.
-    pub(super) fn named_number(&self, expr: &ast::Expr) -> Option<f64> {
+    pub(in crate::bind) fn named_number(&self, expr: &ast::Expr) -> Option<f64> {
         let ExprKind::Variable(name) = &expr.kind else {
             return None;
         };

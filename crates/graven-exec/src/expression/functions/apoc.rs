@@ -21,6 +21,7 @@ pub(in crate::expression) mod exact;
 pub(in crate::expression) mod fingerprint;
 pub(in crate::expression) mod graph;
 mod hash_order;
+mod json_lenient;
 mod json_path;
 pub(in crate::expression) mod likeness;
 pub(in crate::expression) mod map;

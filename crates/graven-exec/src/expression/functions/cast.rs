@@ -7,6 +7,9 @@
 //! statement counts on from there. Two transactions that take the same number conflict, and one of
 //! them runs again.
 //!
+//! `graven.beside` gives the first of two values, as a time where it is a date and the other one a
+//! time.
+//!
 //! `graven.unionOf` tells which member of a union a value is: the first one whose type takes it.
 //!
 //! `graven.leftOut` notes a row of a `COPY` whose key exists, and gives a map without entries.
@@ -36,6 +39,11 @@ pub(in crate::expression) const FUNCTIONS: &[Function] = &[
         name: CAST,
         arity: (2, 2),
         body: cast,
+    },
+    Function {
+        name: "graven.beside",
+        arity: (2, 2),
+        body: beside,
     },
     Function {
         name: "graven.nextserial",
@@ -121,6 +129,23 @@ fn cast(rt: &QueryContext, args: &[Value]) -> Result<Value> {
             message: told!("{} is no {wanted}", args[0]),
         })
     })
+}
+
+/// The first value; of a date its midnight, where the second one is a time.
+fn beside(_: &QueryContext, args: &[Value]) -> Result<Value> {
+    let [value, other] = args else {
+        return Ok(Value::Null);
+    };
+    let (Value::Stored(date), Value::Stored(time)) = (value, other) else {
+        return Ok(value.clone());
+    };
+    let wanted = match (&**date, &**time) {
+        (PropertyValue::Date(_), PropertyValue::LocalDateTime(_)) => "TIMESTAMP",
+        (PropertyValue::Date(_), PropertyValue::DateTime(_)) => "TIMESTAMP_TZ",
+        _ => return Ok(value.clone()),
+    };
+    let midnight = Target::read(wanted).and_then(|target| target.of(value));
+    Ok(midnight.unwrap_or(Value::Null))
 }
 
 /// The name of the member that the value is, or the value of the member of a name; null if it is

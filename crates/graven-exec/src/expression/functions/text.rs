@@ -151,7 +151,7 @@ fn trimmed_of(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let [_, Value::String(character), Value::String(side)] = args else {
         return trimmed(&args[..2], true, true);
     };
-    if character.chars().count() != 1 {
+    if !args[0].is_null() && character.chars().count() != 1 {
         return Err(ExecError::Argument {
             message: told!(
                 "trim(... FROM ...) takes away one character, `{character}` is not one; use \

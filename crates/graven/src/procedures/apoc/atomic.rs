@@ -24,12 +24,14 @@ const CHANGED: &[Field] = &[
 
 /// The text of a statement that sets the property to an expression of `oldValue`.
 macro_rules! sets {
-    ($value:literal) => {
-        sets!($value, "true")
-    };
     ($value:literal, $($where:tt)+) => {
+        sets!(of "n[$propertyName]", $value, $($where)+)
+    };
+    (of $old:literal, $value:literal, $($where:tt)+) => {
         Body::Statement(concat!(
-            "WITH $container AS n WITH n, n[$propertyName] AS oldValue WHERE ",
+            "WITH $container AS n WITH n, ",
+            $old,
+            " AS oldValue WHERE ",
             "apoc.util.validatePredicate(n IS NOT NULL AND oldValue IS NULL, ",
             "'the property %s is absent: set it first', [$propertyName]) AND ",
             $($where)+,
@@ -72,7 +74,7 @@ pub(super) const TABLE: &[Procedure] = &[
         ),
         Right::Write,
         CHANGED,
-        sets!("toString(oldValue) + $string"),
+        sets!(of "toString(n[$propertyName])", "oldValue + $string", "true"),
     ),
     procedure(
         "apoc.atomic.insert",

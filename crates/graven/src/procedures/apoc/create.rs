@@ -128,7 +128,7 @@ pub(super) const TABLE: &[Procedure] = &[
         Body::Statement(concat!(
             "UNWIND $props AS own CREATE (node:$(",
             labels!(),
-            ")) SET node = own RETURN node"
+            ")) SET node = coalesce(own, {}) RETURN node"
         )),
     ),
     procedure(

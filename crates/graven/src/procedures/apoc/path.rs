@@ -96,8 +96,9 @@ pub(super) const TABLE: &[Procedure] = &[
         Right::Read,
         COUNT,
         Body::Statement(
-            "CALL apoc.neighbors.tohop($node, $relTypes, $distance) YIELD node \
-                RETURN count(node) AS value",
+            "WITH $distance AS most WHERE coalesce(most, 1) > 0 \
+                CALL apoc.neighbors.tohop($node, $relTypes, most) YIELD node \
+                WITH most, count(node) AS value RETURN value",
         ),
     ),
     procedure(

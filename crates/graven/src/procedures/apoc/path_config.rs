@@ -176,6 +176,7 @@ impl Search {
         let mut search = Search::new(Relations::in_turn(relationships, true), Labels::in_turn(""));
         search.once = Once::Node;
         search.most = most;
+        search.filters_start = true;
         search.last = Some(vec![end.clone()]);
         search
     }
@@ -250,9 +251,8 @@ impl Search {
         let only_ends = self.labels.any(|own| own.names_ends());
         if length == 0 && !(self.filters_start && self.labels_from_start) {
             let only = self.ends.is_some() || self.last.is_some() || only_ends;
-            let given = !only || self.is_end(node);
             return Some(Fate {
-                given,
+                given: !only,
                 passed: true,
             });
         }
@@ -278,12 +278,8 @@ impl Search {
         let by_node = (self.last.is_none() && self.ends.is_none()) || last_node || end_node;
         Some(Fate {
             given: by_label && by_node,
-            passed: !last && !last_node,
+            // Nothing ends a path that is too short to be given.
+            passed: length < self.least || !(last || last_node),
         })
-    }
-
-    fn is_end(&self, node: &Value) -> bool {
-        let mut lists = [&self.ends, &self.last].into_iter();
-        lists.any(|list| list.as_ref().is_some_and(|list| list.contains(node)))
     }
 }

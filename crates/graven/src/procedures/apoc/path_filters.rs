@@ -2,7 +2,8 @@
 //!
 //! # How it works
 //! A text such as `KNOWS>|<LIKES` or `+Person|-Bot` is one filter; texts between commas are filters
-//! of one step each, which begin again behind the last one.
+//! of one step each, which begin again behind the last one. `*` among labels that may be passed
+//! stands for all labels.
 
 use std::sync::Arc;
 
@@ -165,6 +166,10 @@ impl Labels {
             let names = names.split(':').map(str::trim);
             let names = names.filter(|name| !name.is_empty());
             list.push(names.map(Arc::from).collect());
+        }
+        let passes_all = |names: &Vec<Arc<str>>| names.len() == 1 && &*names[0] == "*";
+        if own.passed.iter().any(passes_all) {
+            own.passed.clear();
         }
         own
     }

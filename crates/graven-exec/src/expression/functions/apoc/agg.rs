@@ -102,10 +102,15 @@ fn slice(_: &QueryContext, values: &[Value], args: &[Value]) -> Result<Value> {
         args.get(at)
             .map_or(Ok(default), |value| integer(name, value))
     };
-    let from = usize::try_from(bound(0, 0)?).unwrap_or(0);
-    let length = usize::try_from(bound(1, -1)?).unwrap_or(usize::MAX);
+    let (from, length) = (bound(0, 0)?, bound(1, -1)?);
+    let end = match length {
+        -1 => i64::MAX,
+        length => from.saturating_add(length),
+    };
+    let place = |at: i64| usize::try_from(at).unwrap_or(0);
+    let (from, end) = (place(from), place(end));
     let mut found = Items::default();
-    for value in values.iter().skip(from).take(length) {
+    for value in values.iter().take(end).skip(from) {
         found.push(value.clone())?;
     }
     found.value()
@@ -136,9 +141,12 @@ fn sorted(function: &str, values: &[Value]) -> Result<Vec<Value>> {
     Ok(sorted)
 }
 
+/// That of the numbers; other values do not count.
 fn median(values: &[Value]) -> Result<Value> {
     let name = "apoc.agg.median";
-    let sorted = sorted(name, values)?;
+    charge(size_of_val(values))?;
+    let numbers = values.iter().filter(|value| as_float(value).is_some());
+    let sorted = sorted(name, &numbers.cloned().collect::<Vec<_>>())?;
     let middle = sorted.len() / 2;
     Ok(match sorted.len() {
         0 => Value::Null,
@@ -198,14 +206,10 @@ fn statistics(values: &[Value], given: Option<&Value>) -> Result<Value> {
         mean += before / (at + 1) as f64;
         squares += before * (value - mean);
     }
-    let number = |value: f64| match sorted.is_empty() {
-        true => Value::Null,
-        false => Value::Float(value),
-    };
     let end = |value: Option<&Value>| value.cloned().unwrap_or_default();
     let not_zero = sorted.iter().find(|value| as_float(value) != Some(0.0));
     let total = i64::try_from(sorted.len()).unwrap_or(i64::MAX);
-    let deviation = (squares / sorted.len() as f64).sqrt();
+    let deviation = (squares / sorted.len().max(1) as f64).sqrt();
     let mut entries: Vec<(Arc<str>, Value)> = vec![
         ("total".into(), Value::Integer(total)),
         ("min".into(), end(sorted.first())),
@@ -216,9 +220,12 @@ fn statistics(values: &[Value], given: Option<&Value>) -> Result<Value> {
                 .map_or(Value::Null, Value::Float),
         ),
         ("max".into(), end(sorted.last())),
-        ("mean".into(), number(mean)),
-        ("stdev".into(), number(deviation)),
+        ("mean".into(), Value::Float(mean)),
+        ("stdev".into(), Value::Float(deviation)),
     ];
+    if sorted.is_empty() {
+        return Ok(Value::map(entries));
+    }
     charge(shares.len().saturating_mul(96))?;
     for share in shares {
         let key = Value::Float(share).to_string();
@@ -227,7 +234,7 @@ fn statistics(values: &[Value], given: Option<&Value>) -> Result<Value> {
     Ok(Value::map(entries))
 }
 
-/// The items with the least or the greatest values, at most so many of them.
+/// The items with the least or the greatest values, at most so many of them, but one at least.
 fn items(function: &str, wanted: Ordering, pairs: &[Value], args: &[Value]) -> Result<Value> {
     let most = args
         .first()
@@ -247,10 +254,8 @@ fn items(function: &str, wanted: Ordering, pairs: &[Value], args: &[Value]) -> R
         if order == wanted {
             best = Some(value);
             found.clear();
-        } else if order != Ordering::Equal {
-            continue;
-        }
-        if found.len() < most {
+            found.push(item);
+        } else if order == Ordering::Equal && found.len() < most {
             found.push(item);
         }
     }

@@ -11,7 +11,7 @@ use crate::growth::{Items, bytes_of_argument, charge, work};
 use crate::query_context::QueryContext;
 use crate::value::Value;
 use crate::value::arithmetic::as_float;
-use crate::value::order::{Comparison, compare};
+use crate::value::order::{Comparison, compare, total_order};
 
 pub(in crate::expression) const FUNCTIONS: &[Function] = &[
     Function::new("apoc.coll.avg", (1, 1), |_, args| average("avg", &args[0])),
@@ -142,8 +142,12 @@ fn extreme(function: &str, value: &Value, wanted: Ordering) -> Result<Value> {
     let mut found = &Value::Null;
     for item in list(function, value)?.unwrap_or_default() {
         work(1)?;
-        let is_beyond = matches!(compare(item, found),
-            Comparison::Ordered(order) if order == wanted);
+        let is_beyond = match (item, found) {
+            // `<` has no answer for maps.
+            (Value::Map(_), Value::Map(_)) => total_order(item, found) == wanted,
+            _ => matches!(compare(item, found),
+                Comparison::Ordered(order) if order == wanted),
+        };
         if found.is_null() || is_beyond {
             found = item;
         }
@@ -164,7 +168,9 @@ fn contains_all(_: &QueryContext, args: &[Value]) -> Result<Value> {
         return Ok(Value::Boolean(false));
     };
     let known = Set::of(items)?;
-    let all = wanted.iter().all(|item| known.contains(item));
+    // A null is no element, as for `apoc.coll.contains`.
+    let mut wanted = wanted.iter();
+    let all = wanted.all(|item| !item.is_null() && known.contains(item));
     Ok(Value::Boolean(all && !items.is_empty()))
 }
 

@@ -90,6 +90,9 @@ fn is_among(items: &[Value], wanted: &Value) -> bool {
 fn partition(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let name = "apoc.coll.partition";
     let items = list(name, &args[0])?.unwrap_or_default();
+    if integer(name, &args[1])? < 0 {
+        return Ok(Value::list(Vec::new()));
+    }
     let wanted = size(name, &args[1])?;
     if wanted == 0 {
         let message = told!("{name}() makes no parts of 0 elements");

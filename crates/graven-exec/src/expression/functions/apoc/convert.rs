@@ -1,5 +1,6 @@
 //! `apoc.convert` and single functions of other namespaces.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use graven_storage::{NodeId, RelId};
@@ -10,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::coll::distinct;
 use super::graph::steps;
+use super::json_lenient::read_leniently;
 use super::json_path::{Found, JsonPath};
 use super::{hash_order, list, property, text, wrong};
 use crate::error::{ExecError, Result};
@@ -242,7 +244,7 @@ fn from_json(
     // each in a list with room for twice as many.
     charge(of.len().saturating_mul(48))?;
     work(of.len())?;
-    let read: Json = serde_json::from_str(of).map_err(|error| wrong(&error))?;
+    let read = read_leniently(of).map_err(|error| wrong(&error))?;
     let path = beside
         .first()
         .map(|path| text(function, path))
@@ -403,7 +405,32 @@ pub(in crate::expression) fn write_json(
 
 fn write_text(value: &Value, out: &mut Text) -> Result<()> {
     let text = super::key(value)?;
+    let text = match value {
+        Value::Stored(stored) if has_time(stored) => in_thirds(&text),
+        _ => Cow::Borrowed(&*text),
+    };
     out.push(&Json::from(&*text).to_string())
+}
+
+fn has_time(stored: &PropertyValue) -> bool {
+    matches!(
+        stored,
+        PropertyValue::LocalTime(_)
+            | PropertyValue::Time(_)
+            | PropertyValue::LocalDateTime(_)
+            | PropertyValue::DateTime(_)
+    )
+}
+
+/// A time of day with three, six or nine digits behind the point, as Java writes it.
+fn in_thirds(text: &str) -> Cow<'_, str> {
+    let Some((before, behind)) = text.split_once('.') else {
+        return Cow::Borrowed(text);
+    };
+    let zone = behind.find(|c: char| !c.is_ascii_digit());
+    let (digits, zone) = behind.split_at(zone.unwrap_or(behind.len()));
+    let width = digits.len().next_multiple_of(3);
+    Cow::Owned(format!("{before}.{digits:0<width$}{zone}"))
 }
 
 /// Keys and values in the order in which APOC writes them.

@@ -121,10 +121,22 @@ fn or<'a>(function: &str, value: Option<&'a Value>, default: &'a str) -> Result<
 }
 
 fn zone(function: &str, value: Option<&Value>) -> Result<Zone> {
-    Ok(Zone::parse(match or(function, value, "UTC")? {
-        "UTC" | "GMT" => "Z",
-        name => name,
-    })?)
+    let name = or(function, value, "UTC")?;
+    if matches!(name, "UTC" | "GMT") {
+        return Ok(Zone::parse("Z")?);
+    }
+    // `GMT+2` and `GMT+02:00`, as Java has them.
+    let Some(offset) = name
+        .strip_prefix("GMT")
+        .filter(|it| it.starts_with(['+', '-']) && it.len() <= 6)
+    else {
+        return Ok(Zone::parse(name)?);
+    };
+    let (sign, hours) = offset.split_at(1);
+    let is_one_digit = hours.split(':').next().is_some_and(|it| it.len() == 1);
+    let fill = if is_one_digit { "0" } else { "" };
+    let minutes = if hours.contains(':') { "" } else { ":00" };
+    Ok(Zone::parse(&format!("{sign}{fill}{hours}{minutes}"))?)
 }
 
 fn pattern(text: &str) -> Result<Pattern> {

@@ -226,7 +226,8 @@ fn long_uuid(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(short) = text("apoc.create.uuidBase64ToHex", &args[0])? else {
         return Ok(Value::Null);
     };
-    let bytes = BASE64.decode(&**short).ok().filter(|_| short.len() == 22);
+    let letters = short.strip_suffix("==").unwrap_or(short);
+    let bytes = BASE64.decode(letters).ok().filter(|_| letters.len() == 22);
     let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
     let number = bytes
         .map(u128::from_be_bytes)

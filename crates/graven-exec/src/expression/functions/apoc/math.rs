@@ -179,17 +179,24 @@ fn bitwise(_: &QueryContext, args: &[Value]) -> Result<Value> {
     let Some(operation) = text(name, &args[1])? else {
         return Ok(Value::Null);
     };
-    if args[0].is_null() || args[2].is_null() {
+    let operation = &*operation.to_lowercase();
+    // It has one operand; by its name, APOC wants two.
+    let is_sign = operation == "~";
+    if args[0].is_null() || (args[2].is_null() && !is_sign) {
         return Ok(Value::Null);
     }
-    let (a, b) = (integer(name, &args[0])?, integer(name, &args[2])?);
+    let a = integer(name, &args[0])?;
+    if is_sign {
+        return Ok(Value::Integer(!a));
+    }
+    let b = integer(name, &args[2])?;
     // Java shifts by the last six bits.
     let by = (b & 63) as u32;
-    Ok(Value::Integer(match &*operation.to_lowercase() {
+    Ok(Value::Integer(match operation {
         "&" | "and" => a & b,
         "|" | "or" => a | b,
+        "not" => !a,
         "^" | "xor" => a ^ b,
-        "~" | "not" => !a,
         "<<" | "left shift" => a << by,
         ">>" | "right shift" => a >> by,
         ">>>" | "right shift unsigned" => (a.cast_unsigned() >> by).cast_signed(),

@@ -94,6 +94,9 @@ fn connected(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     let (Some(start), Some(end)) = (node(&args[0])?, node(&args[1])?) else {
         return Ok(Value::Boolean(false));
     };
+    if start == end {
+        return Ok(Value::Boolean(true));
+    }
     for (rel_type, direction) in named_types(rt, name, args.get(2))? {
         let directions = match direction {
             Some(Direction::Out) => &[Direction::Out][..],

@@ -93,6 +93,9 @@ struct Pattern {
     factor: u32,
 }
 
+/// All whole numbers up to here are floats.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
 /// Longest pattern.
 const PATTERN_MAX: usize = 100;
 
@@ -153,8 +156,13 @@ impl Pattern {
                 format!("{whole}.{}", "0".repeat(places))
             }
             Value::Float(number) => {
-                let text = format!("{:.places$}", number.abs() * f64::from(self.factor));
-                if places == 0 { text + "." } else { text }
+                let scaled = number.abs() * f64::from(self.factor);
+                // Of a number this large, the digits that tell it from others, and then zeros.
+                let text = match scaled >= EXACT_MAX {
+                    true => format!("{scaled}.{}", "0".repeat(places)),
+                    false => format!("{scaled:.places$}"),
+                };
+                if text.contains('.') { text } else { text + "." }
             }
             _ => ".".to_owned(),
         };

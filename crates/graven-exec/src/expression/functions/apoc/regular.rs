@@ -228,8 +228,8 @@ fn split(rt: &QueryContext, args: &[Value]) -> Result<Value> {
     if most != 1 {
         each_match(rt, of, pattern, |found| {
             let whole = found[0].clone().expect("a match is somewhere");
-            // An empty match at the beginning or the end splits nothing off.
-            if !(whole.is_empty() && (whole.start == 0 || whole.start == of.len())) {
+            // An empty match at the beginning splits nothing off.
+            if !(whole.is_empty() && whole.start == 0) {
                 charge(size_of::<&str>())?;
                 parts.push(&of[copied..whole.start]);
                 copied = whole.end;

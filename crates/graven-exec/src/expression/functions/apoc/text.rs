@@ -171,8 +171,13 @@ fn snake_case(text: &str) -> Result<String> {
         if word.is_empty() {
             continue;
         }
-        out.push_str(if out.is_empty() { "" } else { "-" });
-        let word = word.strip_prefix('-').unwrap_or(word);
+        let word = match out.is_empty() {
+            true => word,
+            false => {
+                out.push('-');
+                word.strip_prefix('-').unwrap_or(word)
+            }
+        };
         out.extend(word.chars().map(lower));
     }
     Ok(out)
