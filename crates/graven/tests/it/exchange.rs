@@ -319,7 +319,7 @@ fn sequences_of_an_export_by_kuzu_come_back() {
     run(&db, &format!("IMPORT DATABASE '{}'", place.display()));
     assert_eq!(
         run(&db, "MATCH (t:T) RETURN t.id, nextval('a'), nextval('b')"),
-        run(&db, "RETURN 1, 6, 6")
+        run(&db, "RETURN 1, 6 AS a, 6 AS b")
     );
 }
 

@@ -390,7 +390,7 @@ fn fields_of_structs_are_read() {
             "MATCH (n:T) WITH n, collect(n.k) AS k RETURN list_extract(k, 1), map([1.5], [n.t]), map([n], [1]), \
                 CASE WHEN n.k > 1 THEN n.s.a ELSE n.k END, CASE n.k WHEN 1 THEN n.t END, $p"
         ),
-        ["INT64", "MAP(DOUBLE, ANY)", "", "", "STRING", "$p"]
+        ["INT64", "MAP(DOUBLE, STRING)", "", "", "STRING", "$p"]
     );
 }
 

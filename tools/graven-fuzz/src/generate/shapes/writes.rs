@@ -106,6 +106,9 @@ impl Generator<'_> {
         let mut first = columns(vec![(var("o"), "o")]);
         first.order = vec![(of("o", "uid"), self.random.chance(50))];
         first.total = true;
+        if self.random.chance(40) {
+            return self.accumulated_by_foreach(first, label, key);
+        }
         let found = Clause::Match {
             optional: self.random.chance(50),
             paths: vec![single(node("m", Some(label)))],
@@ -137,6 +140,38 @@ impl Generator<'_> {
             Clause::With(first),
             call,
             returning(vec![(of("o", "uid"), "u"), (var("c"), "c")]),
+        ]
+    }
+
+    /// A `FOREACH` whose list asks what the rows before have made.
+    fn accumulated_by_foreach(
+        &mut self,
+        in_order: Projection,
+        label: &'static str,
+        key: &'static str,
+    ) -> Vec<Clause> {
+        let with_key = |name: &str| {
+            single(NodePattern {
+                var: (!name.is_empty()).then(|| name.to_owned()),
+                properties: vec![(key, of("o", key))],
+                ..node("", Some(label))
+            })
+        };
+        let none = match self.random.chance(50) {
+            true => Expr::Not(Box::new(Expr::Exists(vec![with_key("m")], None))),
+            false => binary(Op::Equal, Expr::CountOf(vec![with_key("m")], None), int(0)),
+        };
+        let [made, nothing] = [vec![int(1)], Vec::new()].map(|items| Box::new(Expr::List(items)));
+        let list = Expr::Case(Box::new(none), made, nothing);
+        let body = vec![Clause::Create(vec![with_key("")])];
+        self.created = true;
+        vec![
+            matching(vec![single(node("o", None))], None),
+            Clause::With(in_order),
+            Clause::Foreach("i".to_owned(), list, body),
+            with(vec![(counted_rows(), "rows")]),
+            matching(vec![single(node("m", Some(label)))], None),
+            returning(vec![(var("rows"), "u"), (counted_rows(), "c")]),
         ]
     }
 }
