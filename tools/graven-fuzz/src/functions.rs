@@ -35,6 +35,8 @@ const KNOWS_NULL: &[&str] = &[
     "graven.is_normalized",
     "cast",
     "graven.sort",
+    // It gives its first value whatever the other one is.
+    "graven.beside",
     "graven.agg.nth",
     "graven.agg.slice",
     "graven.json.array",
